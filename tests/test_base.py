@@ -8,12 +8,16 @@ import pyarrow as pa
 import pytest
 
 from pellucid import base, data
+from pellucid.data.problem import ROWS
 from pellucid.decomposition import PCA
 from pellucid.dummy import DummyClassifier, DummyRegressor
 from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, ParameterError
-from pellucid.linear_model import Lasso, LinearRegression, LogisticRegression
+from pellucid.linear_model import Lasso, LinearRegression, LogisticRegression, RidgeClassifier
+from pellucid.manifold import TSNE
 from pellucid.parameters import Boolean, Choice, Either, Integer, Jobs, Nothing, RandomState, Real
+from pellucid.protocol import available_if
 from pellucid.records import Status
+from tests.contract.classes import public_classes
 
 X = np.arange(6.0).reshape(3, 2)
 
@@ -190,3 +194,48 @@ def test_a_bad_cell_is_found_after_the_answer_as_before(model, method, bad):
             filled[7, j] = X[:, j].mean()
             found, expected = getattr(model, method)(cells), getattr(model, method)(filled)
             assert np.array_equal(found, expected) or np.allclose(found, expected, rtol=1e-13)
+
+
+class Sometimes(Sum):
+    """A regressor of which one method depends on a parameter, and one on a missing method."""
+
+    @available_if(lambda self: self.factor > 1, "Use a factor above 1.")
+    def doubled(self, X):
+        """Double."""
+        return 2 * self.predict(X)
+
+    @available_if("doubled", "Not here.")
+    def quadrupled(self, X):
+        """Double twice."""
+        return 2 * self.doubled(X)
+
+    @available_if("_missing", "Nothing computes it.")
+    def never(self, X):
+        """Never called."""
+
+
+def test_a_method_exists_only_on_its_condition():
+    with pytest.raises(AttributeError, match=r"Sometimes has no doubled. Use a factor above 1."):
+        _ = Sometimes().doubled
+    with pytest.raises(AttributeError, match=r"Sometimes has no quadrupled. Use a factor above 1."):
+        _ = Sometimes().quadrupled
+    for model in (Sometimes, Sometimes()):  # a class that can never have the method, too
+        with pytest.raises(AttributeError, match=r"Sometimes has no never. Nothing computes it."):
+            _ = model.never
+    assert Sometimes.doubled.__doc__ == "Double."
+    model = Sometimes(factor=2.0).fit(X, [1, 2, 3])
+    assert model.quadrupled(X) == pytest.approx(4 * model.predict(X))
+
+
+def test_only_models_that_have_them_show_probabilities_and_explanations():
+    assert not hasattr(RidgeClassifier(), "predict_proba")
+    assert not hasattr(RidgeClassifier, "predict_log_proba")
+    assert hasattr(LogisticRegression(), "predict_proba") and hasattr(PCA(), "explain")
+    assert not hasattr(TSNE(), "explain") and not hasattr(TSNE, "explain")
+
+
+@pytest.mark.parametrize("model", [cls() for cls in public_classes().values()], ids=repr)
+def test_a_class_states_its_rows_once(model):
+    """The flag of the class is what `prepare` is asked for."""
+    assert model._input_spec().rows == model._rows
+    assert model._rows in ROWS

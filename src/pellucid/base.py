@@ -1,12 +1,13 @@
 """`Estimator` and the task classes: the one template of fitting, the only validation of data.
 
 `fit` calls `_learn`, which forgets what was learned before, turns the user's table into a
-`Problem`, calls the family's `_fit(problem)` and stores the dict it returns. A failure or Ctrl-C
-leaves the estimator unfitted. Families write `_fit` and a few small methods on encoded arrays.
+`Problem`, calls the family's `_fit(problem)` and stores the dict it returns. All of this happens on a
+working copy, whose learned attributes are taken over in one step: a failure or Ctrl-C leaves the
+estimator unfitted, and threads that fit it at once never mix their results. Families write `_fit` and
+a few small methods on encoded arrays.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -14,14 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from pellucid import _sklearn, default_scores, parameters
-from pellucid.data import Problem, Schema, Wishes, prepare
+from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
-from pellucid.data.intake import Intake, intake
-from pellucid.data.output import check_same_names, opened
+from pellucid.data.intake import RawTable, raw_table
+from pellucid.data.opening import opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.parameters import CLASSES, TABLE, learned
-from pellucid.protocol import SklearnEstimator
+from pellucid.protocol import SklearnEstimator, available_if
 
 
 class Estimator(SklearnEstimator):
@@ -29,10 +30,9 @@ class Estimator(SklearnEstimator):
 
     _layout: ClassVar[str] = "matrix"
     _target: ClassVar[str] = "none"
-    _canonical_rows: ClassVar[bool] = False
+    _rows: ClassVar[str] = "user"  # one of `pellucid.data.problem.ROWS`
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
-    _by_rows: ClassVar[bool] = False  # takes codes in row order too: no copy of a plain array
 
     table: Any = TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
@@ -46,12 +46,12 @@ class Estimator(SklearnEstimator):
         """How levels become columns: "onehot", or "reference" for unpenalised linear models."""
         return "onehot"
 
-    def _wishes(self) -> Wishes:
-        """What this estimator asks of `prepare`; meta-estimators pass on their learner's wishes."""
-        return Wishes(
+    def _input_spec(self) -> InputSpec:
+        """What this estimator asks of `prepare`; meta-estimators pass on their learner's spec."""
+        return InputSpec(
             owner=type(self).__name__, layout=self._layout, coding=self._coding(),
             target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
-            canonical_rows=self._canonical_rows, min_rows=self._min_rows, by_rows=self._by_rows,
+            rows=self._rows, min_rows=self._min_rows,
         )  # fmt: skip
 
     # Fitting ------------------------------------------------------------------------------------
@@ -60,77 +60,82 @@ class Estimator(SklearnEstimator):
         """Refuse a problem that this kind of model cannot learn from."""
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        """Learn from a problem: the learned attributes by name."""
+        """Learn from a problem: the learned attributes by name.
+
+        Runs on a copy of the estimator. Families take the `options` of `_learn` as further arguments.
+        """
         raise NotImplementedError
 
-    def _learn(self, X: Any, y: Any = None, weights: Any = None, offset: Any = None) -> Self:
+    def _learn(
+        self, X: Any, y: Any = None, weights: Any = None, offset: Any = None, **options: Any
+    ) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
-        X may be a path; y, weights and offset may be names of its columns.
+        X may be a path; y, weights, offset may be names of its columns; `options` go to `_fit`.
         """
         warm = getattr(self, "warm_start", False)
         before = self._learned() if parameters.Boolean.accepts(warm) and warm else {}
         if not before:
-            self._forget()
-        with self._undone_on_failure(before):
-            self._check_parameters()
-            X, y, weights, offset = opened(X, y, weights, offset)
-            wishes = self._warm(self._wishes(), before)
-            problem, rows = prepare(X, y, weights, offset, self.table, wishes)
-            self._check_problem(problem)
-            learned = self._fit(problem)
-            self._forget()
-            self._store(learned, problem)
-            self._after_fit(rows)
-        self._warn()
-        return self
+            self._replace_learned({})
+        work = self._working_copy()
+        work._check_parameters()
+        X, y, weights, offset = opened(X, y, weights, offset)
+        spec = work._warm(work._input_spec(), before)
+        problem, rows = prepare(X, y, weights, offset, work.table, spec)
+        work._check_problem(problem)
+        learned = work._fit(problem, **options)
+        work._replace_learned({})
+        return self._take_over(work, learned, problem, rows)
 
-    def _warm(self, wishes: Wishes, before: dict[str, Any]) -> Wishes:
+    def _warm(self, spec: InputSpec, before: dict[str, Any]) -> InputSpec:
         """A warm start keeps columns and classes, so that what was learned still fits."""
         schema = before.get("schema_")
-        if schema is None or (schema.layout, schema.coding) != (wishes.layout, wishes.coding):
-            self._forget()
-            return wishes
-        return replace(wishes, schema=schema, classes=before.get("classes_"))
+        if schema is None or (schema.layout, schema.coding) != (spec.layout, spec.coding):
+            self._replace_learned({})
+            return spec
+        return replace(spec, schema=schema, classes=before.get("classes_"))
 
     def _learn_more(self, X: Any, y: Any = None, weights: Any = None, classes: Any = None) -> Self:
         """One more batch for `partial_fit`: the schema and classes of the first batch hold.
 
-        `_fit_more` must not change learned arrays in place: a failure restores the old ones.
+        `_fit_more` must not change learned arrays in place: after a failure the old ones remain.
         """
-        first = not self.__sklearn_is_fitted__()
-        with self._undone_on_failure(self._learned()):
-            self._check_parameters()
-            wishes = replace(self._wishes(), declared=True, min_rows=1)
-            if self._target == "classes":
-                known = known_classes(classes, None if first else self.classes_)
-                wishes = replace(wishes, classes=known)
-            if not first:
-                wishes = replace(wishes, schema=self.schema_)
-            X, y, weights = opened(X, y, weights)
-            problem, rows = prepare(X, y, weights, None, self.table, wishes)
-            self._store(self._fit_more(problem, first), problem)
-            self._after_fit(rows)
-        self._warn()
-        return self
-
-    @contextmanager
-    def _undone_on_failure(self, before: dict[str, Any]) -> Iterator[None]:
-        """An error or Ctrl-C inside leaves the learned attributes as in `before`."""
-        try:
-            yield
-        except BaseException:
-            self._forget()
-            vars(self).update(before)
-            raise
+        work = self._working_copy()
+        first = not work.__sklearn_is_fitted__()
+        work._check_parameters()
+        spec = replace(work._input_spec(), declared=True, min_rows=1)
+        if self._target == "classes":
+            known = known_classes(classes, None if first else work.classes_)
+            spec = replace(spec, classes=known)
+        if not first:
+            spec = replace(spec, schema=work.schema_)
+        X, y, weights = opened(X, y, weights)
+        problem, rows = prepare(X, y, weights, None, work.table, spec)
+        return self._take_over(work, work._fit_more(problem, first), problem, rows)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         """Learn from one more batch; reads what the earlier ones left on `self`."""
         raise NotImplementedError
 
-    def _forget(self) -> None:
-        for name in self._learned():
-            delattr(self, name)
+    def _working_copy(self) -> Self:
+        """A shallow copy that a fit works on, so that threads may fit one estimator at once."""
+        work = object.__new__(type(self))
+        work.__dict__.update(vars(self))
+        return work
+
+    def _take_over(
+        self, work: Self, learned: dict[str, Any], problem: Problem, rows: RawTable
+    ) -> Self:
+        """Complete the learned attributes on the working copy, then take them over in one step."""
+        work._store(learned, problem)
+        work._after_fit(rows)
+        self._replace_learned(work._learned())
+        work._warn()
+        return self
+
+    def _replace_learned(self, learned: dict[str, Any]) -> None:
+        old = self._learned()
+        self.__dict__ = {k: v for k, v in vars(self).items() if k not in old} | learned
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema
@@ -148,7 +153,7 @@ class Estimator(SklearnEstimator):
         if status is not None and not status.ok:
             warn(f"{type(self).__name__}: {status}", _sklearn.as_theirs(ConvergenceWarning))
 
-    def _after_fit(self, rows: Intake) -> None:
+    def _after_fit(self, rows: RawTable) -> None:
         """Attributes about the user's own rows, e.g. `labels_` of a clusterer."""
 
     # Using --------------------------------------------------------------------------------------
@@ -156,7 +161,7 @@ class Estimator(SklearnEstimator):
     def _encoded(self, X: Any) -> Any:
         """A new table in this model's layout, columns matched by name."""
         self._check_fitted()
-        return self._encode_intake(intake(opened(X)[0], type(self).__name__))
+        return self._encode_table(raw_table(opened(X)[0], type(self).__name__))
 
     def _answer(self, method: Callable[[Any], Any], X: Any, direct: bool = False) -> Any:
         """What one of the family's methods says about a new table: finite, or an error.
@@ -165,14 +170,14 @@ class Estimator(SklearnEstimator):
         looked through only if it is not finite.
         """
         self._check_fitted()
-        rows = intake(opened(X)[0], type(self).__name__)
+        rows = raw_table(opened(X)[0], type(self).__name__)
         with np.errstate(over="ignore", invalid="ignore"):
             if direct and rows.dense is not None and self._reveals():
                 try:
-                    return self._finite(method(self._encode_intake(rows, finite=True)))
+                    return self._finite(method(self._encode_table(rows, finite=True)))
                 except DataError:
                     pass  # the strict way names the cell, or fills the gap
-            return self._finite(method(self._encode_intake(rows)))
+            return self._finite(method(self._encode_table(rows)))
 
     def _reveals(self) -> bool:
         """Whether a cell that is not finite makes every direct answer for its row not finite."""
@@ -183,10 +188,10 @@ class Estimator(SklearnEstimator):
             return tuple(map(self._finite, answer))
         return default_scores.finite(answer, type(self).__name__)
 
-    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
         who, sparse = type(self).__name__, self._takes_sparse
         rows = self.schema_.align(rows, who)
-        return encode(self.schema_, rows, sparse, who, finite, quiet, self._by_rows)
+        return encode(self.schema_, rows, sparse, who, finite, quiet, self._rows == "user_view")
 
     @property
     def terms_(self) -> tuple[str, ...]:
@@ -206,33 +211,26 @@ class Estimator(SklearnEstimator):
 
         return card(self)
 
+    # Explaining ---------------------------------------------------------------------------------
 
-class Explained(Estimator):
-    """Models that can say why: `explain`."""
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        """Parts of an `Explanation` on encoded columns.
-
-        base (K,), contributions (n, p, K), prediction (n, K), scale, method; K = 1 for regression
-        and two classes.
-        """
-        raise NotImplementedError
-
+    @available_if("_explain", "This model does not explain its predictions.")
     def explain(self, X: Any) -> Any:
-        """Why the model says what it says: contributions of the user's own columns.
+        """Explain each prediction by contributions of the user's own columns.
 
         `base + contributions.sum(axis=1) == prediction` for every row and class.
         """
+        # `_explain(encoded rows)` gives base (K,), contributions (n, terms, K), prediction (n, K),
+        # scale and method (K = 1 for regression and two classes), or a record of `Prototypes`.
         with np.errstate(over="ignore", invalid="ignore"):
             return self._explanation(self._explain(self._encoded(X)))
 
     def _explanation(self, parts: Any) -> Any:
-        """Contributions of encoded columns added up over the user's columns."""
-        if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
+        """An `Explanation`: contributions of encoded columns added up over the user's columns."""
+        if not isinstance(parts, dict):  # `Prototypes` explain by rows, not by columns
             return parts
         self._finite((parts["prediction"], parts["contributions"]))
         contributions, d = parts["contributions"], self.schema_.n_columns
-        if contributions.shape[1] != d:  # of encoded columns, of which no column has none
+        if contributions.shape[1] != d:  # every column of the user has at least one encoded column
             starts = np.searchsorted(self.schema_.owner, np.arange(d))
             contributions = np.add.reduceat(contributions, starts, axis=1)
         from pellucid.records import Explanation
@@ -245,8 +243,13 @@ class Explained(Estimator):
         )  # fmt: skip
 
 
-class Classifier(Explained):
-    """Predicts labels from `_scores`; `ProbabilisticClassifier` adds probabilities."""
+class Classifier(Estimator):
+    """Predicts labels: the class of the highest probability if the family writes `_proba`, which
+    also gives it `predict_proba`; otherwise the class of the highest of `_scores`.
+
+    `_proba(encoded rows)` gives (n, K) probabilities; `_scores(encoded rows)` gives (n, K) scores,
+    or (n,) for two classes. Ties go to the first class.
+    """
 
     _kind = "classifier"
     _target = "classes"
@@ -266,48 +269,38 @@ class Classifier(Explained):
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""
+        if hasattr(self, "_proba"):
+            return self._finite(self._proba(X)).argmax(axis=1)
         scores = self._finite(self._scores(X))
         return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
-
-    def _scores(self, X: Any) -> np.ndarray:
-        """Decision scores for encoded rows: (n,) for two classes, else (n, K)."""
-        raise NotImplementedError
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
         codes = self._answer(self._codes, X, direct=True)
         return self.classes_[codes]
 
+    @available_if("_proba", "This model has no probabilities.")
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, in the order of `classes_`."""
+        return self._answer(self._proba, X, direct=True)
+
+    @available_if("_proba", "This model has no probabilities.")
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._log_proba(self._encoded(X))
+
+    def _log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities; families that compute them directly override this."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._finite(self._proba(X)))
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
         return default_scores.accuracy(self, X, y, sample_weight)
 
 
-class ProbabilisticClassifier(Classifier):
-    """Predicts the class of the highest probability; ties go to the lowest class."""
-
-    def _proba(self, X: Any) -> np.ndarray:
-        """Class probabilities (n, K) for encoded rows."""
-        raise NotImplementedError
-
-    def _codes(self, X: Any) -> np.ndarray:
-        return self._finite(self._proba(X)).argmax(axis=1)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of `classes_`."""
-        return self._answer(self._proba, X, direct=True)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`."""
-        return self._log_proba(self._encoded(X))
-
-    def _log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities; a family that has them directly says so here."""
-        with np.errstate(divide="ignore"):
-            return np.log(self._finite(self._proba(X)))
-
-
-class Regressor(Explained):
+class Regressor(Estimator):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
@@ -326,58 +319,6 @@ class Regressor(Explained):
         return default_scores.r2(self, X, y, sample_weight)
 
 
-class Transformer(Estimator):
-    """Turns tables into other tables with `_transform`; knows `set_output`."""
-
-    _transforms = True
-
-    def _transform(self, X: Any) -> np.ndarray:
-        """The transformed encoded rows."""
-        raise NotImplementedError
-
-    def transform(self, X: Any) -> Any:
-        """The transformed table, in the container chosen with `set_output`."""
-        return self._wrap(self._answer(self._transform, X, direct=True), X)
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, then transform the same table."""
-        X, y = opened(X, y)
-        return self.fit(X, y, **fit_params).transform(X)
-
-    def _names_out(self) -> list[str]:
-        return [f"{type(self).__name__.lower()}{k}" for k in range(self._n_features_out)]
-
-    @property
-    def _n_features_out(self) -> int:
-        raise NotImplementedError
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the transformed columns."""
-        self._check_fitted()
-        if input_features is not None:
-            check_same_names(np.asarray(input_features, dtype=object), self.schema_)
-        return np.array(self._names_out(), dtype=object)
-
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """Container of the output of `transform`: "default", "pandas" or "polars"."""
-        if transform not in (None, "default", "pandas", "polars"):
-            raise DataError(
-                f"output config must be in ['default', 'pandas', 'polars'], got {transform!r}"
-            )
-        if transform is not None:
-            self._sklearn_output_config = {"transform": transform}
-        return self
-
-    def _wrap(self, values: np.ndarray, X: Any) -> Any:
-        own = self.__dict__.get("_sklearn_output_config", {}).get("transform")
-        wanted = own or _sklearn.config("transform_output") or "default"
-        if wanted == "default":
-            return values
-        from pellucid.data.output import to_frame
-
-        return to_frame(values, self.get_feature_names_out(), X, wanted)
-
-
 class Clusterer(Estimator):
     """Finds groups; `labels_` are the groups of the rows it was given."""
 
@@ -388,13 +329,20 @@ class Clusterer(Estimator):
         """Group of each encoded row (int32)."""
         raise NotImplementedError
 
-    def _after_fit(self, rows: Intake) -> None:
+    def _after_fit(self, rows: RawTable) -> None:
         usable = ~rows.infinite_rows()  # such a row has weight 0, else it were an error
         self.labels_ = np.full(rows.n_rows, -1, dtype=np.int32)
-        encoded = self._encode_intake(rows if usable.all() else rows.take(usable), quiet=True)
+        encoded = self._encode_table(rows if usable.all() else rows.take(usable), quiet=True)
         self.labels_[usable] = self._assign(encoded)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the group of each row."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.fit(X, y, **given).labels_
+
+
+class Explained(Estimator):
+    """The former name of `Estimator` with `_explain`, until its last use is gone."""
+
+
+ProbabilisticClassifier = Classifier

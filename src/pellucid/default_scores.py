@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, warn
 
@@ -30,11 +30,15 @@ def r2(model: Any, X: Any, y: Any, weights: Any, offset: Any = None) -> float:
         raise DataError(
             f"y has shape {y.shape}, but {type(model).__name__} predicts {predicted.shape}."
         )
-    y = y.reshape(predicted.shape)
-    # R2 knows no units: in those of the largest number no square overflows.
+    return r2_score(y.reshape(predicted.shape), predicted, weights_or_ones(weights, len(y)))
+
+
+def r2_score(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
+    """1 - squared errors / squared distances from the mean, the mean over targets (n,) or (n, k)."""
+    # R2 has no unit: relative to the largest number no square overflows.
     top = -int(np.frexp(max(np.abs(y).max(), np.abs(predicted).max()))[1])
     y, predicted = np.ldexp(y, top), np.ldexp(predicted, top)
-    w = weights_or_ones(weights, len(y)).reshape((-1,) + (1,) * (y.ndim - 1))
+    w = w.reshape((-1,) + (1,) * (y.ndim - 1))
     residual = (w * (y - predicted) ** 2).sum(axis=0)
     spread = (w * (y - (w * y).sum(axis=0) / w.sum()) ** 2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

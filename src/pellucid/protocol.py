@@ -6,7 +6,8 @@ here knows data or models.
 
 import copy
 import inspect
-from typing import Any, ClassVar, dataclass_transform
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from pellucid import _sklearn, parameters
 from pellucid.errors import NotFittedError, ParameterError
@@ -27,6 +28,48 @@ def signature(cls: Any) -> dict[str, inspect.Parameter]:
         params = inspect.signature(cls.__init__).parameters
         _SIGNATURES[cls] = {name: p for name, p in params.items() if name != "self"}
     return _SIGNATURES[cls]
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+class _ConditionalMethod:
+    """The descriptor behind `available_if`."""
+
+    def __init__(
+        self, method: Callable[..., Any], needs: str | Callable[[Any], bool], reason: str
+    ) -> None:
+        self.method, self.needs, self.reason = method, needs, reason
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        model = owner if instance is None else instance
+        if isinstance(self.needs, str):
+            available = hasattr(model, self.needs)
+        else:
+            available = instance is None or self.needs(instance)
+        if not available:
+            name, inner = self.method.__name__, inspect.getattr_static(owner, str(self.needs), self)
+            reason = getattr(inner, "reason", self.reason)
+            text = f"{getattr(owner, '__name__', owner)} has no {name}. {reason}"
+            raise AttributeError(text, name=name, obj=model)
+        return self.method if instance is None else self.method.__get__(instance, owner)
+
+
+def available_if(
+    needs: str | Callable[[Any], bool], reason: str = ""
+) -> Callable[[_Method], _Method]:
+    """A method that an object has only on a condition; otherwise access is an `AttributeError`.
+
+    needs : the name of another method that the class or the object must have, or a function of the
+        object (the class itself then always has the method). reason : a sentence for the error.
+    """
+    return lambda method: _ConditionalMethod(method, needs, reason)  # type: ignore[return-value]
+
+
+def always_has(model: Any, name: str) -> bool:
+    """Whether the class of the model has the method `name` on no condition."""
+    return inspect.isfunction(inspect.getattr_static(type(model), name, None))
 
 
 class _SetRequest:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Classifier, Regressor
-from pellucid.data.intake import intake
+from pellucid.data.intake import raw_table
 from pellucid.data.raw_column import is_missing
 from pellucid.data.schema import CATEGORICAL, DATETIME, TEXT
 from pellucid.errors import DataTypeError, ParameterError
@@ -148,7 +148,7 @@ def _known_cells(model: Any) -> list[_Cell] | None:
             probe[: len(levels), j] = levels
         else:
             probe[0, j] = 0.0
-    encoded = model._encode_intake(intake(probe, type(model).__name__), quiet=True)
+    encoded = model._encode_table(raw_table(probe, type(model).__name__), quiet=True)
     encoded = encoded if isinstance(encoded, np.ndarray) else encoded.toarray()
     cells = []
     for j, levels in enumerate(schema.levels):

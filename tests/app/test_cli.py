@@ -10,7 +10,7 @@ import click
 import pytest
 
 from pellucid.app import cli
-from pellucid.app.messages import Voice, voice_options
+from pellucid.app.messages import Messages, message_options
 from pellucid.errors import DataError
 
 EVERY = ", ".join(cli.COMMANDS)
@@ -28,7 +28,7 @@ def failing(monkeypatch):
 
     def install(error):
         @click.command()
-        @voice_options
+        @message_options
         def predict():
             raise error
 
@@ -147,9 +147,9 @@ def test_a_closed_pipe_is_quiet():
 
 @pytest.mark.parametrize(("level", "heard"), [(0, "nw"), (-1, "w"), (-2, "")])
 def test_quiet_silences_notes_then_warnings(level, heard, capsys):
-    voice = Voice(level)
-    voice.note("n")
-    voice.warn("w")
+    messages = Messages(level)
+    messages.note("n")
+    messages.warn("w")
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == "".join({"n": "note: n\n", "w": "warning: w\n"}[c] for c in heard)

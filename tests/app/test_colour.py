@@ -94,6 +94,23 @@ def test_the_option_is_heard_by_every_command(capsys, monkeypatch):
     assert cli.run(["check", "iris"]) == 0 and "\x1b[" in capsys.readouterr().out
 
 
+def test_heads_of_tables_and_results_are_bold(capsys, tmp_path, monkeypatch):
+    """In every command that prints text: the colours take nothing away and add nothing else."""
+    monkeypatch.chdir(tmp_path)
+    run = ["iris", "--models", "tree", "--effort", "quick", "--cv", "3", "-o", "runs/r", "-qq"]
+    assert cli.run(["compare", *run]) == 0
+    capsys.readouterr()
+    commands = (
+        ["models"], ["runs"], ["explain", "runs/r"], ["show", "tree"], ["show", "runs/r/model.pellucid"],
+    )  # fmt: skip
+    for command in commands:
+        assert cli.run([*command, "--color", "never"]) == 0
+        plain = capsys.readouterr().out
+        assert cli.run([*command, "--color", "always"]) == 0
+        coloured = capsys.readouterr().out
+        assert "\x1b[" in coloured and ESCAPE.sub("", coloured) == plain, command
+
+
 def test_json_is_never_coloured(capsys):
     assert cli.run(["check", "iris", "--color", "always", "--json"]) == 0
     assert "\x1b" not in capsys.readouterr().out

@@ -47,7 +47,7 @@ def here(ran, monkeypatch):
 
 def test_json_alone_is_on_stdout(here):
     data = json.loads((here / "stdout.json").read_text())
-    assert data["schema"] == 1 and data["leaderboard"][0]["model"] == "tree"
+    assert data["schema"] == 2 and data["leaderboard"][0]["model"] == "tree"
     assert (here / "runs" / "latest" / "results.json").read_text() == (
         here / "stdout.json"
     ).read_text()
@@ -156,13 +156,26 @@ def test_runs_show_explain_report(here, capsys):
     assert json.loads((here / "r.json").read_text())["rows"] is None
 
 
+def test_a_run_of_another_schema_is_refused_and_can_be_resumed(here, capsys):
+    run = here / "runs" / "latest"
+    for name, command in (("summary.json", "report"), ("results.json", "show")):
+        data = json.loads((run / name).read_text())
+        (run / name).write_text(json.dumps(data | {"schema": 1}))
+        code, out, err = call(capsys, command)
+        assert (code, out) == (2, "") and f"{name} has schema 1, but" in err
+        assert "reads schema 2. Resume the run (pellucid compare --resume --out" in err
+        assert call(capsys, "compare", "--resume", "-qq")[0] == 0
+        assert json.loads((run / name).read_text())["schema"] == 2
+        assert call(capsys, command)[0] == 0
+
+
 def test_nothing_to_look_at_is_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for command in ("explain", "show", "report"):
         code, out, err = call(capsys, command)
         assert (code, out) == (2, "") and "there is no run yet: start one with" in err
     assert "no runs in runs: start one" in call(capsys, "runs")[2]
-    assert call(capsys, "runs", "elsewhere") == (2, "", "error: there is no folder elsewhere.\n")
+    assert call(capsys, "runs", "elsewhere") == (2, "", "error: folder elsewhere does not exist.\n")
 
 
 def test_the_list_of_models_is_not_cut_short(capsys):
@@ -187,7 +200,7 @@ def test_every_method_and_every_class_can_be_shown(here, capsys):
     for name in sorted(ids | {known for names in ESTIMATORS.values() for known in names}):
         code, out, err = call(capsys, "show", name)
         assert code == 0 and not err and "source  " in out and len(out) > 300, name
-    assert "takes no part in comparisons" in call(capsys, "show", "kmeans")[1]
+    assert "not part of comparisons" in call(capsys, "show", "kmeans")[1]
 
 
 def test_models_and_plan(here, capsys):
@@ -205,7 +218,7 @@ def test_the_plan_shows_every_limit_with_the_value_it_has(here, capsys, effort, 
     plan = ["compare", "penguins", "--plan", "--effort", effort, "--cv", "4", "--jobs", "2"]
     out = call(capsys, *plan)[1]
     values = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line.strip())
-    assert f"no limit by the clock; {seconds} s of estimated work" in values["model_timeout"]
+    assert f"no time limit; at most {seconds} s of estimated work" in values["model_timeout"]
     assert "no limit" in values["time_limit"] and " GB " in values["memory_limit"]
     assert not [line for line in out.splitlines() if line.split()[1:2] == ["-"]]
     said = " ".join(out.split())
@@ -300,7 +313,7 @@ def test_a_leak_is_told_and_stops_only_with_strict(leaky, capsys):
     assert code == 0 and "LEADERBOARD" in out
     assert "! D01" in err and "cancel" in err
     code, out, err = call(capsys, "compare", "leak.csv", "-t", "churned", "--strict")
-    assert code == 1 and out == "" and "nothing was trained" in err
+    assert code == 1 and out == "" and "no model was trained" in err
 
 
 def test_check_is_a_gate(leaky, capsys):
@@ -434,7 +447,7 @@ def test_ctrl_c_while_the_report_is_written_says_how_to_continue(tmp_path, monke
     with monkeypatch.context() as patch:
         patch.setattr(compare_command, "write_report", pressed)
         code, _, err = call(capsys, *run)
-    assert code == 130 and "Continue: pellucid compare --resume --out r" in err
+    assert code == 130 and "Resume: pellucid compare --resume --out r" in err
     code, _, err = call(capsys, "compare", "--resume", "--out", "r")
     assert code == 0 and (tmp_path / "r" / "report.html").exists()
 
@@ -452,7 +465,7 @@ def test_a_report_that_fails_is_a_note_and_costs_no_board(part, tmp_path, monkey
         code, out, err = call(capsys, *run)
     assert code == 0 and "LEADERBOARD" in out and "TEST SET" in out
     assert "note: the report could not be written: ValueError: Nanosecond resolution" in err
-    assert "to try again: pellucid compare --resume --out r" in err
+    assert "Try again: pellucid compare --resume --out r" in err
     for name in ("results.json", "leaderboard.csv", "predictions.parquet", "model.pellucid"):
         assert (tmp_path / "r" / name).exists(), name
     before = (tmp_path / "r" / "results.json").read_bytes()
@@ -528,7 +541,7 @@ def test_any_model_of_a_run_can_be_kept(tmp_path, monkeypatch, capsys):
     code, _, err = call(capsys, "compare", "--resume", "r", "--use", "forest")
     assert code == 2 and "no model 'forest' on this board. Models with a score: majority" in err
     code, _, err = call(capsys, *run, "--use", "lda")
-    assert code == 2 and "--use takes a model of a run: add --resume RUN" in err
+    assert code == 2 and "--use saves a model of an existing run: add --resume RUN" in err
     assert call(capsys, *run, "-o", "r", "--force")[0] == 0  # such files are parts of a run
 
 

@@ -64,15 +64,15 @@ def test_ipython_in_a_terminal_is_no_notebook(shown, capfd):
 
 
 def test_ctrl_c_is_answered(shown):
-    from pellucid.app.messages import Voice
+    from pellucid.app.messages import Messages
     from pellucid.app.notebook import Notebook
     from pellucid.comparison.planning.prepare import prepare
     from pellucid.comparison.planning.settings import Settings
 
     plan, _ = prepare("penguins", Settings.of({"models": "tree"}))
-    with Notebook(Voice(), plan) as board:
-        board.hear({"event": "stopping", "times": 1})
-        board.hear({"event": "stopping", "times": 2})
+    with Notebook(Messages(), plan) as board:
+        board.update({"event": "stopping", "times": 1})
+        board.update({"event": "stopping", "times": 2})
     said = shown.handles[0].pages
     assert "stopping after the current fits" in said[1]
     assert "stopping" not in said[2] and "stopped" in said[2]

@@ -126,7 +126,7 @@ def test_columns_go_by_name_and_others_are_ignored(tree, table, capfdbinary):
     write_csv(more, "more.csv")
     assert cli.run(["predict", "m.pellucid", "more.csv"]) == 0
     heard = capfdbinary.readouterr()
-    assert heard.err.decode() == "note: ignored 'id': not used by the model\n"
+    assert heard.err.decode() == "note: ignored columns that the model does not use: 'id'\n"
     answers(read_csv(heard.out.decode()), tree, table)
     assert cli.run(["predict", "-q", "m.pellucid", "more.csv"]) == 0
     assert capfdbinary.readouterr().err == b""
@@ -155,7 +155,7 @@ def error_of(arguments, capfd):
 def test_a_missing_column_is_named_with_the_nearest_one(tree, table, capfd):
     write_csv(table.rename_columns(["size", "color", "weight"]), "other.csv")
     assert error_of(["predict", "m.pellucid", "other.csv"], capfd) == (
-        "other.csv lacks column 'colour' (the model needs 3 columns; 2 found). "
+        "other.csv has no column 'colour' (2 of the 3 columns that the model needs were found). "
         "Did you mean 'color'? --allow-missing treats it as missing values."
     )
 
@@ -165,7 +165,9 @@ def test_a_missing_column_can_be_allowed(tree, table, lost, capfdbinary):
     write_csv(table.drop_columns([lost]), "less.csv")
     assert cli.run(["predict", "m.pellucid", "less.csv", "--allow-missing"]) == 0
     heard = capfdbinary.readouterr()
-    assert heard.err.decode() == f"note: less.csv lacks {lost!r}: treated as missing in all rows\n"
+    assert (
+        heard.err.decode() == f"note: less.csv has no column {lost!r}: treated as missing values\n"
+    )
     place = table.column_names.index(lost)
     gone = pa.nulls(60, table.schema.field(lost).type)
     answers(read_csv(heard.out.decode()), tree, table.set_column(place, lost, gone))
@@ -254,7 +256,7 @@ def test_what_cannot_predict_says_so(here, table, capfd):
     PCA(1).fit(table.select(["weight"])).save("m.pellucid")
     write_csv(table, "new.csv")
     text = error_of(["predict", "m.pellucid", "new.csv", "-q"], capfd)
-    assert text == "m.pellucid holds a PCA, which does not predict."
+    assert text == "m.pellucid contains a PCA, which cannot predict."
 
 
 def test_predicting_starts_light(tree):
@@ -272,14 +274,14 @@ def test_swapped_arguments_are_told(tree, capsys):
     assert cli.run(["predict", "new.csv", "m.pellucid"]) == 2
     said = capsys.readouterr().err
     assert said == (
-        "error: new.csv is a table, not a model: pellucid predict MODEL DATA. "
+        "error: new.csv is a table, not a model. Usage: pellucid predict MODEL DATA. "
         "Did you mean: pellucid predict m.pellucid new.csv\n"
     )
     assert cli.run(["explain", "new.csv", "m.pellucid"]) == 2
     assert "Did you mean: pellucid explain m.pellucid new.csv" in capsys.readouterr().err
     assert cli.run(["explain", "new.csv"]) == 2
     said = capsys.readouterr().err
-    assert said == "error: new.csv is a table, not a model: pellucid explain MODEL DATA\n"
+    assert said == "error: new.csv is a table, not a model. Usage: pellucid explain MODEL DATA.\n"
 
 
 def test_a_run_in_the_place_of_the_table_is_told(tree, table, capsys):
@@ -304,7 +306,7 @@ def test_a_run_in_the_place_of_the_table_is_told(tree, table, capsys):
 def test_a_model_in_the_place_of_the_table_is_told(tree, command, usage, capsys):
     assert cli.run(command) == 2
     said = capsys.readouterr().err
-    assert said == f"error: m.pellucid is a model, not a table: pellucid {usage}\n"
+    assert said == f"error: m.pellucid is a model, not a table. Usage: pellucid {usage}\n"
 
 
 def test_two_tables_or_a_missing_model_are_not_taken_for_swapped(tree, capsys):
@@ -337,7 +339,7 @@ def test_a_model_of_a_run_reads_files_in_the_encoding_of_its_table(tree, table, 
         assert cli.run(["predict", model, "old.csv"]) == 0
         said = capsys.readouterr()
         assert [line.split(",")[0] for line in said.out.splitlines()[1:]] == colours
-        assert "is not UTF-8: read as latin-1, like the table of the model's run" in said.err
+        assert "is not UTF-8: read as latin-1, the encoding of the run" in said.err
         assert cli.run(["explain", model, "old.csv", "--row", "1"]) == 0
         assert "row 1 -> " in capsys.readouterr().out
     Path("new.csv").write_text(text, encoding="utf-8")  # a file that says itself what it is
@@ -429,9 +431,7 @@ def test_a_column_of_the_file_does_not_vanish(tree, table, capsys):
     write_csv(table.append_column("p_nein", pa.array([0.5] * 60)), "new.csv")
     arguments = ["predict", "m.pellucid", "new.csv", "--id", "p_nein", "-o", "o.csv"]
     assert cli.run(arguments) == 2 and not Path("o.csv").exists()
-    assert (
-        "--id p_nein: a column of that name is written with the answers" in capsys.readouterr().err
-    )
+    assert "--id p_nein: the output already has a column of that name" in capsys.readouterr().err
 
 
 def test_rows_outside_the_training_range_are_counted(tree, table, capsys):
@@ -439,7 +439,7 @@ def test_rows_outside_the_training_range_are_counted(tree, table, capsys):
     write_csv(far, "far.csv")
     assert cli.run(["predict", "m.pellucid", "far.csv"]) == 0
     said = capsys.readouterr().err
-    assert "warning: 2 of 5 rows lie outside the training range (weight > " in said
+    assert "warning: 2 of 5 rows are outside the training range (weight > " in said
     assert cli.run(["predict", "m.pellucid", "far.csv", "-qq"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -458,7 +458,7 @@ def test_dates_outside_the_training_range_are_counted(here, capsys):
     assert "outside" not in capsys.readouterr().err
     assert cli.run(["predict", "m.pellucid", "far.csv"]) == 0
     assert (
-        "warning: 2 of 3 rows lie outside the training range (when > 2020-02-09, clock > "
+        "warning: 2 of 3 rows are outside the training range (when > 2020-02-09, clock > "
         "2020-01-02 15:00:00)"
     ) in capsys.readouterr().err
 
@@ -470,7 +470,7 @@ def test_a_row_outside_the_training_range_is_told_in_plain_numbers(tmp_path, mon
     Path("new.csv").write_text("price\n2000\n20000\n")
     assert cli.run(["predict", "p.pellucid", "new.csv"]) == 0
     said = capsys.readouterr().err
-    assert "1 of 2 rows lies outside the training range (price > 15940)" in said
+    assert "1 of 2 rows is outside the training range (price > 15940)" in said
 
 
 def test_explain_shows_the_prediction_in_the_units_of_the_target(here, rng, capsys):

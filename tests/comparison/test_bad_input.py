@@ -71,9 +71,9 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     assert cli.run([*words, "--effort", "quick", "--test-size", "0"]) == 2
     heard = capsys.readouterr()
     assert "roc_auc is not defined for one class" in " ".join(heard.out.split())
-    assert "error: no model has a score; the board says why" in heard.err
+    assert "error: no model has a score; the leaderboard gives the reasons" in heard.err
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
-    assert "has no model file: no model had a score." in capsys.readouterr().err
+    assert "has no model file: no model has a score." in capsys.readouterr().err
     results = tmp_path / "runs" / "latest" / "results.json"
     told = json.loads(results.read_text())
     results.write_text(json.dumps(told | {"recommended": "mine"}))
@@ -87,7 +87,7 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     for words in (["explain", "runs/latest", "--row", "1"], ["predict", "runs/latest", "t.csv"]):
         assert cli.run(words) == 2
         said = capsys.readouterr().err
-        assert "no model file: its run is not complete. Continue: pellucid compare" in said
+        assert "no model file: the run is not complete. Resume it: pellucid compare" in said
 
 
 def test_constant_number(complain):
@@ -203,7 +203,7 @@ def test_a_full_folder_is_not_replaced(complain, tmp_path):
 
 def test_wrong_settings_file(complain, tmp_path):
     (tmp_path / "pellucid.toml").write_text("taget = 'y'\n")
-    assert "there is no setting 'taget'. Did you mean 'target'?" in complain(GOOD)
+    assert "unknown setting 'taget'. Did you mean 'target'?" in complain(GOOD)
     (tmp_path / "pellucid.toml").write_text("target = \n")
     assert "not valid TOML" in complain(GOOD)
 

@@ -235,7 +235,7 @@ def test_many_classes_have_a_report_without_regions(tmp_path):
     table["y"] = [f"n{k % 40:02d}" for k in range(120)]
     result = pellucid.compare(table, "y", models="tree", effort="quick", cv=2)
     page = result.report(tmp_path / "report.html").read_text()
-    assert "Decision regions are not drawn for more than 31 classes." in page
+    assert "Decision regions are shown for at most 31 classes." in page
 
 
 def test_few_rows_of_a_class_mean_fewer_folds_not_no_score(rng):

@@ -71,7 +71,7 @@ def test_a_result_shows_itself(penguins, tmp_path):
     summary = json.loads(path.read_text())
     assert set(summary["cards"]) == {"majority", "tree"} and summary["learned"]["tree"]["tree"]
     assert summary["learned"]["tree"]["importances"]["columns"] == penguins.data["data"]["features"]
-    with pytest.raises(ParameterError, match="a report ends in"):
+    with pytest.raises(ParameterError, match="a report must end in"):
         penguins.report(tmp_path / "r.pdf")
 
 

@@ -13,7 +13,8 @@ from importlib import import_module
 from pathlib import Path
 
 from pellucid import names
-from pellucid.base import Classifier, Clusterer, Regressor, Transformer
+from pellucid.base import Classifier, Clusterer, Regressor
+from pellucid.transformer import Transformer
 
 
 @cache

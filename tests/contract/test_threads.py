@@ -3,6 +3,7 @@
 import copy
 import pickle
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -149,3 +150,50 @@ def test_four_estimators_may_fit_at_once(Model):
     with ThreadPoolExecutor(4) as pool:
         for model in pool.map(lambda _: fitted(Model, sample), range(4)):
             assert_same_bits(expected, learned(model))
+
+
+# Fits that still keep something on the estimator outside `_learn`.
+NOT_YET = dict.fromkeys(
+    ("SGDClassifier", "SGDRegressor", "Perceptron"), "fit stores coef_init on the estimator"
+)
+
+
+def test_two_threads_may_fit_one_estimator_at_once(Model, monkeypatch):
+    """Both fits are under way at the same time, on different data: the result is that of one fit,
+    and nothing is written on the estimator meanwhile."""
+    if Model.__name__ in NOT_YET:
+        pytest.xfail(NOT_YET[Model.__name__])
+    samples = [numbers(Model, n=60, seed=0), numbers(Model, n=80, p=3, seed=1)]
+    expected = [learned(fitted(Model, sample)) for sample in samples]
+    model, together, original = make(Model), threading.Barrier(2, timeout=10), Model._fit
+    written, errors = [], []
+
+    def fit_together(self, problem, **options):
+        if threading.current_thread() not in threads:
+            return original(self, problem, **options)
+        together.wait()
+        found = original(self, problem, **options)
+        together.wait()
+        return found
+
+    def note(self, name, value):
+        if self is model and name != "__dict__":  # all learned attributes in one step
+            written.append(name)
+        object.__setattr__(self, name, value)
+
+    def fit(sample):
+        try:
+            model.fit(sample.X, sample.y)
+        except Exception as error:
+            errors.append(error)
+
+    monkeypatch.setattr(Model, "_fit", fit_together)
+    monkeypatch.setattr(Model, "__setattr__", note)
+    threads = [threading.Thread(target=fit, args=(sample,)) for sample in samples]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and not written
+    found = learned(model)
+    assert_same_bits(expected[found["n_features_in_"] == 3], found)

@@ -6,14 +6,14 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.data import Wishes, _loops, prepare
+from pellucid.data import InputSpec, _loops, prepare
 from pellucid.data.canonical import row_hash
 
-WISHES = Wishes("Model", target="classes", canonical_rows=True)
+SPEC = InputSpec("Model", target="classes", rows="canonical")
 
 
-def canonical(X, y, weights=None, wishes=WISHES):
-    return prepare(X, y, weights, None, None, wishes)[0]
+def canonical(X, y, weights=None, spec=SPEC):
+    return prepare(X, y, weights, None, None, spec)[0]
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["matrix", "codes"]))
@@ -23,8 +23,8 @@ def test_weights_copies_and_order_are_one_problem(seed, layout):
     y, w = rng.integers(0, 2, 12), rng.integers(0, 4, 12)
     y[:2], w[:2] = (0, 1), 1
     shuffled = rng.permutation(np.repeat(np.arange(12), w))
-    wishes = Wishes("Model", target="classes", canonical_rows=True, layout=layout)
-    a, b = canonical(X, y, w, wishes), canonical(X[shuffled], y[shuffled], None, wishes)
+    spec = InputSpec("Model", target="classes", rows="canonical", layout=layout)
+    a, b = canonical(X, y, w, spec), canonical(X[shuffled], y[shuffled], None, spec)
     assert np.array_equal(a.X, b.X) and np.array_equal(a.y, b.y)
     assert np.array_equal(a.weights, b.weights)
     assert a.total == w.sum()

@@ -11,15 +11,15 @@ import pytest
 import scipy.sparse as sp
 
 from pellucid.cluster import KMeans
-from pellucid.data import Table, Wishes, prepare
-from pellucid.data.intake import intake
+from pellucid.data import InputSpec, Table, prepare
+from pellucid.data.intake import raw_table
 from pellucid.dummy import DummyClassifier, DummyRegressor
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, ParameterError
 from pellucid.linear_model import LinearRegression
 
 
-def problem(X, weights=None, table=None, offset=None, **wishes):
-    return prepare(X, None, weights, offset, table, Wishes("Model", **wishes))[0]
+def problem(X, weights=None, table=None, offset=None, **spec):
+    return prepare(X, None, weights, offset, table, InputSpec("Model", **spec))[0]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -65,7 +65,7 @@ def test_objects_are_judged_by_all_cells():
 
 def test_offsets_separate_rows_whatever_their_order():
     for offset in ([0, 1, 0, 1], [0, 0, 1, 1]):
-        assert problem(np.ones((4, 1)), offset=offset, canonical_rows=True).n == 2
+        assert problem(np.ones((4, 1)), offset=offset, rows="canonical").n == 2
 
 
 def test_text_is_told_by_weights_not_by_copies():
@@ -95,7 +95,7 @@ def test_dates_and_numbers_are_not_exchanged():
     dates = pd.DataFrame({"d": pd.to_datetime(["2020-01-01", "2020-01-02"]), "c": ["a", "b"]})
     schema = problem(dates).schema
     with pytest.raises(DataError, match="'d' held dates in training and holds numbers now"):
-        schema.raw(intake(dates.assign(d=[1.0, 2.0])))
+        schema.raw(raw_table(dates.assign(d=[1.0, 2.0])))
 
 
 ODD = {
@@ -195,15 +195,15 @@ def test_whole_numbers_that_floats_cannot_hold_are_named(container):
     make = WHOLE_NUMBERS[container]
     text = r"'x0' holds 1 whole .* \(row 1: 9007199254740993 becomes 9007199254740992\)"
     with pytest.warns(DataConversionWarning, match=text):
-        intake(make(BIG))
-    intake(make([2**53, -(2**53), 2**60]))  # exact: no warning, which were an error here
+        raw_table(make(BIG))
+    raw_table(make([2**53, -(2**53), 2**60]))  # exact: no warning, which were an error here
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 def test_largest_whole_numbers(dtype):
     ends = np.iinfo(dtype)
     with pytest.warns(DataConversionWarning, match=f"holds 1 whole.*row 1: {ends.max} becomes"):
-        intake(np.array([[ends.min], [ends.max]], dtype=dtype))
+        raw_table(np.array([[ends.min], [ends.max]], dtype=dtype))
 
 
 def test_every_term_has_a_name_of_its_own():

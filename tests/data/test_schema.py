@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from pellucid.data import Table, Wishes, prepare
+from pellucid.data import InputSpec, Table, prepare
 from pellucid.data.encode import encode
-from pellucid.data.intake import intake
+from pellucid.data.intake import raw_table
 from pellucid.errors import DataError, DataTypeError, UnseenLevelWarning
 
 ROWS = {
@@ -22,8 +22,8 @@ ROWS = {
 }
 
 
-def problem(X, weights=None, table=None, **wishes):
-    return prepare(X, None, weights, None, table, Wishes("Model", **wishes))[0]
+def problem(X, weights=None, table=None, **spec):
+    return prepare(X, None, weights, None, table, InputSpec("Model", **spec))[0]
 
 
 def containers():
@@ -97,7 +97,7 @@ def test_unseen_level_is_the_mean_of_the_levels_and_warned_of_once():
     schema = problem(pd.DataFrame({"c": ["a", "a", "a", "b"], "d": ["x", "y", "x", "y"]})).schema
     new = pd.DataFrame({"c": ["q", "b", "q"], "d": ["x", "zz", "y"]})
     with pytest.warns(UnseenLevelWarning, match=r"'c': 2 cell.*'q'.*'d': 1 cell") as caught:
-        X = encode(schema, intake(new), True, "Model")
+        X = encode(schema, raw_table(new), True, "Model")
     assert len(caught) == 1
     assert np.array_equal(X, [[0.75, 0.25, 1, 0], [0, 1, 0.5, 0.5], [0.75, 0.25, 0, 1]])
 
@@ -105,25 +105,25 @@ def test_unseen_level_is_the_mean_of_the_levels_and_warned_of_once():
 def test_unseen_level_is_missing_among_codes():
     schema = problem(pd.DataFrame({"c": ["a", "b"]}), layout="codes").schema
     with pytest.warns(UnseenLevelWarning):
-        X = encode(schema, intake(pd.DataFrame({"c": ["q", "b"]})), True, "Model")
+        X = encode(schema, raw_table(pd.DataFrame({"c": ["q", "b"]})), True, "Model")
     assert np.array_equal(X, [[np.nan], [1]], equal_nan=True)
 
 
 def test_unseen_can_be_an_error():
     schema = problem(pd.DataFrame({"c": ["a", "b"]}), table=Table(unseen="error")).schema
     with pytest.raises(DataError, match=r"'c'.*'q'"):
-        encode(schema, intake(pd.DataFrame({"c": ["q"]})), True, "Model")
+        encode(schema, raw_table(pd.DataFrame({"c": ["q"]})), True, "Model")
 
 
 def test_missing_category_without_training_example_is_the_mean():
     schema = problem(pd.DataFrame({"c": ["a", "a", "a", "b"]})).schema
-    X = encode(schema, intake(pd.DataFrame({"c": [None, "a"]})), True, "Model")
+    X = encode(schema, raw_table(pd.DataFrame({"c": [None, "a"]})), True, "Model")
     assert np.array_equal(X, [[0.75, 0.25], [1, 0]])
 
 
 def test_missing_number_without_training_example_is_the_mean():
     schema = problem(np.array([[1.0], [3.0]])).schema
-    assert np.array_equal(encode(schema, intake([[np.nan]]), True, "Model"), [[2.0]])
+    assert np.array_equal(encode(schema, raw_table([[np.nan]]), True, "Model"), [[2.0]])
 
 
 def test_order_of_a_categorical_dtype_is_kept_and_unused_levels_are_not():
@@ -137,10 +137,10 @@ def test_order_of_a_categorical_dtype_is_kept_and_unused_levels_are_not():
 def test_columns_are_matched_by_name():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [3.0, 4.0]})
     schema = problem(frame).schema
-    shuffled = schema.align(intake(frame[["c", "a", "b"]]), "Model")
+    shuffled = schema.align(raw_table(frame[["c", "a", "b"]]), "Model")
     assert np.array_equal(encode(schema, shuffled, True, "Model"), problem(frame).X)
     with pytest.raises(DataError, match=r"(?s)unseen at fit time:\n- d.*yet now missing:\n- c"):
-        schema.align(intake(frame.rename(columns={"c": "d"})), "Model")
+        schema.align(raw_table(frame.rename(columns={"c": "d"})), "Model")
 
 
 def test_all_missing_and_constant_columns_keep_their_place():
@@ -163,9 +163,9 @@ def test_many_levels_become_sparse_with_equal_values():
         assert sparse.X.indices.dtype == np.int32
         new = pd.DataFrame({"x": [1.0, 2.0], "c": ["unseen", None], "d": ["unseen", None]})
         with pytest.warns(UnseenLevelWarning):
-            a = encode(sparse.schema, intake(new), True, "Model").toarray()
+            a = encode(sparse.schema, raw_table(new), True, "Model").toarray()
         with pytest.warns(UnseenLevelWarning):
-            b = encode(dense.schema, intake(new), False, "Model")
+            b = encode(dense.schema, raw_table(new), False, "Model")
         assert np.array_equal(a, b)
 
 
@@ -233,5 +233,5 @@ def test_levels_of_a_column_that_training_saw_empty_count_as_missing(layout, wei
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "c": pd.Categorical(cells, categories=["x", "y"])})
     learned = problem(frame, weights, layout=layout).schema
     for new in (["x", "y", None], [None, None, None], [4.0, None, 5.0]):
-        told = encode(learned, intake(frame.assign(c=new), "Model"), False, "Model")
+        told = encode(learned, raw_table(frame.assign(c=new), "Model"), False, "Model")
         assert np.isfinite(told).all() if layout == "matrix" else np.isnan(told[1, 1])

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pellucid.data import Table, Text, Wishes, prepare
+from pellucid.data import InputSpec, Table, Text, prepare
 from pellucid.data.encode import encode
-from pellucid.data.intake import intake
+from pellucid.data.intake import raw_table
 from pellucid.errors import DataError, ParameterError
 
 WORDS = ["spam", "ham", "Eggs", "bacon", "tea", "milk", "the"]
@@ -14,10 +14,10 @@ RNG = np.random.default_rng(0)
 CELLS = [" ".join(RNG.choice(WORDS, size=RNG.integers(1, 9))) for _ in range(60)] + [None, "é!"]
 
 
-def problem(text, weights=None, cells=CELLS, **wishes):
+def problem(text, weights=None, cells=CELLS, **spec):
     frame = pd.DataFrame({"note": pd.Series(cells, dtype=object), "x": np.arange(len(cells)) * 1.0})
     table = Table(kinds={"note": "text"}, text=text)
-    return prepare(frame, None, weights, None, table, Wishes("M", takes_text=True, **wishes))[0]
+    return prepare(frame, None, weights, None, table, InputSpec("M", takes_text=True, **spec))[0]
 
 
 @pytest.mark.parametrize("mode", ["count", "binary", "tfidf"])
@@ -50,7 +50,7 @@ def test_vocabulary_counts_weights_as_copies():
 def test_unknown_words_do_not_count():
     schema = problem(None).schema
     new = pd.DataFrame({"note": ["unheard of", "tea tea"], "x": [0.0, 1.0]})
-    X = encode(schema, schema.align(intake(new), "M"), True, "M").toarray()
+    X = encode(schema, schema.align(raw_table(new), "M"), True, "M").toarray()
     assert X[0].sum() == 0
     assert X[1, schema.terms.index("note:tea")] == 2
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
-from pellucid.data import Wishes, datasets, prepare
+from pellucid.data import InputSpec, datasets, prepare
 from pellucid.ensemble import AdaBoostClassifier
 from pellucid.ensemble.adaboost import stump_filter
 from pellucid.neighbors import KNeighborsClassifier
@@ -223,7 +223,7 @@ def test_the_filter_leaves_few_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 10))
     y = (X[:, 3] + 0.5 * rng.normal(size=5000) > 0).astype(np.int32)
-    problem, _ = prepare(X, y, None, None, None, Wishes("it", layout="codes", target="classes"))
+    problem, _ = prepare(X, y, None, None, None, InputSpec("it", layout="codes", target="classes"))
     look = stump_filter.Filter(problem, "gini").look(np.full(5000, 1 / 5000))
     assert look.kept.tolist() == [3]
 

@@ -36,9 +36,8 @@ def numbers(rng, n=300):
 def problem_of(X, y, w=None):
     model = BaggingClassifier()
     from pellucid.data import prepare
-    from pellucid.data.canonical import canonical
 
-    return canonical(prepare(X, y, w, None, None, model._wishes())[0])
+    return prepare(X, y, w, None, None, model._input_spec())[0].gathered()
 
 
 def drawn(problem, seed, **options):

@@ -43,7 +43,7 @@ def test_trees_of_classes_are_those_that_grow_alone(Model, settings, weighted, r
     if Model is ExtraTreesClassifier:
         settings = {"bootstrap": "max_samples" in settings} | settings
     model = Model(5, random_state=3, **settings).fit(X, y, w)
-    problem = prepare(X, y, w, None, None, model._wishes())[0]
+    problem = prepare(X, y, w, None, None, model._input_spec())[0]
     drawer = Drawer(problem, model.max_samples, 1.0, model.bootstrap, False)
     keys = keys_of(parallel.seed_sequence(3), 0, 5).tolist()
     for key, tree in zip(keys, model.trees_, strict=True):
@@ -59,7 +59,7 @@ def test_trees_of_numbers_are_those_that_grow_alone(Model, monotonic_cst, rng):
     X, _ = mixed(rng)
     y = 1e6 + X["x0"] ** 2 + 3 * (X["town"] == "Jena") + 0.1 * rng.normal(size=len(X))
     model = Model(5, random_state=3, monotonic_cst=monotonic_cst, max_depth=4).fit(X, y)
-    problem = prepare(X, y, None, None, None, model._wishes())[0]
+    problem = prepare(X, y, None, None, None, model._input_spec())[0]
     drawer = Drawer(problem, None, 1.0, model.bootstrap, False)
     for key, tree in zip(keys_of(parallel.seed_sequence(3), 0, 5), model.trees_, strict=True):
         alone = grow_model(model._tree(), problem.reweight(drawer.rows(int(key))), key=int(key))

@@ -139,8 +139,9 @@ def test_softmax_slopes_are_the_formulas():
     raw, y = 20 * rng.normal(size=(4, 50)), rng.integers(0, 4, 50).astype(np.int32)
     out = np.empty((4, 50, 2))
     mean = losses.softmax(4).slopes(y, raw, np.ones(50), out)
-    assert np.allclose(out[:, :, 0].T, formulas.softmax_gradient(y, raw.T), atol=1e-15)
-    assert np.isclose(mean, formulas.softmax_value(y, raw.T).mean(), rtol=1e-13)
+    truth = np.eye(4)[y]
+    assert np.allclose(out[:, :, 0].T, formulas.softmax(raw.T) - truth, atol=1e-15)
+    assert np.isclose(mean, -(truth * formulas.log_softmax(raw.T)).sum(axis=1).mean(), rtol=1e-13)
 
 
 def test_training_loss_never_rises():
@@ -390,7 +391,7 @@ def test_copies_of_a_row_are_split_like_rows():
 
     X, target, _ = table(13, n=100)
     problem, _ = pellucid.data.prepare(
-        np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._wishes()
+        np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._input_spec()
     )
     train, test = split(Regressor()._in_order(problem), 0.2, np.arange(2))
     assert (train.weights.sum(), test.weights.sum()) == (240, 60)
@@ -403,7 +404,7 @@ def test_copies_of_a_row_are_split_like_rows():
 
 
 def prepared_rows(X, target):
-    rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._wishes())
+    rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._input_spec())
     return Regressor()._in_order(rows)
 
 

@@ -9,7 +9,6 @@ from sklearn.metrics import balanced_accuracy_score
 import pellucid
 from pellucid import parallel
 from pellucid.data import prepare
-from pellucid.data.canonical import canonical
 from pellucid.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -73,7 +72,7 @@ def test_importances_by_hand(kind, classes):
         Model = BaggingClassifier if classes else BaggingRegressor
         more = {"max_features": 2}
     model = Model(n_estimators=6, oob_importances=True, random_state=3, **more).fit(X, y)
-    problem = canonical(prepare(X, y, None, None, None, model._wishes())[0])
+    problem = prepare(X, y, None, None, None, model._input_spec())[0].gathered()
     columns_of = None if kind == "forest" else lambda t: model.estimators_features_[t]
     rises = by_hand(model, problem, columns_of, classes)
     np.testing.assert_allclose(model.oob_importances_, rises.mean(axis=0), atol=1e-12)

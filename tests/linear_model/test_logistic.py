@@ -7,7 +7,7 @@ import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV
 from pellucid.numerics.objectives.links import expit
-from pellucid.numerics.objectives.losses import softmax, softmax_value
+from pellucid.numerics.objectives.losses import log_softmax, softmax
 from tests.linear_model.precise import precise_logistic
 
 
@@ -21,7 +21,7 @@ def data(n=150, p=3, K=2, seed=0):
 def objective(model, X, y, w=None):
     Z = X @ model.coef_.T + model.intercept_
     Z = np.column_stack([np.zeros(len(Z)), Z]) if Z.shape[1] == 1 else Z
-    losses = softmax_value(y, Z) * (1.0 if w is None else w)
+    losses = -log_softmax(Z)[np.arange(len(y)), y] * (1.0 if w is None else w)
     return losses.sum() + np.sum(model.coef_**2) / (2 * model.C)
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from pellucid.data.row_view import RowView
 from pellucid.linear_model._sgd import _loops
 from pellucid.linear_model._sgd.solver import LOSSES, SCHEDULES, parts_of
-from pellucid.linear_model.placed import Placed
 from pellucid.numerics.simd import builds
 
 BUILDS = builds(_loops)
@@ -127,7 +127,7 @@ def test_rows_are_visited_in_runs_wherever_they_stand(build, n):
     assert one_pass(build, parts_of(X), y, w, (starts, run, first)) == plainly
     table, places = rng.normal(size=(2 * n, 5)), rng.permutation(2 * n)[:n].astype(np.int32)
     table[places] = X
-    assert one_pass(build, parts_of(Placed(table, places)), y, w, (starts, run, first)) == plainly
+    assert one_pass(build, parts_of(RowView(table, places)), y, w, (starts, run, first)) == plainly
     assert (one_pass(build, parts_of(X), y, w, (np.zeros(1, np.int64), n, 0)) == plainly) == (
         n == 1
     )

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from pellucid.comparison.planning.registry import ENTRIES
+
 MODELS = (
     "logistic", "lda", "svm_rbf", "forest", "extra_trees", "gradient_boosting", "knn", "bagging",
     "naive_bayes", "qda", "adaboost", "mlp", "tree", "perceptron", "svm_linear", "majority",
@@ -53,7 +55,7 @@ def regression(columns=None, rows=506, models=("ridge", "forest", "mean"), seed=
 
 def leaderboard(rng, models, metric, beside, best, higher):
     """The last model is the baseline; one more model failed."""
-    board = []
+    board, titles = [], {entry.id: entry.title for entry in reversed(ENTRIES)}
     for k, model in enumerate(models):
         base = k == len(models) - 1
         mean = best - 0.004 * k if higher else best + 0.1 * k
@@ -62,7 +64,8 @@ def leaderboard(rng, models, metric, beside, best, higher):
         good = not base and k < 0.7 * len(models)
         why = "best" if k == 0 else "not significantly worse" if good else "significantly worse"
         board.append({
-            "model": model, "status": "ok", "reason": "", "place": k + 1, "baseline": base,
+            "model": model, "title": titles.get(model, model),
+            "status": "ok", "reason": "", "place": k + 1, "baseline": base,
             "recommended": k == 0, "rank": 1, "class": "pellucid.linear_model.LogisticRegression",
             "params": None if base else {"C": 10.0}, "notes": ["C=10 lies at the edge"][: k == 0],
             "mean": float(np.mean(folds)), "ci": [mean - 0.01, mean + 0.005],
@@ -72,7 +75,8 @@ def leaderboard(rng, models, metric, beside, best, higher):
             "folds": {metric: folds}, "fit_seconds": 0.003 * 1.7**k, "predict_seconds": 0.001 * 1.3**k,
         })  # fmt: skip
     board.append({
-        "model": "logistic_l1", "status": "failed", "reason": "the solver did not start",
+        "model": "logistic_l1", "title": titles["logistic_l1"],
+        "status": "failed", "reason": "the solver did not start",
         "place": None, "baseline": False, "recommended": False, "rank": 1, "class": "x",
         "params": None, "notes": [],
     })  # fmt: skip
@@ -90,7 +94,7 @@ def shell(board, metric, higher, task, columns, rows):
               for w in widths}  # fmt: skip
     best = scored[0]
     return {
-        "schema": 1, "title": "sample",
+        "schema": 2, "title": "sample",
         "answer": [
             f"Use {best['model']}.",
             f"Its {metric} is {best['mean']:.3f} (95 % interval {best['ci'][0]:.3f} to "
@@ -105,11 +109,11 @@ def shell(board, metric, higher, task, columns, rows):
         },
         "checks": [
             {"code": "D011", "level": "error", "text": "one column alone gives the answer away",
-             "action": "drop it with --drop", "columns": [columns[0]]},
+             "action": "drop it with --drop", "columns": [columns[0]], "leak": True},
             {"code": "D008", "level": "warning", "text": "26 pairs of columns correlate above 0.9",
-             "action": "", "columns": list(columns[:2])},
+             "action": "", "columns": list(columns[:2]), "leak": False},
             {"code": "D003", "level": "note", "text": "2 duplicate rows", "action": "",
-             "columns": []},
+             "columns": [], "leak": False},
         ],
         "fine": "no missing values, no id-like column",
         "plan": {

@@ -115,7 +115,7 @@ COUNTS = "[...{}.querySelectorAll('.confusion td b')].map(b => +b.textContent.re
 
 def test_matrix_and_rings_follow_the_slider(browser, pages):
     browser.open(pages / "two.html")
-    card = "document.querySelector('#cards .card')"
+    card = "document.querySelector('#models .card')"
     rows = sample.classification()["cards"]["logistic"]["thresholds"]["rows"]
     counts = COUNTS.format(card)
     before = browser.ask(counts)
@@ -139,7 +139,7 @@ def test_matrix_and_rings_follow_the_slider(browser, pages):
         at = browser.ask(f"[+{ring}.getAttribute('cx') / {ring}.dataset.width,"
                          f"1 - {ring}.getAttribute('cy') / {ring}.dataset.height]")  # fmt: skip
         assert at == pytest.approx([x, y], abs=1e-3)
-    others = "document.querySelectorAll('#cards .card')[1]"
+    others = "document.querySelectorAll('#models .card')[1]"
     assert browser.ask(f"{others}.querySelector('.at').textContent") == "", "the other cards stay"
     browser.ask(
         f"{card}.querySelector('.cost-fn').value = 50;{card}.querySelector('.cheapest').click()"
@@ -188,7 +188,7 @@ def test_the_search_covers_all_training_rows(browser, pages):
     assert len(browser.ask(found)) == 100
     browser.ask("document.getElementById('row-all').click()")
     assert browser.ask("document.getElementById('row-found').hidden") and browser.ask(status) == ""
-    card = "document.querySelector('#cards .card')"
+    card = "document.querySelector('#models .card')"
     rows = sample.classification()["cards"]["logistic"]["thresholds"]["rows"]
     browser.ask(
         f"{card}.querySelector('.cut').value = 150;"
@@ -234,7 +234,7 @@ def test_the_width_of_the_same_changes_the_table_of_pairs(browser, pages):
     )
     browser.ask(slide)
     assert before == "53 %" and browser.ask(cell) == "30 %"
-    assert "0.01" in browser.ask("document.querySelector('.pairs-says').textContent")
+    assert "0.01" in browser.ask("document.querySelector('.pairs-caption').textContent")
 
 
 def sheets(browser):
@@ -249,19 +249,19 @@ def test_paper_shows_what_is_open_and_no_controls(browser, pages):
     hidden = "[...document.querySelectorAll('nav, .js, p button')].every(n => n.offsetHeight === 0)"
     assert browser.ask(hidden)
     assert browser.ask("document.querySelector('.board th:nth-child(2)').innerText") == "model"
-    cards = "[...document.querySelectorAll('#cards > .card')].map(c => c.offsetHeight > 50)"
+    cards = "[...document.querySelectorAll('#models > .card')].map(c => c.offsetHeight > 50)"
     n = len(browser.ask(cards))
     assert browser.ask(cards) == [True] + [False] * (n - 1)
-    assert browser.ask("document.querySelector('#cards .card .tag').textContent") == "recommended"
-    assert browser.ask("document.querySelector('#cards .paper').offsetHeight") > 0
+    assert browser.ask("document.querySelector('#models .card .tag').textContent") == "recommended"
+    assert browser.ask("document.querySelector('#models .paper').offsetHeight") > 0
     groups = "[...document.querySelectorAll('.group')].map(g => g.offsetHeight > 0)"
     assert browser.ask(groups).count(True) == 1, "no head without rows"
     assert browser.ask("document.querySelector('.threshold').offsetHeight") == 0, "a bare head"
     few = sheets(browser)
     assert few <= 8
-    browser.ask("document.querySelector('#cards .open-all').click()")
+    browser.ask("document.querySelector('#models .open-all').click()")
     assert browser.ask(cards) == [True] * n and sheets(browser) > few + 5
-    browser.ask("document.querySelector('#cards .open-all').click()")
+    browser.ask("document.querySelector('#models .open-all').click()")
     assert browser.ask(cards) == [False] * n
 
 

@@ -155,7 +155,7 @@ def test_the_calibration_of_many_classes_tells_numbers_and_rows_of_each(rng):
     below = picture.partition('<p class="under">')[2]
     for name, entry in zip(["&lt;b&gt;", "b", "c"], found["calibration"], strict=True):
         rows = ", ".join(str(b["rows"]) for b in entry["points"])
-        line = f"{name}</bdi>: Brier {entry['brier']:.3f}, ECE {entry['ece']:.3f}, "
+        line = f"{name}</bdi>: Brier score {entry['brier']:.3f}, ECE {entry['ece']:.3f}, "
         assert f"{line}rows per point {rows}." in below
     assert "<b>" not in picture and ">rows</th>" in picture, "the data table has them too"
     assert picture.index("rows per point") < picture.index("<details>")
@@ -194,7 +194,9 @@ def test_classes_whose_names_begin_alike_are_all_drawn():
 
 def test_weights_without_intervals_say_so():
     found = {"terms": ["a", "b"], "values": [[1.0, 2.0]], "low": None, "high": None, "method": ""}
-    assert "No intervals: refits took too long" in str(model_pictures.coefficients(found, False)[0])
+    assert "No intervals: the bootstrap fits took too long" in str(
+        model_pictures.coefficients(found, False)[0]
+    )
     known = {**found, "low": [[0.5, 1.0]], "high": [[1.5, 3.0]], "method": "the t distribution"}
     told = str(model_pictures.coefficients(known, False)[0])
     assert "Lines: 95 % intervals (the t distribution)" in told and "No intervals" not in told
@@ -223,11 +225,11 @@ def test_terminal_and_page_tell_scores_by_one_rule():
         assert wording.score(value, metric) == page and terminal.score(value, metric) == line
 
 
-def test_settings_of_several_parameters_are_told_by_what_varies():
-    tell = model_pictures.told_by_what_varies
-    assert tell([{"C": 1.0, "n": 5}, {"C": 10.0, "n": 5}]) == ("setting", ["C = 1", "C = 10"])
+def test_settings_of_several_parameters_are_labelled_by_what_varies():
+    label = model_pictures.setting_labels
+    assert label([{"C": 1.0, "n": 5}, {"C": 10.0, "n": 5}]) == ("setting", ["C = 1", "C = 10"])
     forest = [{"leaf": 5, "share": "sqrt", "n": 100}, {"leaf": 1, "share": 0.5, "n": 100}]
-    assert tell(forest) == ("leaf, share", ["5, sqrt", "1, 0.5"])
+    assert label(forest) == ("leaf, share", ["5, sqrt", "1, 0.5"])
     tried = [
         {"params": p, "mean": 0.5, "failed": None, "chosen": 6 * k} for k, p in enumerate(forest)
     ]

@@ -86,10 +86,10 @@ def test_the_result_tells_answer_test_score_warnings_and_board():
     assert wording.score(data["test"]["metrics"][metric], metric) in told
     assert wording.interval(data["test"]["intervals"][metric], metric) in told
     assert "used 2 times: treat the score as optimistic" in told
-    assert "Check for leakage (D011): one column alone gives the answer away." in told
+    assert "Check for target leakage (D011): one column alone gives the answer away." in told
     assert "D008 26 pairs" in told and "D003" not in told, "warnings, not notes"
     assert page.titles == ["ROC AUC of each model"]
-    assert all(row["model"] in told for row in data["leaderboard"])
+    assert all(f"{row['title']} {row['model']}" in told for row in data["leaderboard"])
     assert "failed the solver did not start" in told
 
 
@@ -97,7 +97,7 @@ def test_the_result_tells_answer_test_score_warnings_and_board():
     ({"test": None}, "not used yet"),
     ({"test": {"failed": "no memory", "model": "tree"}}, "tree could not be fitted: no memory"),
     ({"complete": False, "test": None}, "partial: stopped early"),
-    ({"checks": []}, "no warning"),
+    ({"checks": []}, "no warnings"),
 ])  # fmt: skip
 def test_a_result_that_lacks_something_says_so(change, said):
     assert said in Page(notebook_card.card({**sample.classification(), **change}, {})).words
@@ -107,7 +107,7 @@ def test_a_test_score_that_disagrees_is_a_warning():
     data = sample.classification()
     data["test"]["agrees"] = False
     page = notebook_card.card(data, {})
-    assert '<p class="pl-warn">Test set: It does not match cross-validation' in page
+    assert '<p class="pl-warn">The test score disagrees with cross-validation' in page
 
 
 def test_names_of_a_hostile_table_stay_text():

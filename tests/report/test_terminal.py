@@ -88,7 +88,7 @@ def test_the_plan_says_how_long_it_will_take():
     plan = sample.classification()["plan"] | {"fits": 1608, "repeats": 1, "cv": 5}
     told = terminal.plan_lines(plan, "quick", "estimated 1-3 min")
     assert len(told) == 2 and max(map(len, told)) <= 100
-    assert "about 1,608 fits, estimated 1-3 min (--plan shows all)" in told[1]
+    assert "about 1,608 fits, estimated 1-3 min (details: --plan)" in told[1]
     late = terminal.plan_lines(plan | {"test_why": "the latest rows", "folds": "time"}, "quick", "")
     assert "rows held out (the latest rows) | nested 5-fold time CV, quick search" in late[0]
 

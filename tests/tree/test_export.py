@@ -92,7 +92,7 @@ def test_branches_below_the_depth_are_one_box():
     cut = ((depths == 2) & (model.tree_.feature >= 0)).sum()
     assert sum("stroke-dasharray" in box.attrib for box in boxes) == cut > 0
     hidden = ((depths >= 2) & (model.tree_.feature >= 0)).sum()
-    assert f"{hidden} questions below" in picture
+    assert f"{hidden} splits below" in picture
 
 
 @pytest.mark.parametrize("row", [0, 7, 31])
@@ -111,7 +111,7 @@ def test_wrong_requests_are_named():
         export_svg(model, row=frame[:2])
     rng = np.random.default_rng(0)
     large = DecisionTreeRegressor().fit(rng.normal(size=(400, 2)), rng.normal(size=400))
-    with pytest.raises(ParameterError, match="lower max_depth"):
+    with pytest.raises(ParameterError, match="Lower max_depth"):
         export_svg(large, max_depth=100)
 
 

@@ -1,1 +1,1 @@
-"""The command line. Nothing here computes: it reads, calls the library, and writes."""
+"""The command line: it reads arguments and files, calls the library and writes the results."""

@@ -1,9 +1,9 @@
-"""The `pellucid` command: finds the sub-command, and turns every failure into one line.
+"""The `pellucid` command: it finds the sub-command and reports every failure as one line.
 
-Importing this module imports click and nothing else that takes time; a command's module is loaded
-when it is called. Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a gate the
-user asked for failed, 2 wrong usage, wrong data or an internal error, 130 interrupted, 143 told to
-end.
+Start-up imports click and nothing else that takes time; the module of a command is imported when the
+command is called. Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 a gate
+(--strict, --fail-under, a check) failed, 2 wrong usage, wrong data or an internal error, 130
+interrupted, 143 terminated.
 """
 
 import importlib
@@ -14,25 +14,25 @@ import warnings
 
 import click
 
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 
-# {command: its line in `pellucid --help`}: the line stands here so that help imports no command.
+# {command: its line in `pellucid --help`}, so that help imports no command.
 COMMANDS = {
-    "check": "Look for leaks, identifiers and duplicates in a table.",
-    "compare": "Compare all suitable models on a table, honestly.",
-    "completion": "Print the completion script of a shell.",
-    "explain": "Say why a model predicts what it predicts for a row.",
-    "init": "Write a settings file.",
-    "models": "List the models that take part, and what is searched.",
+    "check": "Check a table for target leakage, row IDs and duplicates.",
+    "compare": "Compare all suitable models on a table and recommend one.",
+    "completion": "Print the completion script for a shell.",
+    "explain": "Explain the predictions of a model, row by row.",
+    "init": "Write a settings file with all defaults.",
+    "models": "List the models that a comparison runs.",
     "predict": "Predict the rows of a file with a saved model.",
     "report": "Write or open the report of a run.",
-    "runs": "List the runs of a folder.",
+    "runs": "List the runs in a folder.",
     "show": "Show a method, a model file or a run.",
 }
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command's module when the command is used."""
+    """A group that imports the module of a command when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, sorted."""
@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
         return getattr(module, cmd_name)
 
     def resolve_command(self, ctx: click.Context, args: list[str]):
-        """A wrong name gets the nearest right one as a suggestion."""
+        """Resolve the command; an unknown name gets the nearest one as a suggestion."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches
 
@@ -88,14 +88,14 @@ def print_version(ctx: click.Context, option: click.Parameter, value: bool) -> N
 def cli(ctx: click.Context) -> None:
     """Classical machine learning you can see through.
 
-    Everything runs on this machine: no network, no telemetry, ever.
+    Everything runs on this machine: no network access, no telemetry.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 def one_line(error: BaseException) -> str:
-    """What went wrong, as one line: what, where, and what to do."""
+    """The message of an error on one line."""
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else "pellucid"
         text = error.format_message()
@@ -109,32 +109,35 @@ def one_line(error: BaseException) -> str:
     return " ".join(text.split())
 
 
-def report(error: BaseException, voice: Voice) -> int:
-    """Say `error: ...` and return the exit code; the traceback only with -vv."""
+def report(error: BaseException, messages: Messages) -> int:
+    """Print `error: ...` and return the exit code; with -vv also print the traceback."""
     from pellucid.errors import PellucidError
 
-    if voice.level >= 2:
+    if messages.level >= 2:
         import traceback
 
         traceback.print_exception(error)
     text = one_line(error)
     if not isinstance(error, (PellucidError, OSError, click.ClickException)):
-        text = f"internal: {type(error).__name__}: {text.rstrip('.')}. Please report it, with -vv."
-    voice.tell("error", text)
+        text = (
+            f"internal: {type(error).__name__}: {text.rstrip('.')}. Please report this with the output "
+            "of -vv."
+        )
+    messages.write("error", text)
     return 2
 
 
 def silence_stdout() -> None:
-    """The reader of the pipe has gone: what is still buffered must not raise at exit."""
+    """Discard buffered output after the reader of a pipe has closed it, so that exit does not raise."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def call(arguments: list[str], voice: Voice) -> int:
-    """Find the command and run it; whatever goes wrong is raised."""
-    if "_PELLUCID_COMPLETE" in os.environ:  # a shell asks for completions: click prints and exits
+def call(arguments: list[str], messages: Messages) -> int:
+    """Find the command and run it; errors are raised."""
+    if "_PELLUCID_COMPLETE" in os.environ:  # click prints the completions and exits
         cli.main(prog_name="pellucid")
     try:
-        with cli.make_context("pellucid", arguments, obj=voice) as ctx:
+        with cli.make_context("pellucid", arguments, obj=messages) as ctx:
             cli.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
@@ -144,12 +147,12 @@ def call(arguments: list[str], voice: Voice) -> int:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
-    voice = Voice()
+    messages = Messages()
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = voice.show_warning
+        warnings.showwarning = messages.show_warning
         try:
-            return call(arguments, voice)
+            return call(arguments, messages)
         except BrokenPipeError:
             silence_stdout()
             return 0
@@ -157,11 +160,11 @@ def run(arguments: list[str]) -> int:
             click.echo("interrupted", err=True)
             return 130
         except Exception as error:
-            return report(error, voice)
+            return report(error, messages)
 
 
 def main() -> None:
     """The entry point of the `pellucid` command."""
-    # Whoever is told to end (timeout, docker stop) leaves no copy of the table behind.
+    # On SIGTERM (timeout, docker stop) exit normally, so that the shared copy of the table is removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(run(sys.argv[1:]))

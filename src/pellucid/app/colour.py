@@ -1,8 +1,8 @@
-"""Colour for terminals: it follows the marks that the plain text has anyway, and adds no meaning.
+"""Colour for terminals. It highlights marks and headings of the plain text and adds no meaning.
 
-The colours are of middle lightness: each has a contrast of at least 3.9 on black and on white. They
-are used where a terminal listens, unless NO_COLOR, CLICOLOR=0 or `--color never` says otherwise;
-FORCE_COLOR, CLICOLOR_FORCE and `--color always` ask for them in pipes too.
+Every colour has a contrast of at least 3.9 on black and on white. Terminals get colour unless NO_COLOR,
+CLICOLOR=0, TERM=dumb or `--color never` is set; FORCE_COLOR, CLICOLOR_FORCE and `--color always` turn it
+on for pipes and files too.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ PALETTE = {
     "strong": (None, None),
 }
 LABELS = {"error": "error", "warning": "warning", "gate": "error"}
-# A line that matches: its groups are painted in these roles, the rest stays as it is.
+# (pattern, roles): the first pattern that matches a line paints its groups in these roles.
 RULES = (
     (r"^(.*<- (?:recommended|leading))$", ("good",)),
     (r"^((?:checks  )?) *(!!(?: [A-Z]\d+)?) ", ("strong", "error")),
     (r"^((?:checks  )?) *(!(?: [A-Z]\d+)?) ", ("strong", "warning")),
     (r"^(checks)? +(ok)  ", ("strong", "good")),
     (r"^ *-? *\w+ .*?\b(failed|timed out)\b: ", ("warning",)),
-    (r"^(LEADERBOARD|TEST SET|NOTES|WROTE|NEXT|data|checks|plan)  ", ("strong",)),
+    (r"^(LEADERBOARD|TEST SET|NOTES|WROTE|NEXT|data|checks|plan|limits)  ", ("strong",)),
+    (r"^(classification|regression|searched:|parameters|learned|columns|provenance)$", ("strong",)),
+    (r"^(row \d+ -> \S+)", ("strong",)),
 )
+_UNDERLINE = re.compile(r"(?=-)[- ]+$")  # the line below the heads of a table
 _RULES = tuple((re.compile(pattern), roles) for pattern, roles in RULES)
 
 
@@ -58,8 +61,12 @@ def paint(text: str, role: str) -> str:
 
 
 def painted(text: str) -> str:
-    """Lines of a board, of checks or of progress with their marks in colour."""
-    return "\n".join(map(_line, text.split("\n")))
+    """Lines of a result, of checks or of progress with their marks and headings in colour."""
+    lines = text.split("\n")
+    heads = [bool(_UNDERLINE.match(below)) for below in lines[1:]] + [False]
+    return "\n".join(
+        paint(line, "strong") if head else _line(line) for line, head in zip(lines, heads)
+    )
 
 
 def _line(line: str) -> str:

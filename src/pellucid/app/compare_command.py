@@ -1,4 +1,4 @@
-"""What `pellucid compare` does: gather, plan, run, print; and the exit code."""
+"""The steps of `pellucid compare`: read settings, plan, run, print, write the report; exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 from pellucid.app.options import gather_settings, read_config, toml_text
 from pellucid.errors import DataError
 from pellucid.report.screen import packed, width
@@ -27,14 +27,14 @@ INTERRUPTED = 130
 
 @dataclass
 class Request:
-    """The command as given, with what `--resume` adds."""
+    """The arguments of the command, completed by those of the run that `--resume` continues."""
 
     ctx: click.Context
-    voice: Voice
+    messages: Messages
     data: str
     settings: Any
     given: dict[str, Any]
-    folder: Path | None = None  # of the run that is continued
+    folder: Path | None = None  # of the run to resume
 
 
 def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> int:
@@ -44,16 +44,16 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
     from pellucid.comparison.execution.worker_pool import warm_up
     from pellucid.comparison.planning.prepare import prepare
 
-    over = None if request.folder is None else _finished(request.folder, request.settings)
-    if over is None and not (given["only_plan"] or given["use"]):
+    finished = None if request.folder is None else _finished(request.folder, request.settings)
+    if finished is None and not (given["only_plan"] or given["use"]):
         warm_up()
-    plan, findings = prepare(request.data, request.settings, note=request.voice.note)
+    plan, findings = prepare(request.data, request.settings, note=request.messages.note)
     if given["only_plan"]:
         from pellucid.app.plan_text import plan_text
 
-        request.voice.show(plan_text(plan, findings, given["format_"], width()))
+        request.messages.show(plan_text(plan, findings, given["format_"], width()))
         return 0
-    if request.folder is not None and (given["use"] or over is not None):
+    if request.folder is not None and (given["use"] or finished is not None):
         from pellucid.comparison.run import refuse_other
 
         refuse_other(request.folder, plan)
@@ -61,24 +61,26 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         from pellucid.app.use_model import use
 
         return use(request.folder, plan, given["use"], given["format_"])
-    if request.folder is not None and over is not None:
-        request.voice.note(f"{request.folder} is complete: nothing to continue")
-        _write_again(request.voice, request.folder)
-        return show(request, *over)
+    if request.folder is not None and finished is not None:
+        request.messages.note(f"{request.folder} is complete: there is nothing to resume")
+        _write_again(request.messages, request.folder)
+        return show(request, *finished)
     if given["strict"] and findings.errors:
-        preface(request.voice, plan, findings)
-        request.voice.tell("gate", "--strict stops here; nothing was trained")
+        preface(request.messages, plan, findings)
+        request.messages.write(
+            "gate", "a check found an error, and --strict is set: no model was trained"
+        )
         return GATE
-    return race(request, plan, findings, began)
+    return run_plan(request, plan, findings, began)
 
 
 def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> Request:
-    """Settings from everywhere; a continued run brings its own."""
+    """Settings from command line, environment and files; a resumed run adds its own."""
     from pellucid.comparison.execution.run_folder import find_run, refuse_busy
 
     folder = None
     if given["use"] and not given["resume"]:
-        raise click.UsageError("--use takes a model of a run: add --resume RUN", ctx)
+        raise click.UsageError("--use saves a model of an existing run: add --resume RUN", ctx)
     if given["resume"]:
         if data is not None and given["out"] is None and (Path(data) / "events.jsonl").is_file():
             given["out"], data = data, None  # --resume RUN
@@ -94,7 +96,10 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
         ctx.meta["pellucid.config"] = str(folder / "config.toml")
         data = data or stored.get("data")
         if data == "-":
-            raise DataError("the table of this run was read from standard input: it is gone.")
+            raise DataError(
+                "this run read its data from standard input, so it cannot be resumed without the data. "
+                "Pass the data as a file."
+            )
     if data is None:
         raise click.UsageError("Missing argument 'DATA'", ctx)
     refuse_model(data, "compare DATA")
@@ -104,90 +109,93 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
     return Request(ctx, ctx.obj, data, settings, given, folder)
 
 
-def race(request: Request, plan: Any, findings: Any, began: float) -> int:
-    """Run, write, print; then the report, which may fail without harm to the rest."""
+def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
+    """Run, print the result, then write the report; the result is kept even if the report fails."""
     from pellucid.app.progress import make_progress
     from pellucid.comparison.execution import run_folder as files
     from pellucid.comparison.run import Session
 
-    given, voice = request.given, request.voice
+    given, messages = request.given, request.messages
     folder = request.folder or files.new_folder(given["out"], plan.material.name, given["force"])
-    preface(voice, plan, findings)
+    preface(messages, plan, findings)
     values = {"data": request.data, **plan.settings.shaping()}
-    config = toml_text(values, "repeat this run: pellucid compare --config THIS_FILE")
-    if given["out"] is None:
+    config = toml_text(values, "To repeat this run: pellucid compare --config THIS_FILE")
+    if given["out"] is None and request.folder is None:  # a resumed runs/latest is that link
         files.link_latest(folder)
-    progress = make_progress(voice, plan, given["no_progress"])
+    progress = make_progress(messages, plan, given["no_progress"])
     try:
         with progress:
-            result = Session(plan, folder, progress.hear, findings, config, began).run()
+            result = Session(plan, folder, progress.update, findings, config, began).run()
         code = show(request, result.data, result.timings)
         if result.unwritten:
-            return not_kept(voice, result.unwritten, folder)
-        reported = write_report(voice, result, folder)
-    except KeyboardInterrupt:  # twice, or while the report was written
-        voice.tell("stopped", f"what was done is kept. {how_to_continue(given)}")
+            return not_kept(messages, result.unwritten, folder)
+        reported = write_report(messages, result, folder)
+    except KeyboardInterrupt:  # twice, or while the report is written
+        messages.write("stopped", f"finished fits are kept. {how_to_resume(given)}")
         return INTERRUPTED
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
         partial = f"Partial report: {folder / 'report.html'}. " if reported else ""
-        voice.tell(
+        messages.write(
             "stopped",
-            f"{done} of {len(result.rows)} models finished. {partial}{how_to_continue(given)}",
+            f"{done} of {len(result.rows)} models finished. {partial}{how_to_resume(given)}",
         )
         return INTERRUPTED
-    wrote(voice, folder, result, request.data)
+    wrote(messages, folder, result, request.data)
     if given["open_"] and reported:
         click.launch((folder / "report.html").resolve().as_uri())
     return code
 
 
-def not_kept(voice: Voice, why: str, folder: Path) -> int:
-    """The results are on the screen only: what to do, and the exit code."""
-    voice.tell(
+def not_kept(messages: Messages, why: str, folder: Path) -> int:
+    """Report that the results could not be written; returns the exit code."""
+    messages.write(
         "error",
-        f"the results could not be written to {folder}: {why}. The fits are kept; to write them "
-        f"when that is mended: pellucid compare --resume --out {quote(str(folder))}",
+        f"the results could not be written to {folder}: {why}. The fits are kept. When the problem is "
+        f"fixed, run: pellucid compare --resume --out {quote(str(folder))}",
     )
     return NO_RESULT
 
 
-def how_to_continue(given: dict[str, Any]) -> str:
+def how_to_resume(given: dict[str, Any]) -> str:
     out = f" --out {quote(given['out'])}" if given["out"] else ""
-    return f"Continue: pellucid compare --resume{out}"
+    return f"Resume: pellucid compare --resume{out}"
 
 
 def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Results and timings of a complete run, None if there is something left to do or to judge."""
-    if not all((folder / name).exists() for name in ("results.json", "summary.json")):
+    """Results and timings of a complete run; None if something is left to do."""
+    from pellucid.comparison.result import SCHEMA
+
+    names = ("results.json", "timings.json", "summary.json")
+    if not all((folder / name).exists() for name in names):
         return None
-    data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
+    data, timings, summary = (json.loads((folder / n).read_text(encoding="utf-8")) for n in names)
+    known = data["schema"] == summary["schema"] == SCHEMA
     judged = settings.judging().items() <= data["settings"].items()
-    return (data, timings) if data["complete"] and judged else None
+    return (data, timings) if data["complete"] and judged and known else None
 
 
-def _write_again(voice: Voice, folder: Path) -> None:
-    """The report of a complete run, if it is not there."""
+def _write_again(messages: Messages, folder: Path) -> None:
+    """Write the report of a complete run if it is missing."""
     from pellucid.report.write_report import write_summary
 
     page = folder / "report.html"
     if not page.exists():
         write_summary(json.loads((folder / "summary.json").read_text(encoding="utf-8")), page)
-        voice.note(f"{page} was missing: written again")
+        messages.note(f"{page} was missing: written again")
 
 
 def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int:
-    """The result on stdout in the wanted form; the exit code of the gate."""
+    """Print the result in the requested format; returns the exit code."""
     from pellucid.report import formats
 
     form = request.given["format_"]
     text = formats.render(form, data, timings, width())
-    request.voice.show(text) if form == "text" else click.echo(text, nl=False)
+    request.messages.show(text) if form == "text" else click.echo(text, nl=False)
     limit = request.given["fail_under"]
     if data["recommended"] is None and data["stopped"] != "Ctrl-C":
-        more = "; raise --time-limit" if data["stopped"] else "; the board says why"
-        request.voice.tell("error", f"no model has a score{more}")
+        more = "; raise --time-limit" if data["stopped"] else "; the leaderboard gives the reasons"
+        request.messages.write("error", f"no model has a score{more}")
         return NO_RESULT
     if limit is None:
         return 0
@@ -197,17 +205,18 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
     if not passed:
         mean = "no score" if best is None else f"{best['mean']:.4g}"
         name = data["plan"]["metric"]
-        request.voice.tell("gate", f"{name} {mean} does not reach --fail-under {limit:g}")
+        request.messages.write("gate", f"{name} {mean} does not reach --fail-under {limit:g}")
     return 0 if passed else GATE
 
 
-def say(voice: Voice, text: str) -> None:
-    if voice.level >= 0:
-        voice.show(f"{text}\n", err=True)
+def progress_text(messages: Messages, text: str) -> None:
+    """Print text on stderr, unless -q was given."""
+    if messages.level >= 0:
+        messages.show(f"{text}\n", err=True)
 
 
-def preface(voice: Voice, plan: Any, findings: Any) -> None:
-    """What is known before the first fit, on stderr."""
+def preface(messages: Messages, plan: Any, findings: Any) -> None:
+    """Print the version, the data, the checks and the plan on stderr."""
     from pellucid import __version__
     from pellucid.comparison.planning import time_estimate
     from pellucid.comparison.results_json import describe_data, describe_plan
@@ -225,40 +234,40 @@ def preface(voice: Voice, plan: Any, findings: Any) -> None:
     lines += terminal.plan_lines(
         describe_plan(plan), plan.settings.effort, time_estimate.told(plan), width=wide
     )
-    say(voice, "\n".join(lines) + "\n")
+    progress_text(messages, "\n".join(lines) + "\n")
 
 
-def write_report(voice: Voice, result: Any, folder: Path) -> bool:
-    """The HTML report beside the results; if it cannot be made a note says why, and False."""
+def write_report(messages: Messages, result: Any, folder: Path) -> bool:
+    """Write the summary and the report; on failure print a note and return False."""
     from pellucid.comparison.execution.fold_task import reason
     from pellucid.report.summary import summarise
     from pellucid.report.write_report import write_summary
 
-    say(voice, "\nwriting the report ...")
+    progress_text(messages, "\nwriting the report ...")
     page, facts = folder / "report.html", folder / "summary.json"
     for note in result.notes:
-        voice.note(f"{note[0].upper()}{note[1:]}")
+        messages.note(f"{note[0].upper()}{note[1:]}")
     try:
-        for path in (facts, page):  # one of an earlier part of the run would tell something else
+        for path in (facts, page):  # those of an earlier part of the run are outdated
             path.unlink(missing_ok=True)
         summary = summarise(result)
         write_summary(summary, facts)
         write_summary(summary, page)
-    except Exception as error:  # the board has been printed and written
+    except Exception as error:  # the results are printed and written already
         run = quote(str(folder))
         again = f"report {run}" if facts.exists() else f"compare --resume --out {run}"
-        voice.tell(
+        messages.write(
             "note",
-            f"the report could not be written: {reason(error).rstrip('.')}. The comparison "
-            f"itself is complete and kept; to try again: pellucid {again}",
+            f"the report could not be written: {reason(error).rstrip('.')}. The results of the "
+            f"comparison are complete and saved. Try again: pellucid {again}",
         )
         return False
     return True
 
 
-def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:
-    """Where things are, and what to do next."""
-    if voice.level < 0:
+def wrote(messages: Messages, folder: Path, result: Any, data: str) -> None:
+    """Print the files that were written, and what to do next."""
+    if messages.level < 0:
         return
     model, page = folder / "model.pellucid", folder / "report.html"
     made = [f"{p} ({_size(p)})" for p in (page, model) if p.exists()]
@@ -270,7 +279,7 @@ def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:
         lines.append(f"NEXT   pellucid predict {run} NEW.csv -o out.csv")
         lines.append(f"       pellucid explain {run}{rows} --row 17")
         lines.append(f"       pellucid report {run} --open")
-    say(voice, "\n".join(lines))
+    progress_text(messages, "\n".join(lines))
 
 
 def _size(path: Path) -> str:

@@ -1,8 +1,8 @@
-"""How the command line speaks: results on stdout; notes, warnings and errors on stderr.
+"""Messages of the command line: results on stdout; notes, warnings and errors on stderr.
 
-`-v`, `-q`, their doubles and `--color` mean the same in every command; a command takes them with
-`@voice_options` and the voice itself with `@click.pass_obj`. On a terminal messages are wrapped at
-its width; elsewhere each is one line.
+`-v`, `-q` and `--color` mean the same in every command; a command takes them with `@message_options`
+and the `Messages` with `@click.pass_obj`. On a terminal, messages are wrapped at its width; elsewhere
+each is one line.
 """
 
 import re
@@ -12,37 +12,37 @@ from dataclasses import dataclass, field
 
 import click
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # a file's names must not steer the terminal
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # names in a file must not control the terminal
 
 
 @dataclass
-class Voice:
-    """How much the user wants to hear: `-v` adds one, `-q` takes one away; and in which colours."""
+class Messages:
+    """The verbosity (`-v` adds one, `-q` subtracts one) and the colour of messages."""
 
     level: int = 0
-    said: set[str] = field(default_factory=set)
+    shown: set[str] = field(default_factory=set)
     colour: str = "auto"
 
     def note(self, text: str) -> None:
-        """Something worth knowing; silent with -q."""
+        """Print a note, unless -q was given."""
         if self.level >= 0:
-            self.tell("note", text)
+            self.write("note", text)
 
     def warn(self, text: str) -> None:
-        """Something that may make the result wrong; silent with -qq."""
+        """Print a warning, unless -qq was given."""
         if self.level >= -1:
-            self.tell("warning", text)
+            self.write("warning", text)
 
     def show_warning(self, message, category, filename, lineno, file=None, line=None) -> None:
-        """A Python warning as one line, said once; where it comes from only with -vv."""
+        """Print a Python warning on one line, and only once; with -vv also where it was raised."""
         where = f" ({category.__name__}, {filename}:{lineno})" if self.level >= 2 else ""
         text = f"{message}{where}"
-        if text not in self.said:
-            self.said.add(text)
+        if text not in self.shown:
+            self.shown.add(text)
             self.warn(text)
 
-    def tell(self, label: str, text: str) -> None:
-        """`label: text` on stderr, whatever the level."""
+    def write(self, label: str, text: str) -> None:
+        """Print `label: text` on stderr, whatever the level."""
         from pellucid.app.colour import LABELS, colour_wanted, paint
         from pellucid.report.screen import packed, terminal_width
 
@@ -57,7 +57,7 @@ class Voice:
         click.echo("\n".join(lines), err=True, color=True)
 
     def show(self, text: str, err: bool = False) -> None:
-        """Text whose marks may be coloured, on stdout or stderr."""
+        """Print text on stdout or stderr, with its marks in colour if wanted."""
         from pellucid.app.colour import colour_wanted, painted
 
         wanted = colour_wanted(self.colour, sys.stderr if err else sys.stdout)
@@ -66,7 +66,7 @@ class Voice:
 
 def _counter(names: tuple[str, str], sign: int, help: str) -> Callable:
     def change(ctx: click.Context, option: click.Parameter, value: int) -> None:
-        ctx.ensure_object(Voice).level += sign * value
+        ctx.ensure_object(Messages).level += sign * value
 
     return click.option(
         *names, count=True, is_eager=True, expose_value=False, callback=change, help=help,
@@ -76,17 +76,19 @@ def _counter(names: tuple[str, str], sign: int, help: str) -> Callable:
 
 def _colour() -> Callable:
     def choose(ctx: click.Context, option: click.Parameter, value: str) -> None:
-        ctx.ensure_object(Voice).colour = value
+        ctx.ensure_object(Messages).colour = value
 
     return click.option(
         "--color", default="auto", is_eager=True, expose_value=False, callback=choose,
         type=click.Choice(["auto", "always", "never"]), envvar="PELLUCID_COLOR",
-        help="Colour the output; auto: on a terminal, unless NO_COLOR is set.",
+        help="Colour the output; auto: only on a terminal, and not if NO_COLOR is set.",
     )  # fmt: skip
 
 
-def voice_options(command: Callable) -> Callable:
-    """Give a command `-v`, `-q` and `--color`, read first: they hold for errors in other options."""
-    less = _counter(("-q", "--quiet"), -1, "No notes; -qq: no warnings either.")
-    more = _counter(("-v", "--verbose"), +1, "Say more; -vv also shows where an error came from.")
+def message_options(command: Callable) -> Callable:
+    """Add `-v`, `-q` and `--color`; they are read first, to apply to errors in other options."""
+    less = _counter(("-q", "--quiet"), -1, "Print no notes; -qq: no warnings either.")
+    more = _counter(
+        ("-v", "--verbose"), +1, "Print more; -vv also prints the traceback of an error."
+    )
     return more(less(_colour()(command)))

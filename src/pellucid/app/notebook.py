@@ -1,4 +1,4 @@
-"""Progress in a notebook: one display that is drawn anew, and that ends as a single line."""
+"""Progress in a notebook: one output that is updated, and replaced by a single line at the end."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import time
 from html import escape
 from typing import Any
 
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 from pellucid.app.progress import Board
 
-# Notebooks push a preformatted block that stands alone to the right, and wrap its lines.
+# Without the frame, notebooks indent a preformatted block and wrap its lines.
 FRAME = '<div style="overflow-x:auto"><pre style="margin:0;white-space:pre">{}</pre></div>'
-PAUSE = 0.2  # seconds between two drawings
+PAUSE = 0.2  # seconds between updates
 
 
 def framed(text: str) -> str:
-    """Lines of text as they are, whatever the notebook does to such blocks."""
+    """Preformatted text as HTML."""
     return FRAME.format(escape(text))
 
 
 class Notebook(Board):
     """The board as the output of a cell."""
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        super().__init__(voice, plan)
+    def __init__(self, messages: Messages, plan: Any) -> None:
+        super().__init__(messages, plan)
         from IPython.display import HTML, display
 
         self.html, self.drawn, self.last = HTML, 0.0, ""
@@ -39,12 +39,12 @@ class Notebook(Board):
             self.handle.update(self.html(self.page()))
 
     def stopping(self, times: int) -> None:
-        again = "stopping after the current fits ... (interrupting again stops at once)"
-        self.last = f"{again if times == 1 else 'stopped'}\n"
-        self.drawn = 0.0  # the next drawing comes at once
+        first = "stopping after the current fits ... (interrupt again to stop at once)"
+        self.last = f"{first if times == 1 else 'stopped'}\n"
+        self.drawn = 0.0  # update at the next event
 
     def close(self) -> None:
-        """The board gives way to one line; the result says the rest."""
+        """Replace the board by one line."""
         done, spent = len(self.scores) + len(self.failed), time.monotonic() - self.began
         text = f"{done} of {len(self.plan.running)} models compared in {spent:.0f} s"
         self.handle.update(self.html(framed(text)))

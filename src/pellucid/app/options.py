@@ -1,5 +1,7 @@
-"""Options made from the table of settings: one word means the same on the command line, in the
-environment (`PELLUCID_*`) and in a file. Precedence: command line, environment, nearest file, default.
+"""Command-line options made from the table of settings.
+
+A setting has the same name on the command line, in the environment (`PELLUCID_*`) and in a file.
+Precedence: command line, environment, nearest file, default.
 """
 
 from __future__ import annotations
@@ -18,18 +20,18 @@ from pellucid.errors import ParameterError
 SHORT = {"target": ("-t",), "jobs": ("-j",), "seed": ("--random-state",)}
 LISTS = ("list", "columns")
 FILES = ("pellucid.toml", "pyproject.toml")
-# Settings of the command line that a file may name too, beside those of a comparison.
+# Options of the command line that a file may set too, besides the settings of a comparison.
 OWN = (
     "data", "out", "force", "strict", "fail_under", "format", "json", "open", "no_rows",
     "no_progress", "color", "quiet", "verbose",
 )  # fmt: skip
-# Words of Python get a line below, or another name, as parameters; an alias means the other word.
+# Options whose parameters have another name in Python, and aliases of settings.
 PARAMETERS = {"format": "format_", "open": "open_", "json": "as_json"}
 ALIASES = {"random_state": "seed"}
 
 
 class Whole(click.types.StringParamType):
-    """Names of columns: in the environment blanks do not divide them."""
+    """Names of columns; blanks in an environment variable do not split them."""
 
     def split_envvar_value(self, rv: str) -> list[str]:
         return [rv]
@@ -40,7 +42,7 @@ def flag(name: str) -> str:
 
 
 def option(setting: Setting) -> Callable:
-    """The click option of a setting; values are checked by the setting itself."""
+    """The click option of a setting; `Settings` checks the values."""
     names = (*SHORT.get(setting.name, ()), flag(setting.name), setting.name)
     more: dict[str, Any] = {}
     if setting.kind in LISTS:
@@ -59,7 +61,7 @@ def option(setting: Setting) -> Callable:
 
 
 def variables(name: str) -> list[str]:
-    """The variables of the environment that say a setting, its own name first."""
+    """The environment variables of a setting: its own name, then its aliases."""
     other = [alias for alias, meant in ALIASES.items() if meant == name]
     return [f"PELLUCID_{word.upper()}" for word in (name, *other)]
 
@@ -77,7 +79,7 @@ def metavar(setting: Setting) -> str:
 
 
 def setting_options(*names: str) -> Callable:
-    """Give a command some of the settings (all without names)."""
+    """Add options for some settings to a command; without names, for all settings."""
     chosen = [BY_NAME[name] for name in names] if names else list(SETTINGS)
 
     def add(command: Callable) -> Callable:
@@ -89,7 +91,7 @@ def setting_options(*names: str) -> Callable:
 
 
 def config_option(command: Callable) -> Callable:
-    """`--config FILE`; without it the nearest file upward is read."""
+    """Add `--config FILE`; without it, the nearest settings file of the parent folders is read."""
 
     def load(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
         path = Path(value) if value else nearest(Path.cwd())
@@ -108,7 +110,7 @@ def config_option(command: Callable) -> Callable:
 
 
 def nearest(folder: Path) -> Path | None:
-    """The nearest file upward that speaks of Pellucid."""
+    """The nearest settings file in a folder or its parents."""
     for place in (folder, *folder.parents):
         for name in FILES:
             path = place / name
@@ -118,7 +120,7 @@ def nearest(folder: Path) -> Path | None:
 
 
 def read_config(path: Path, required: bool) -> dict[str, Any]:
-    """The settings in a file, by their name with underscores."""
+    """The settings in a file; names have underscores."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -136,17 +138,17 @@ def read_config(path: Path, required: bool) -> dict[str, Any]:
             from pellucid.data.io.source import did_you_mean
 
             raise ParameterError(
-                f"{path}: there is no setting {key!r}.{did_you_mean(name, [*BY_NAME, *OWN])}"
+                f"{path}: unknown setting {key!r}.{did_you_mean(name, [*BY_NAME, *OWN])}"
             )
         listed = name in BY_NAME and BY_NAME[name].kind in LISTS
         out[name] = ([value] if isinstance(value, str) else value) if listed else value
     if required and not out:
-        raise ParameterError(f"{path} has no settings of Pellucid.")
+        raise ParameterError(f"{path} contains no Pellucid settings.")
     return out
 
 
 def gather_settings(ctx: click.Context, values: dict[str, Any]) -> Settings:
-    """Checked settings and where each came from."""
+    """Checked settings, and the source of each."""
     source = click.core.ParameterSource
     words: dict[Any, str] = {
         source.COMMANDLINE: "command line",

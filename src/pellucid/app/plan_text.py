@@ -1,4 +1,4 @@
-"""`pellucid compare --plan`: what would be done, and where every setting comes from."""
+"""`pellucid compare --plan`: what a run would do, and the source of every setting."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
 
 
 def _space(candidates: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """The values of each parameter that is searched, in the order of the candidates."""
+    """The values of each searched parameter, in the order of the candidates."""
     names = candidates[0] if candidates else {}
     return {name: list(dict.fromkeys(c[name] for c in candidates)) for name in names}
 
 
 def all_limits(plan: Any) -> list[tuple[str, str]]:
-    """Every limit of a run, by name, in words: of work, time and memory, and of processes."""
+    """Every limit of a run and its description: work, time, memory, processes."""
     return [*limits.told(plan), ("processes", str(_machine(plan)[0]))]
 
 
@@ -58,7 +58,7 @@ def _machine(plan: Any) -> tuple[int, float]:
 
 
 def effective(plan: Any) -> dict[str, str]:
-    """What a setting that nobody gave comes to on this table and this machine."""
+    """The effective values of settings that were not given, on this table and machine."""
     material, (jobs, memory) = plan.material, _machine(plan)
     two = material.classes is not None and len(material.classes) == 2
     return {
@@ -67,11 +67,11 @@ def effective(plan: Any) -> dict[str, str]:
         "metric": f"auto: {plan.metric.name}",
         "test": "no file",
         "encoding": "detected",
-        "positive": str(material.classes[-1]) if two else "not used (not two classes)",
+        "positive": str(material.classes[-1]) if two else "not used (only for two classes)",
         "models": "all",
         "select": "all",
         "time_limit": "no limit",
-        "model_timeout": f"no limit by the clock; {plan.model_timeout:g} s of estimated work",
+        "model_timeout": f"no time limit; at most {plan.model_timeout:g} s of estimated work",
         "memory_limit": f"{memory:.1f} GB (free memory)" if memory else "no limit",
         "jobs": f"{jobs} (one per CPU)",
         **dict.fromkeys(("group", "time", "weights", "id", "drop"), "no column"),
@@ -80,7 +80,7 @@ def effective(plan: Any) -> dict[str, str]:
 
 
 def limit_lines(plan: Any, width: int) -> list[str]:
-    """The limits for a reader."""
+    """The limits as text."""
     lines: list[str] = []
     for name, text in all_limits(plan):
         head = "        " if lines else "limits  "
@@ -89,14 +89,15 @@ def limit_lines(plan: Any, width: int) -> list[str]:
 
 
 def plan_text(plan: Any, findings: Any, format_: str, width: int = PIPED) -> str:
-    """The plan for a reader, or as JSON."""
+    """The plan as text or JSON."""
     facts = plan_facts(plan, findings)
     if format_ == "json":
         return json.dumps(plain(facts), ensure_ascii=False, indent=1) + "\n"
     lines = terminal.data_line(facts["data"], width)
     lines += terminal.check_lines(facts["checks"], findings.fine, width)
-    told = time_estimate.told(plan)
-    lines += terminal.plan_lines(facts["plan"], plan.settings.effort, told, "", width)
+    lines += terminal.plan_lines(
+        facts["plan"], plan.settings.effort, time_estimate.told(plan), "", width
+    )
     why = f"{facts['plan']['metric']}: {facts['plan']['metric_why']}"
     text = f"{facts['plan']['inner_folds']} inner folds | metric {why}"
     lines += wrapped(text, "        ", "        ", width) + limit_lines(plan, width)
@@ -116,7 +117,7 @@ def plan_text(plan: Any, findings: Any, format_: str, width: int = PIPED) -> str
 
 
 def shown(value: Any, otherwise: str) -> str:
-    """A value that was given, else what happens without one."""
+    """A given value, or the effective one."""
     if value is None or value == () or value == "auto":
         return clean(otherwise)
     return clean(", ".join(map(str, value)) if isinstance(value, tuple) else value, 4000)
@@ -129,7 +130,7 @@ def _searched(model: dict[str, Any]) -> str:
 
 
 def searched(space: dict[str, Any], starred: Collection[str] = ()) -> str:
-    """A search space in one line."""
+    """A search space on one line; `starred` parameters are marked."""
     parts = [f"{k}{'*' if k in starred else ''} {_few(v)}" for k, v in space.items()]
     return "; ".join(parts) or "no settings to tune"
 

@@ -1,7 +1,7 @@
-"""Progress of a comparison on stderr: a live board on a terminal, else one line per model.
+"""Progress of a comparison on stderr: a live board on a terminal, otherwise one line per model.
 
-Both hear the events of the run; neither changes anything. A model is *scored* when all its folds
-are, and *done* when it is also fitted on all training rows; its bar is full then, and not before.
+Both only receive the events of the run. A model is *scored* when all its folds are, and *done* when it
+is also fitted on all training rows; only then its bar is full.
 """
 
 from __future__ import annotations
@@ -12,57 +12,58 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 from pellucid.draw.label_text import cells, fit_cells
 from pellucid.draw.number import exponent, number
 from pellucid.report.screen import MOST, packed
+from pellucid.report.wording import plural
 
 BAR = 20
 FOLDS, FITS = "cross-validation", "final fits on all training rows"
-CTRL_C = "Ctrl-C stops, keeps what is done"
+CTRL_C = "Ctrl-C stops and keeps finished fits"
 WIDTH = 96  # of a notebook's board
 NARROW = 100  # columns below which bars are half as long
 
 
-def make_progress(voice: Voice, plan: Any, quiet: bool) -> Any:
-    """The right kind for this stderr."""
+def make_progress(messages: Messages, plan: Any, quiet: bool) -> Any:
+    """The progress display that suits stderr."""
     import os
 
-    if quiet or voice.level < 0:
-        return Silent(voice, plan)
+    if quiet or messages.level < 0:
+        return Silent(messages, plan)
     if notebook() is not None:
         from pellucid.app.notebook import Notebook
 
-        return Notebook(voice, plan)
+        return Notebook(messages, plan)
     live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-    return Live(voice, plan) if live else Lines(voice, plan)
+    return Live(messages, plan) if live else Lines(messages, plan)
 
 
 def for_python(plan: Any, asked: bool) -> Any:
-    """Progress of a comparison that was started from Python; notebooks have it unasked."""
+    """Progress of a comparison that was started from Python; notebooks always show it."""
     quiet = not asked and notebook() is None
-    return make_progress(Voice(), plan, quiet=quiet)
+    return make_progress(Messages(), plan, quiet=quiet)
 
 
 def notebook() -> Any:
-    """The shell of the notebook we run in; None elsewhere. A notebook has imported IPython."""
+    """The IPython shell of the current notebook; None elsewhere."""
     found = sys.modules.get("IPython")
     shell = found.get_ipython() if found is not None else None
     return shell if shell is not None and hasattr(shell, "kernel") else None
 
 
 class Silent:
-    """Only what cannot be left unsaid: the answer to Ctrl-C."""
+    """No progress; only Ctrl-C is confirmed. Keeps the state that the other displays show."""
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        self.voice, self.plan = voice, plan
+    def __init__(self, messages: Messages, plan: Any) -> None:
+        self.messages, self.plan = messages, plan
         self.began = time.monotonic()
         self.scores: dict[str, list[Any]] = {}
         self.failed: dict[str, str] = {}
         self.rounds: dict[str, set[str]] = {}  # folds that are done
-        self.recalled: dict[str, int] = {}  # so many of them before this run was resumed
-        self.since: dict[str, float] = {}  # the first order for a model
-        self.took: dict[str, str] = {}  # time until it had its score or its reason
+        self.recalled: dict[str, int] = {}  # folds that were done before this run was resumed
+        self.since: dict[str, float] = {}  # when the first fit of a model began
+        self.took: dict[str, str] = {}  # time until a model was scored or failed
         self.margins: dict[str, str] = {}
         self.phase = ""
         self.decimals: int | None = None  # of all scores of this run
@@ -76,8 +77,8 @@ class Silent:
     def close(self) -> None:
         """The end of the run."""
 
-    def hear(self, event: dict[str, Any]) -> None:
-        """Take in one event of the run."""
+    def update(self, event: dict[str, Any]) -> None:
+        """Process one event of the run."""
         kind, model = event["event"], event.get("model", "")
         if kind == "started":
             self.since.setdefault(model, time.monotonic())
@@ -94,7 +95,7 @@ class Silent:
         self.changed(event)
 
     def count(self, model: str, event: dict[str, Any]) -> None:
-        """One more round of a model is done."""
+        """Record a finished fold or final fit of a model."""
         self.rounds[model].add(event["fold"])
         self.recalled[model] = self.recalled.get(model, 0) + ("recalled" in event)
         if event["fold"] != "final":
@@ -104,7 +105,7 @@ class Silent:
                 self.ended(model)
 
     def enter(self, phase: str) -> None:
-        """The run has come to another part of its work."""
+        """Enter another phase of the run."""
         later = self.phase in ("", FOLDS) or phase not in (FOLDS, FITS)
         if phase != self.phase and later:
             self.phase = phase
@@ -126,11 +127,11 @@ class Silent:
         self.finished(model)
 
     def age(self, model: str) -> float:
-        """Seconds since the first order for a model."""
+        """Seconds since the first fit of a model began."""
         return time.monotonic() - self.since.get(model, self.began)
 
     def result(self, model: str) -> str:
-        """`scored  0.987 +-0.011     1.3 s`, later `done`, or the reason why there is no score."""
+        """`scored  0.987 +-0.011     1.3 s`, later `done`, or why there is no score."""
         if model in self.failed:
             return self.failed[model]
         mean = self.mean(model)
@@ -139,7 +140,7 @@ class Silent:
         return f"{state:<6}  {f'{shown} {self.margin(model)}':<17} {self.took[model]:>8}"
 
     def margin(self, model: str) -> str:
-        """Half the width of the interval of the folds; the leaderboard will show that of the rows."""
+        """Half the width of the interval over folds; the leaderboard shows intervals over rows."""
         from pellucid.comparison.analysis.pairs import interval_of_folds
 
         if model not in self.margins:
@@ -172,18 +173,18 @@ class Lines(Silent):
     """One plain line per model, and one per phase that follows."""
 
     def finished(self, model: str) -> None:
-        self.voice.show(f" {model:<18} {self.result(model)}".rstrip() + "\n", err=True)
+        self.messages.show(f" {model:<18} {self.result(model)}".rstrip() + "\n", err=True)
 
     def began_phase(self) -> None:
         if self.phase != FOLDS:
-            self.voice.show(f" {self.phase} ...\n", err=True)
+            self.messages.show(f" {self.phase} ...\n", err=True)
 
 
 class Board(Silent):
     """A board of lines that changes while models run."""
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        super().__init__(voice, plan)
+    def __init__(self, messages: Messages, plan: Any) -> None:
+        super().__init__(messages, plan)
         self.active: dict[str, str] = {}
         self.closing = False
 
@@ -206,7 +207,7 @@ class Board(Silent):
         return f"{where}, candidate {event['candidate'] + 1}/{len(own.candidates)}"
 
     def board(self, width: int = WIDTH, height: int | None = None) -> str:
-        """All lines; if there are more than `height`, models that are done give theirs up first."""
+        """All lines; if there are more than `height`, finished models are hidden first."""
         models = [c.id for c in self.plan.running]
         waiting = [m for m in models if not self.begun(m)]
         begun = [m for m in models if self.begun(m)]
@@ -217,7 +218,7 @@ class Board(Silent):
             hidden = over[: len(begun) + 1 - most] if len(begun) > most else []
         lines = [self.line(m, best, width) for m in begun if m not in hidden]
         if hidden:
-            lines.insert(0, f" {len(hidden)} more models have their scores")
+            lines.insert(0, f" {plural(len(hidden), 'finished model')} not shown")
         if waiting:
             lines.append(f" {some_of(waiting, width - 10)}  waiting")
         return "\n".join([*lines, self.total(width)]) + "\n"
@@ -226,7 +227,7 @@ class Board(Silent):
         return model in self.active or model in self.failed or bool(self.rounds.get(model))
 
     def is_over(self, model: str) -> bool:
-        """Whether a model has its score or its reason."""
+        """Whether a model is scored or has failed."""
         return model in self.failed or len(self.scores.get(model, ())) == len(self.plan.folds)
 
     def line(self, model: str, best: str | None, width: int) -> str:
@@ -238,9 +239,9 @@ class Board(Silent):
         return f"{head}{fit_cells(what, width - len(head) - len(mark))}{mark}"
 
     def now(self, model: str) -> str:
-        """`fold 3/5, candidate 4/8  41 s  left ~30 s`: the folds to come are like those done."""
+        """`fold 3/5, candidate 4/8  41 s  ~30 s left`, if the other folds take as long."""
         done, age = len(self.scores.get(model, ())), self.age(model)
-        left = f"  left ~{age * (len(self.plan.folds) - done) / done:.0f} s" if done else ""
+        left = f"  ~{age * (len(self.plan.folds) - done) / done:.0f} s left" if done else ""
         return f"{self.active.get(model, ''):<23} {age:4.0f} s{left}"
 
     def leading(self) -> str | None:
@@ -251,7 +252,7 @@ class Board(Silent):
         return max(known, key=lambda m: known[m]) if known else None
 
     def total(self, width: int = WIDTH) -> str:
-        """How far the run is; what an earlier part of a resumed run did says nothing of the time."""
+        """The last line; fits from before a resume do not count for the time left."""
         running, each = self.plan.running, len(self.plan.folds) + 1
         done = sum(self.share(c.id) for c in running) / max(1, len(running))
         spent = time.monotonic() - self.began
@@ -260,14 +261,14 @@ class Board(Silent):
         part = sum(costs[c.id] * self.share(c.id) for c in running)
         now = part - sum(costs[m] * count / each for m, count in list(self.recalled.items()))
         known = 0.05 * whole < now and part < whole
-        left = f"left ~{_clock(spent * (whole - part) / now)}" if known else ""
+        left = f"~{_clock(spent * (whole - part) / now)} left" if known else ""
         facts = [f"{int(100 * done):>3} %", f"elapsed {_clock(spent)}"]
         facts += [] if self.closing else [left, self.phase, CTRL_C]
         head = f" {'total':<18} {bar(done, width)}  "
         return "\n".join(packed([fact for fact in facts if fact], head, " " * 20, width, "  "))
 
     def share(self, model: str) -> float:
-        """How much of a model's work is done."""
+        """The share of a model's work that is done."""
         done = len(self.rounds.get(model, ())) / (len(self.plan.folds) + 1)
         return 1.0 if model in self.failed else done
 
@@ -275,14 +276,14 @@ class Board(Silent):
 class Live(Board):
     """A board that redraws itself on a terminal."""
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        super().__init__(voice, plan)
+    def __init__(self, messages: Messages, plan: Any) -> None:
+        super().__init__(messages, plan)
         from rich.console import Console
         from rich.live import Live as RichLive
 
         from pellucid.app.colour import colour_wanted
 
-        self.coloured = colour_wanted(voice.colour, sys.stderr)
+        self.coloured = colour_wanted(messages.colour, sys.stderr)
         self.console = Console(
             stderr=True, no_color=not self.coloured, color_system="256" if self.coloured else None
         )
@@ -292,7 +293,7 @@ class Live(Board):
         self.live.start()
 
     def page(self) -> Any:
-        """The board as it is now: it is also asked for between two events, for the clock's sake."""
+        """The board as it is now; also drawn between events, to update the times."""
         from rich.text import Text
 
         from pellucid.app.colour import painted
@@ -308,7 +309,7 @@ class Live(Board):
         self.closing = True
         self.live.refresh()
         self.live.stop()
-        click.echo(err=True)  # the result stands apart from the board
+        click.echo(err=True)  # a blank line before the result
 
     def stopping(self, times: int) -> None:
         self.console.print("  stopping after the current fits ..." if times == 1 else "  stopped")
@@ -325,7 +326,7 @@ def some_of(names: list[str], width: int) -> str:
 
 
 def bar(share: float, width: int) -> str:
-    """Full only where nothing is left to do."""
+    """A progress bar, full only at 100 %."""
     size = BAR if width >= NARROW else BAR // 2
     filled = int(size * share + 1e-9)
     return "#" * filled + "-" * (size - filled)

@@ -1,4 +1,4 @@
-"""`pellucid compare --resume RUN --use MODEL`: save another model of a run than the recommended one."""
+"""`pellucid compare --resume RUN --use MODEL`: save a model other than the recommended one."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def use(folder: Path, plan: Any, model: str, format_: str) -> int:
     if format_ == "json":
         click.echo(json.dumps(plain(facts), ensure_ascii=False, indent=1))
     else:
-        click.echo(told(facts, plan))
+        click.echo(as_text(facts, plan))
     return 0
 
 
 def note_opening(path: Path, plan: Any, model: str, candidate: int) -> None:
-    """Written down before the test set is looked at; the same model again tells nothing new."""
+    """Record a use of the test set before it happens; the same model again is no new use."""
     memory, known = Memory.read(path), {"model": model, "candidate": candidate}
     if any(known.items() <= opened.items() for opened in memory.openings):
         return
@@ -57,19 +57,19 @@ def note_opening(path: Path, plan: Any, model: str, candidate: int) -> None:
 
 
 def recommended(folder: Path) -> str | None:
-    """The model that the run recommends, if it has got so far."""
+    """The model that the run recommends, if it has results."""
     path = folder / "results.json"
     return json.loads(path.read_text(encoding="utf-8"))["recommended"] if path.exists() else None
 
 
-def told(facts: dict[str, Any], plan: Any) -> str:
-    """For a reader."""
+def as_text(facts: dict[str, Any], plan: Any) -> str:
+    """What was saved, its test score and what to do next."""
     model, name = facts["model"], plan.metric.name
     lines = [f"saved {model}, fitted on {len(plan.train)} training rows: {facts['path']}"]
     if facts["params"]:
-        said = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}"
-                         for k, v in facts["params"].items())  # fmt: skip
-        lines.append(f"settings its search chose: {said}")
+        params = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}"
+                           for k, v in facts["params"].items())  # fmt: skip
+        lines.append(f"tuned hyperparameters: {params}")
     if facts["test"]:
         low, high = facts["test"]["intervals"].get(name, (None, None))
         value = facts["test"]["metrics"][name]

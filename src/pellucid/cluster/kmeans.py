@@ -5,66 +5,39 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Clusterer, Explained, Transformer
+from pellucid.base import Clusterer
 from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
 from pellucid.data.encode import encode
-from pellucid.data.intake import Intake, intake
-from pellucid.data.output import opened
+from pellucid.data.intake import RawTable, raw_table
+from pellucid.data.opening import opened
 from pellucid.errors import DataError, warn
 from pellucid.parameters import (
+    COPY_X,
+    RANDOM_STATE,
+    VERBOSE,
     Array,
-    Boolean,
     Choice,
     Either,
     Function,
     Integer,
-    RandomState,
     Real,
-    Verbose,
+    learned,
+    param,
+    positional,
 )
 from pellucid.records import Solution, Status
+from pellucid.transformer import Transformer
 
 # A second start must be better by more than rounding to replace the first.
 BETTER = 1.0 - 1e-12
 
 
-class KMeans(Explained, Clusterer, Transformer):
+class KMeans(Clusterer, Transformer):
     """k-means: centres C and labels that minimise sum_i w_i |x_i - C[label_i]|**2.
 
     Lloyd's iterations from one or more starts; the best one counts. Both values of `algorithm`
     give the same labels and centres, to the last bit.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-    init : {"k-means++", "random"}, callable(X, n_clusters, random_state) or array, default="k-means++"
-        Greedy k-means++, random rows, or the starting centres themselves.
-    n_init : "auto" or int, default="auto"
-        Number of starts. "auto": 10 for "random" and callables, else 1.
-    max_iter : int, default=300
-    tol : float, default=1e-4
-        Stop when the centres moved by at most `tol` times the mean variance of the columns (sum of
-        squares over all centres).
-    verbose : int, default=0
-        Accepted for compatibility. `pellucid.watching(progress=...)` shows iterations as they come.
-    random_state : int, generator or None
-    copy_x : bool, default=True
-        Accepted for compatibility: X is never changed.
-    algorithm : {"lloyd", "elkan"}, default="lloyd"
-        "lloyd" keeps two bounds per row, "elkan" one more per four centres: it computes fewer
-        distances, and needs more memory.
-    table : Table, optional
-
-    Attributes
-    ----------
-    cluster_centers_ : (n_clusters, n_encoded_columns), in the order of `terms_`.
-    labels_ : label of each row of the training table.
-    inertia_ : the minimum found.
-    n_iter_ : iterations of the best run.
-    history_ : per iteration of the best run: objective, rows that moved, squared shift of the centres.
-    status_ : how the best run ended.
-    n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -80,43 +53,50 @@ class KMeans(Explained, Clusterer, Transformer):
     array([0, 1], dtype=int32)
     """
 
-    _canonical_rows = True
-    _parameters = {
-        "n_clusters": Integer(1),
-        "init": Either(Choice("k-means++", "random"), Function, Array),
-        "n_init": Either(Choice("auto"), Integer(1)),
-        "max_iter": Integer(1),
-        "tol": Real(0, None, "left"),
-        "verbose": Verbose,
-        "random_state": RandomState,
-        "copy_x": Boolean,
-        "algorithm": Choice("lloyd", "elkan"),
-    }
+    n_clusters: int = positional(
+        default=8, check=Integer(1), description="Number of clusters.", kw_only=False
+    )
+    init: Any = param(
+        "k-means++",
+        Either(Choice("k-means++", "random"), Function, Array),
+        "Starting centers: greedy k-means++, random rows, a function (X, n_clusters, random_state) that "
+        "returns them, or the centers themselves as an array (n_clusters, n_columns).",
+    )
+    n_init: Any = param(
+        "auto",
+        Either(Choice("auto"), Integer(1)),
+        "Number of starts; the one with the smallest inertia is kept. 'auto' is 10 for random starts "
+        "and functions, else 1.",
+    )
+    max_iter: int = param(300, Integer(1), "Largest number of iterations of one start.")
+    tol: float = param(
+        1e-4,
+        Real(0, None, "left"),
+        "Stop when the sum of the squared movements of the centers is at most `tol` times the mean "
+        "variance of the columns.",
+    )
+    verbose: int = VERBOSE
+    random_state: Any = RANDOM_STATE
+    copy_x: bool = COPY_X
+    algorithm: str = param(
+        "lloyd",
+        Choice("lloyd", "elkan"),
+        "Which bounds on distances are kept: 'lloyd' keeps two per row; 'elkan' keeps one more per four "
+        "centers, which saves distances and costs memory. The results are the same to the last bit.",
+    )
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int = 0,
-        random_state: Any = None,
-        copy_x: bool = True,
-        algorithm: str = "lloyd",
-        table: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.copy_x = copy_x
-        self.algorithm = algorithm
-        self.table = table
+    cluster_centers_: np.ndarray = learned(
+        "Centers, shape (n_clusters, n_encoded_columns), in the order of `terms_`."
+    )
+    inertia_: float = learned("Weighted sum of the squared distances of the rows to their centers.")
+    n_iter_: int = learned("Number of iterations of the best start.")
+    history_: dict[str, np.ndarray] = learned(
+        "Diagnostics of the best start by iteration, as a dict of arrays of equal length: objective, "
+        "number of rows that changed their cluster, squared movement of the centers."
+    )
+    status_: Status = learned("How the best start ended, with advice if it did not converge.")
+
+    _rows = "canonical"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres. `y` is ignored; weight k counts as k equal rows."""
@@ -203,7 +183,7 @@ class KMeans(Explained, Clusterer, Transformer):
         if not len(self.cluster_centers_):
             raise DataError("there are no centres")
 
-    def _after_fit(self, rows: Intake) -> None:
+    def _after_fit(self, rows: RawTable) -> None:
         if (self.labels_ < 0).any():  # rows without weight: they have a label all the same
             super()._after_fit(rows)
 
@@ -227,7 +207,7 @@ class KMeans(Explained, Clusterer, Transformer):
     def _in_one_pass(self, X: Any) -> np.ndarray | None:
         """Labels of a table that turns out to be finite on the way; None if nobody looked."""
         owner = type(self).__name__
-        rows = self.schema_.align(intake(X, owner), owner)
+        rows = self.schema_.align(raw_table(X, owner), owner)
         if rows.dense is None or many_products(*self.cluster_centers_.shape):
             return None
         encoded = encode(self.schema_, rows, True, owner, finite=True)

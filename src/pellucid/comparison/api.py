@@ -110,7 +110,7 @@ def hearing(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], Non
     """Who hears of the events: the user's function, a board, or nobody."""
     if progress is True or (progress is None and "IPython" in sys.modules):
         with importlib.import_module(PROGRESS).for_python(plan, progress is True) as board:
-            yield board.hear
+            yield board.update
     else:
         yield progress or (lambda event: None)
 

@@ -1,6 +1,6 @@
 """`Result`: what a comparison found, as plain data, with the recommended model.
 
-`results.json` (schema 1) holds no clock, path or host: the same table, settings and versions give
+`results.json` (schema 2) holds no clock, path or host: the same table, settings and versions give
 the same bytes. What depends on the moment (seconds, openings of the test part) is in `timings.json`.
 """
 
@@ -20,7 +20,7 @@ from pellucid.names import REPORT
 if TYPE_CHECKING:
     from pellucid.comparison.execution.refit import Keeper
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def to_json(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.learn_schema import is_text, learn, learn_column, level_key
 from pellucid.data.raw_column import RawColumn
 from pellucid.data.schema import CATEGORICAL, NUMBER, TEXT, Schema
@@ -19,7 +19,7 @@ from pellucid.errors import DataError
 
 
 def first_schema(
-    table: Intake, weights: np.ndarray, options: Any, layout: str, coding: str
+    table: RawTable, weights: np.ndarray, options: Any, layout: str, coding: str
 ) -> Schema:
     """The schema of a first batch."""
     schema = learn(table, weights, _unpruned(options), layout, coding)
@@ -30,7 +30,7 @@ def first_schema(
 
 
 def grown_schema(
-    old: Schema, seen: float, table: Intake, weights: np.ndarray, options: Any
+    old: Schema, seen: float, table: RawTable, weights: np.ndarray, options: Any
 ) -> Schema:
     """The schema of the rows behind `old`, of weight `seen`, and of one more (aligned) batch."""
     total = float(weights.sum())

@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import _loops
+from pellucid.data.row_view import RowView
 
 if TYPE_CHECKING:
     from pellucid.data.problem import Problem
@@ -102,15 +103,15 @@ def _weights(problem: "Problem", order: np.ndarray, fresh: np.ndarray) -> np.nda
 
 
 def ordered(problem: "Problem") -> tuple[np.ndarray, np.ndarray]:
-    """The first of each set of identical rows, in hash order, and their weights; only counts are
-    added up."""
+    """The first of each set of identical rows, in hash order, and their weights; only weights that
+    are counts are added up."""
     order, fresh = _groups(problem)
     weights = _weights(problem, order, fresh)
     return order if fresh.all() else order[fresh], weights
 
 
 def merged(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `ordered`, and for every row of the user's the `position` of its like."""
+    """As `ordered`, and for every row of the user the `position` of the row it is merged into."""
     order, fresh = _groups(problem)
     position = np.empty(problem.n, dtype=np.int64)
     position[order] = np.cumsum(fresh) - 1
@@ -120,6 +121,28 @@ def merged(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def canonical(problem: "Problem") -> "Problem":
-    """The problem on merged rows in hash order."""
+    """The problem on merged rows in hash order, copied."""
     first, weights, position = merged(problem)
     return replace(problem.take(first, weights), position=position)
+
+
+def canonical_view(problem: "Problem", positions: bool = False) -> "Problem":
+    """The problem on merged rows in hash order; X is a `RowView` of the table, which is not copied.
+
+    `positions`: whether `Problem.position` is needed.
+    """
+    if problem.n > np.iinfo(np.int32).max or problem.words:
+        return canonical(problem)
+    position = None
+    if positions:
+        first, weights, position = merged(problem)
+    else:
+        first, weights = ordered(problem)
+    return replace(
+        problem,
+        X=RowView(problem.X, first.astype(np.int32)),
+        y=None if problem.y is None else problem.y[first],
+        weights=weights,
+        offset=None if problem.offset is None else problem.offset[first],
+        position=position,
+    )

@@ -9,12 +9,12 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import _loops
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError
 
 
-def check_finite(values: np.ndarray, table: Intake, allow_nan: bool) -> None:
+def check_finite(values: np.ndarray, table: RawTable, allow_nan: bool) -> None:
     """Raise unless all values (of a dense table, or the entries of a CSR) are finite or NaN."""
     if np.isfinite(values).all() or (allow_nan and not np.isinf(values).any()):
         return
@@ -49,7 +49,7 @@ def _not_finite(value: float, row: int, name: str) -> DataError:
     )
 
 
-def column_facts(table: Intake, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+def column_facts(table: RawTable, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     """Weighted mean, minimum, maximum and missing weight of each column of a dense table."""
     assert table.dense is not None
     X = np.ascontiguousarray(table.dense, dtype=np.float64)

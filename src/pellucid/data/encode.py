@@ -2,7 +2,7 @@
 
 codes  : float64 (n, d), Fortran order; numbers as they are, levels 0..L-1, missing or unseen NaN; 0
          for a text, whose words stand beside them (`words`).
-         For a model that takes them `by_rows` never a copy where X is a C array of numbers.
+         As a `view` never a copy where X is a C array of numbers.
 matrix : float64 (n, p), C order, never a copy where X is one already; or CSR when levels make more
          than `SPARSE_COLUMNS` columns and the model takes sparse input.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import _loops
 from pellucid.data.column_stats import check_column, check_finite
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.raw_column import RawColumn
 from pellucid.data.schema import CATEGORICAL, DATETIME, NUMBER, TEXT, Schema
 from pellucid.data.text import word_entries
@@ -26,12 +26,12 @@ DENSE = 2**27  # cells of words that are made dense at most: 1 GB
 
 def encode(
     schema: Schema,
-    table: Intake,
+    table: RawTable,
     takes_sparse: bool,
     owner: str,
     finite: bool = False,
     quiet: bool = False,
-    by_rows: bool = False,
+    view: bool = False,
 ) -> Any:
     """The aligned table in the schema's layout; refused sparse input is an error.
 
@@ -52,7 +52,7 @@ def encode(
             check_finite(table.sparse.data, table, allow_nan=False)
         return table.sparse.astype(np.float64, copy=False)
     if schema.layout == "codes":
-        return _codes(schema, table, quiet, by_rows)
+        return _codes(schema, table, quiet, view)
     if TEXT in schema.kinds and not takes_sparse:
         n, what = table.n_rows, f"the dense table that {owner} needs"
         hint = ", give fewer rows at a time"
@@ -75,9 +75,9 @@ def check_room(schema: Schema, what: str, cells: int, most: int, fits: int, hint
     )
 
 
-def _codes(schema: Schema, table: Intake, quiet: bool, by_rows: bool) -> np.ndarray:
+def _codes(schema: Schema, table: RawTable, quiet: bool, view: bool) -> np.ndarray:
     if table.dense is not None and schema.kinds.count(CATEGORICAL) == 0:
-        return _numbers(table, by_rows)
+        return _numbers(table, view)
     columns = schema.raw(table)
     levels = schema.level_codes(columns, quiet)
     out = np.empty((table.n_rows, schema.n_columns), order="F")
@@ -91,11 +91,11 @@ def _codes(schema: Schema, table: Intake, quiet: bool, by_rows: bool) -> np.ndar
     return out
 
 
-def _numbers(table: Intake, by_rows: bool) -> np.ndarray:
+def _numbers(table: RawTable, view: bool) -> np.ndarray:
     """A dense table as it is, or a copy in Fortran order, by tiles and in threads."""
     X = table.dense
     assert X is not None
-    if by_rows and X.flags.c_contiguous and X.flags.aligned and X.dtype == np.float64:
+    if view and X.flags.c_contiguous and X.flags.aligned and X.dtype == np.float64:
         if not _all_finite(X):
             check_finite(X, table, allow_nan=True)
         return X
@@ -111,7 +111,7 @@ def _numbers(table: Intake, by_rows: bool) -> np.ndarray:
     return out
 
 
-def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool, quiet: bool) -> Any:
+def _matrix(schema: Schema, table: RawTable, takes_sparse: bool, finite: bool, quiet: bool) -> Any:
     if table.dense is not None and set(schema.kinds) <= {NUMBER, DATETIME}:
         X = np.ascontiguousarray(table.dense, dtype=np.float64)
         if schema.plain and (finite or _all_finite(X)):
@@ -130,7 +130,7 @@ def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool, qui
     return out
 
 
-def _filled(schema: Schema, X: np.ndarray, table: Intake) -> np.ndarray:
+def _filled(schema: Schema, X: np.ndarray, table: RawTable) -> np.ndarray:
     """Numbers with gaps: means in their place, and the indicators of training."""
     blocks = schema.blocks()
     place, indicator = (np.full(schema.n_columns, -1, dtype=np.int32) for _ in range(2))
@@ -216,7 +216,7 @@ def _sparse_matrix(
     return out
 
 
-def words(schema: Schema, table: Intake) -> dict[int, Any]:
+def words(schema: Schema, table: RawTable) -> dict[int, Any]:
     """The words of the text columns of an aligned table, by position: CSR (n, words) each."""
     texts = _texts(schema)
     if not texts:

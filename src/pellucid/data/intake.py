@@ -1,7 +1,7 @@
 """Any table a user may bring, taken apart into plain columns.
 
 The only place that knows pandas, polars, Arrow, lists and NumPy from each other. What leaves it is
-an `Intake`: one dense float matrix, one sparse matrix, or a list of `RawColumn`s; row order and
+a `RawTable`: one dense float matrix, one sparse matrix, or a list of `RawColumn`s; row order and
 column order are the user's.
 """
 
@@ -17,7 +17,7 @@ from pellucid.errors import DataError, DataTypeError
 
 
 @dataclass(frozen=True)
-class Intake:
+class RawTable:
     """A user's table: exactly one of `dense`, `sparse`, `columns` is given."""
 
     n_rows: int
@@ -31,27 +31,27 @@ class Intake:
         table = self.dense if self.dense is not None else self.sparse
         return table.shape[1] if table is not None else len(self.columns or ())
 
-    def select(self, order: list[int]) -> "Intake":
+    def select(self, order: list[int]) -> "RawTable":
         """The columns at these positions."""
         names = tuple(self.names[j] for j in order) if self.names is not None else None
         if self.columns is not None:
-            return Intake(self.n_rows, names, columns=[self.columns[j] for j in order])
+            return RawTable(self.n_rows, names, columns=[self.columns[j] for j in order])
         if self.sparse is not None:
-            return Intake(self.n_rows, names, sparse=self.sparse[:, order])
+            return RawTable(self.n_rows, names, sparse=self.sparse[:, order])
         assert self.dense is not None
         # Equal bits for any column order: the copy has the layout that the table would have had.
-        return Intake(self.n_rows, names, dense=np.ascontiguousarray(self.dense[:, order]))
+        return RawTable(self.n_rows, names, dense=np.ascontiguousarray(self.dense[:, order]))
 
-    def take(self, rows: np.ndarray) -> "Intake":
+    def take(self, rows: np.ndarray) -> "RawTable":
         """The rows at these positions (or of this mask)."""
         n_rows = int(rows.sum()) if rows.dtype == bool else len(rows)
         if self.columns is not None:
             columns = [replace(c, values=c.values[rows]) for c in self.columns]
-            return Intake(n_rows, self.names, columns=columns)
+            return RawTable(n_rows, self.names, columns=columns)
         if self.sparse is not None:
-            return Intake(n_rows, self.names, sparse=self.sparse[rows])
+            return RawTable(n_rows, self.names, sparse=self.sparse[rows])
         assert self.dense is not None
-        return Intake(n_rows, self.names, dense=self.dense[rows])
+        return RawTable(n_rows, self.names, dense=self.dense[rows])
 
     def as_columns(self) -> list[RawColumn]:
         """The table as columns."""
@@ -65,7 +65,7 @@ class Intake:
             for j in range(self.n_columns)
         ]
 
-    def with_kinds(self, kinds: dict[int, str]) -> "Intake":
+    def with_kinds(self, kinds: dict[int, str]) -> "RawTable":
         """The table with some columns turned into other kinds."""
         from pellucid.data.kinds import as_kind
 
@@ -73,7 +73,7 @@ class Intake:
             replace(as_kind(c, kinds[j], c.name), free=False) if j in kinds else c
             for j, c in enumerate(self.as_columns())
         ]
-        return Intake(self.n_rows, self.names, columns=columns)
+        return RawTable(self.n_rows, self.names, columns=columns)
 
     def name(self, j: int) -> str:
         """The user's name of column j."""
@@ -116,12 +116,12 @@ def is_frame(X: Any) -> bool:
     return hasattr(kind, "shape") and (hasattr(X, "columns") or hasattr(kind, "column_names"))
 
 
-def intake(X: Any, owner: str = "the estimator") -> Intake:
+def raw_table(X: Any, owner: str = "the estimator") -> RawTable:
     """Take a table apart; raise `DataError` or `DataTypeError` if it is none."""
-    if isinstance(X, Intake):  # an ensemble hands its rows on to another model
+    if isinstance(X, RawTable):  # an ensemble hands its rows on to another model
         return X
     if is_sparse(X):
-        return _intake_sparse(X, owner)
+        return _from_sparse(X, owner)
     if hasattr(type(X), "__dask_graph__"):
         raise DataTypeError(
             "Dask collections cannot be fitted yet: call .compute() first, or give a Parquet path."
@@ -129,8 +129,8 @@ def intake(X: Any, owner: str = "the estimator") -> Intake:
     if hasattr(type(X), "collect_schema") and not hasattr(type(X), "shape"):
         raise DataTypeError("X is a lazy frame: call .collect() first.")
     if is_frame(X):
-        return _intake_frame(X, owner)
-    return _intake_array(X, owner)
+        return _from_frame(X, owner)
+    return _from_array(X, owner)
 
 
 # Arrays ---------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def _as_array(X: Any) -> np.ndarray:
     return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
 
 
-def _intake_array(X: Any, owner: str) -> Intake:
+def _from_array(X: Any, owner: str) -> RawTable:
     array = _as_array(X)
     if array.ndim != 2:
         _raise_not_a_table(X, array)
@@ -163,17 +163,17 @@ def _intake_array(X: Any, owner: str) -> Intake:
     if kind in "fiub":
         for j in range(array.shape[1]) if kind in "iu" else ():
             warn_of_rounding(f"x{j}", array[:, j])
-        return Intake(array.shape[0], None, dense=array)
+        return RawTable(array.shape[0], None, dense=array)
     if kind == "M":
         days = datetime_days(array)
-        return Intake(
+        return RawTable(
             array.shape[0],
             None,
             columns=[RawColumn(f"x{j}", "datetime", days[:, j]) for j in range(array.shape[1])],
         )
     if kind == "m":
         days = array.astype("timedelta64[us]").astype(np.int64) / 86_400e6
-        return Intake(array.shape[0], None, dense=np.where(np.isnat(array), np.nan, days))
+        return RawTable(array.shape[0], None, dense=np.where(np.isnat(array), np.nan, days))
     if kind == "S":
         raise DataTypeError("X holds bytes: decode them to text or numbers first.")
     if kind not in "OUT":
@@ -183,8 +183,8 @@ def _intake_array(X: Any, owner: str) -> Intake:
         _check_written_numbers(cells)
     columns = [object_column(f"x{j}", cells[:, j]) for j in range(array.shape[1])]
     if all(column.kind == "number" for column in columns):
-        return Intake(array.shape[0], None, dense=np.column_stack([c.values for c in columns]))
-    return Intake(array.shape[0], None, columns=columns)
+        return RawTable(array.shape[0], None, dense=np.column_stack([c.values for c in columns]))
+    return RawTable(array.shape[0], None, columns=columns)
 
 
 def _check_written_numbers(cells: np.ndarray) -> None:
@@ -235,7 +235,7 @@ def check_shape(shape: tuple[int, ...], owner: str) -> None:
         )
 
 
-def _intake_sparse(X: Any, owner: str) -> Intake:
+def _from_sparse(X: Any, owner: str) -> RawTable:
     if X.ndim != 2:
         raise DataError(f"Expected 2D array, got {X.ndim}D sparse array. Reshape your data.")
     check_shape(X.shape, owner)
@@ -245,16 +245,16 @@ def _intake_sparse(X: Any, owner: str) -> Intake:
         raise DataTypeError(f"Sparse X has dtype {X.dtype}: convert it to float64 first.")
     csr = X.tocsr()
     if csr.has_canonical_format and csr.has_sorted_indices:
-        return Intake(csr.shape[0], None, sparse=csr)
+        return RawTable(csr.shape[0], None, sparse=csr)
     csr = csr.copy()
     csr.sum_duplicates()
-    return Intake(csr.shape[0], None, sparse=csr)
+    return RawTable(csr.shape[0], None, sparse=csr)
 
 
 # Frames ---------------------------------------------------------------------------------------
 
 
-def _intake_frame(X: Any, owner: str) -> Intake:
+def _from_frame(X: Any, owner: str) -> RawTable:
     if type(X).__module__.startswith("pyarrow"):
         names: tuple[str, ...] | None = tuple(str(name) for name in X.column_names)
         assert names is not None
@@ -272,8 +272,8 @@ def _intake_frame(X: Any, owner: str) -> Intake:
         dense = np.empty((n_rows, len(columns)))
         for j, column in enumerate(columns):
             dense[:, j] = column.values
-        return Intake(n_rows, names, dense=dense)
-    return Intake(n_rows, names, columns=columns)
+        return RawTable(n_rows, names, dense=dense)
+    return RawTable(n_rows, names, columns=columns)
 
 
 def check_names(names: tuple[str, ...]) -> None:

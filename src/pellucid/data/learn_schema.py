@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data.column_stats import check_finite, column_facts, sparse_facts
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.kinds import as_kind
 from pellucid.data.raw_column import RawColumn
 from pellucid.data.schema import CATEGORICAL, NUMBER, TEXT, Schema
@@ -17,7 +17,7 @@ TEXT_WORDS, TEXT_DISTINCT, TEXT_ROWS = 4.0, 0.5, 20
 
 
 def learn(
-    table: Intake,
+    table: RawTable,
     weights: np.ndarray,
     options: Any,
     layout: str,
@@ -59,7 +59,7 @@ def learn(
     )
 
 
-def named_kinds(table: Intake, kinds: Any) -> dict[int, str]:
+def named_kinds(table: RawTable, kinds: Any) -> dict[int, str]:
     """Kinds by position; an unknown column is an error that lists what there is."""
     names = table.names or tuple(f"x{j}" for j in range(table.n_columns))
     out = {}
@@ -81,7 +81,7 @@ def _is_position(column: Any, d: int) -> bool:
 
 
 def _learn_numbers(
-    table: Intake, weights: np.ndarray, options: Any, layout: str, coding: str
+    table: RawTable, weights: np.ndarray, options: Any, layout: str, coding: str
 ) -> Schema:
     if table.sparse is not None:
         check_finite(table.sparse.data, table, allow_nan=False)
@@ -131,7 +131,7 @@ def learn_column(
         return _learn_words(column, weights, words)
     if column.kind == CATEGORICAL:
         return _learn_levels(column, weights, declared)
-    single = Intake(len(weights), (column.name,), dense=column.values[:, None])
+    single = RawTable(len(weights), (column.name,), dense=column.values[:, None])
     mean, low, high, n_missing = (float(fact[0]) for fact in column_facts(single, weights))
     return {"kind": column.kind, "levels": (), "mean": mean, "low": low, "high": high,
             "n_missing": n_missing}  # fmt: skip

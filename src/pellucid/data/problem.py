@@ -2,32 +2,37 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import batches, canonical, encode, targets
-from pellucid.data.intake import Intake, intake
+from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.learn_schema import learn, named_kinds
+from pellucid.data.row_view import RowView
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, csr_matrix
 
 
 @dataclass(frozen=True)
 class Problem:
     """Encoded rows of positive weight.
 
-    X : matrix (n, p) float64, C order, or CSR; or codes (n, d) float64, F order (or C order, if the
-        estimator takes them by rows), NaN = missing.
+    X : matrix (n, p) float64, C order, or CSR; or codes (n, d) float64, F order, NaN = missing; with
+        `rows` "user_view" codes in F or C order; with "canonical_view" a `RowView` of either.
     y : float64, int32 class codes, or None. weights : float64, always present.
     offset : float64 or None. classes : the labels behind the codes. schema : the columns.
-    position : row of this problem for each row the user gave (-1: left out); None if they agree.
+    position : row of this problem for each row the user gave (-1: left out); None if they agree, or
+        if a view was made without `positions`.
     words : beside codes, the words of each text column by position, CSR (n, words).
     """
 
-    X: Any
+    X: "np.ndarray | csr_array | csr_matrix | RowView"
     y: Any
     weights: np.ndarray
     schema: Schema
@@ -94,6 +99,19 @@ class Problem:
         rows[self.position[seen]] = seen
         return rows
 
+    @property
+    def table(self) -> "np.ndarray | csr_array | csr_matrix":
+        """X of a problem whose rows are no view."""
+        assert not isinstance(self.X, RowView)
+        return self.X
+
+    def gathered(self) -> "Problem":
+        """The problem with a copy of its rows in place of a view of them."""
+        if not isinstance(self.X, RowView):
+            return self
+        X = _gathered(self.X.table, self.X.places, self.schema.layout == "codes")
+        return replace(self, X=X)
+
     def reweight(self, weights: np.ndarray) -> "Problem":
         """The same rows with other weights."""
         return replace(self, weights=weights)
@@ -130,9 +148,15 @@ def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
     return out
 
 
+# Which rows a fit sees. "user": the user's rows in their order. "canonical": equal rows merged, in the
+# order of their hashes, copied. Both "_view"s use the user's own array where that is possible, without
+# a copy: "user_view" takes codes in C order too, "canonical_view" gets a `RowView`.
+ROWS = ("user", "user_view", "canonical", "canonical_view")
+
+
 @dataclass(frozen=True)
-class Wishes:
-    """What an estimator asks of `prepare`: its layout, its target, its habits."""
+class InputSpec:
+    """What an estimator asks of `prepare`: layout, target, rows."""
 
     owner: str
     layout: str = "matrix"
@@ -140,26 +164,26 @@ class Wishes:
     target: str = "none"  # "classes", "numbers", "several", "none"
     takes_sparse: bool = True
     takes_text: bool = False
-    canonical_rows: bool = False
+    rows: str = "user"  # one of `ROWS`
+    positions: bool = False  # with a canonical view: whether `Problem.position` is needed
     min_rows: int = 1
     classes: np.ndarray | None = None  # known labels, for partial_fit and warm starts
     schema: Schema | None = None  # a learned schema, for partial_fit and warm starts
     declared: bool = False  # keep levels that only the dtype declares, for partial_fit
     seen: float | None = None  # weight of the rows behind `schema`, which later batches extend
     table: Table | None = None  # of a meta-estimator's learner
-    by_rows: bool = False  # codes may stay in row order
 
 
 def prepare(
-    X: Any, y: Any, weights: Any, offset: Any, table: Table | None, wishes: Wishes
-) -> tuple[Problem, Intake]:
+    X: Any, y: Any, weights: Any, offset: Any, table: Table | None, spec: InputSpec
+) -> tuple[Problem, RawTable]:
     """Check everything once, learn the schema, encode: the way from a user's table to a Problem."""
-    if table is not None and wishes.table is not None:
+    if table is not None and spec.table is not None:
         raise ParameterError(
-            f"{wishes.owner} and its estimator both have a 'table': give it to one of them."
+            f"{spec.owner} and its estimator both have a 'table': give it to one of them."
         )
-    options = (table or wishes.table or Table()).check()
-    rows = intake(X, wishes.owner)
+    options = (table or spec.table or Table()).check()
+    rows = raw_table(X, spec.owner)
     if options.kinds and rows.sparse is not None:
         raise DataTypeError(
             "Table(kinds=...) is for tables with columns of several kinds; sparse X holds numbers. "
@@ -167,12 +191,12 @@ def prepare(
         )
     if options.kinds:
         rows = rows.with_kinds(named_kinds(rows, options.kinds))
-    target, classes = _target(y, rows.n_rows, wishes)
+    target, classes = _target(y, rows.n_rows, spec)
     w = targets.weights_or_ones(weights, rows.n_rows)
     shift = None if offset is None else targets.offset_values(offset, rows.n_rows)
     left_out = 0.0
     if options.missing != "indicator":
-        given, w = w, _without_missing(rows, w, options.missing, wishes.owner)
+        given, w = w, _without_missing(rows, w, options.missing, spec.owner)
         left_out = _total(given[w != given])
     used, position = rows, None
     if not w.all():  # weight 0 means absent: such rows teach no level, no class, no mean
@@ -181,78 +205,81 @@ def prepare(
         used, w = rows.take(keep), w[keep]
         target = None if target is None else target[keep]
         shift = None if shift is None else shift[keep]
-        if wishes.target == "classes" and wishes.classes is None:
+        if spec.target == "classes" and spec.classes is None:
             target, classes = _seen(target, classes)
-    _check_enough(used, w, wishes)
-    grows = wishes.declared and wishes.seen is not None
-    finite = wishes.schema is None or grows  # looked through while learning
-    schema, used = _schema(used, w, options, wishes, grows)
-    if grows and wishes.schema is not None:  # of all batches
-        left_out += wishes.schema.left_out
+    _check_enough(used, w, spec)
+    grows = spec.declared and spec.seen is not None
+    finite = spec.schema is None or grows  # looked through while learning
+    schema, used = _schema(used, w, options, spec, grows)
+    if grows and spec.schema is not None:  # of all batches
+        left_out += spec.schema.left_out
     if left_out != schema.left_out:
         schema = replace(schema, left_out=left_out)
-    encoded = encode.encode(
-        schema, used, wishes.takes_sparse, wishes.owner, finite, by_rows=wishes.by_rows
-    )
-    words = encode.words(schema, used) if wishes.layout == "codes" else {}
+    view = spec.rows.endswith("view")
+    encoded = encode.encode(schema, used, spec.takes_sparse, spec.owner, finite, view=view)
+    words = encode.words(schema, used) if spec.layout == "codes" else {}
     problem = Problem(encoded, target, w, schema, shift, classes, position, words)
-    return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
+    if spec.rows == "canonical":
+        problem = canonical.canonical(problem)
+    elif spec.rows == "canonical_view":
+        problem = canonical.canonical_view(problem, spec.positions)
+    return problem, rows
 
 
 def _schema(
-    rows: Intake, w: np.ndarray, options: Table, wishes: Wishes, grows: bool
-) -> tuple[Schema, Intake]:
+    rows: RawTable, w: np.ndarray, options: Table, spec: InputSpec, grows: bool
+) -> tuple[Schema, RawTable]:
     """The schema of these rows, or of earlier ones (and these), and the rows in its order."""
-    if wishes.schema is not None:
-        rows = wishes.schema.align(rows, wishes.owner)
+    if spec.schema is not None:
+        rows = spec.schema.align(rows, spec.owner)
         if not grows:
-            return wishes.schema, rows
-        assert wishes.seen is not None
-        schema = batches.grown_schema(wishes.schema, wishes.seen, rows, w, options)
+            return spec.schema, rows
+        assert spec.seen is not None
+        schema = batches.grown_schema(spec.schema, spec.seen, rows, w, options)
     else:
-        coding = wishes.coding if options.coding == "auto" else options.coding
+        coding = spec.coding if options.coding == "auto" else options.coding
         if grows:
-            schema = batches.first_schema(rows, w, options, wishes.layout, coding)
+            schema = batches.first_schema(rows, w, options, spec.layout, coding)
         else:
-            schema = learn(rows, w, options, wishes.layout, coding, wishes.declared)
-    _check_text(schema, wishes)
+            schema = learn(rows, w, options, spec.layout, coding, spec.declared)
+    _check_text(schema, spec)
     return schema, rows
 
 
-def _check_text(schema: Schema, wishes: Wishes) -> None:
-    if TEXT in schema.kinds and not wishes.takes_text:
+def _check_text(schema: Schema, spec: InputSpec) -> None:
+    if TEXT in schema.kinds and not spec.takes_text:
         name = schema.name(schema.kinds.index(TEXT))
         readers = {"classes": "MixedNB or LogisticRegression", "numbers": "SGDRegressor"}
-        other = f", or use {readers[wishes.target]}" if wishes.target in readers else ""
+        other = f", or use {readers[spec.target]}" if spec.target in readers else ""
         raise DataError(
-            f"column {name!r} holds free text, which {wishes.owner} cannot use. Drop it, or make it "
+            f"column {name!r} holds free text, which {spec.owner} cannot use. Drop it, or make it "
             f"a category with Table(kinds={{{name!r}: 'categorical'}}){other}."
         )
 
 
-def _check_enough(rows: Intake, weights: np.ndarray, wishes: Wishes) -> None:
-    if _total(weights) < wishes.min_rows:
+def _check_enough(rows: RawTable, weights: np.ndarray, spec: InputSpec) -> None:
+    if _total(weights) < spec.min_rows:
         raise DataError(
             f"Found array with {rows.n_rows} sample(s) (shape={(rows.n_rows, rows.n_columns)}) "
-            f"while a minimum of {wishes.min_rows} is required by {wishes.owner}: 1 sample is not "
+            f"while a minimum of {spec.min_rows} is required by {spec.owner}: 1 sample is not "
             "enough."
         )
 
 
-def _target(y: Any, n: int, wishes: Wishes) -> tuple[Any, np.ndarray | None]:
-    if wishes.target == "none":
+def _target(y: Any, n: int, spec: InputSpec) -> tuple[Any, np.ndarray | None]:
+    if spec.target == "none":
         return None, None
     if y is None:
         raise DataError(
-            f"{wishes.owner} requires y to be passed, but the target y is None. Give fit(X, y)."
+            f"{spec.owner} requires y to be passed, but the target y is None. Give fit(X, y)."
         )
     classes = None
-    if wishes.target == "classes":
-        target, classes = targets.labels(y, wishes.owner)
-        if wishes.classes is not None:
-            target, classes = _known(classes[target], wishes.classes)
+    if spec.target == "classes":
+        target, classes = targets.labels(y, spec.owner)
+        if spec.classes is not None:
+            target, classes = _known(classes[target], spec.classes)
     else:
-        target = targets.numbers(y, wishes.owner, several=wishes.target == "several")
+        target = targets.numbers(y, spec.owner, several=spec.target == "several")
     targets.check_lengths(n, len(target))
     return target, classes
 
@@ -274,7 +301,7 @@ def _seen(codes: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
     return codes_seen.astype(np.int32), classes[seen]
 
 
-def _without_missing(rows: Intake, w: np.ndarray, rule: str, owner: str) -> np.ndarray:
+def _without_missing(rows: RawTable, w: np.ndarray, rule: str, owner: str) -> np.ndarray:
     by_column = rows.missing_cells()
     missing = np.logical_or.reduce(by_column) & (w > 0)
     if not missing.any():

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.kinds import as_kind
 from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError, UnseenLevelWarning, warn
@@ -184,7 +184,7 @@ class Schema:
 
     # Applying it ----------------------------------------------------------------------------------
 
-    def align(self, table: Intake, owner: str) -> Intake:
+    def align(self, table: RawTable, owner: str) -> RawTable:
         """The new table with the training columns in training order."""
         if self.names is None or table.names is None:
             if table.n_columns != self.n_columns:
@@ -216,7 +216,7 @@ class Schema:
             parts += [f"- ... and {len(absent) - 5} more"] * (len(absent) > 5)
         raise DataError("\n".join(parts) + f"\n({owner} was fitted on {self.n_columns} columns.)")
 
-    def raw(self, table: Intake) -> list[RawColumn]:
+    def raw(self, table: RawTable) -> list[RawColumn]:
         """The aligned table as columns of the training kinds."""
         strict = self.names is not None and table.names is not None
         return [self.as_trained(j, c, strict) for j, c in enumerate(table.as_columns())]
@@ -249,7 +249,7 @@ class Schema:
             self._report_unseen(unseen)
         return codes
 
-    def unknown_cells(self, table: Intake) -> dict[int, np.ndarray]:
+    def unknown_cells(self, table: RawTable) -> dict[int, np.ndarray]:
         """Rows of an aligned table whose category is a level, or a gap, that training did not have."""
         codes = self.level_codes(self.raw(table), quiet=True)
         return {

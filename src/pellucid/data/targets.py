@@ -105,20 +105,20 @@ def _check_present(y: np.ndarray) -> None:
 
 def _column_vector(y: np.ndarray, owner: str) -> np.ndarray:
     if y.ndim == 2 and y.shape[1] == 1:
-        warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of "
-            "y to (n_samples,), for example using ravel().",
-            conversion_warning(),
-        )
+        warn_of_column_vector()
         return y.ravel()
     return y
 
 
-def conversion_warning() -> type[Warning]:
-    """Ours; also scikit-learn's once that is loaded (set by `pellucid._sklearn`)."""
+def warn_of_column_vector() -> None:
+    """The warning is scikit-learn's too once that is loaded."""
     from pellucid._sklearn import as_theirs
 
-    return as_theirs(DataConversionWarning)
+    warn(
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of "
+        "y to (n_samples,), for example using ravel().",
+        as_theirs(DataConversionWarning),
+    )
 
 
 def labels(y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:

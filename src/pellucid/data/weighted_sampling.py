@@ -9,6 +9,7 @@ it would have if the copies were rows of their own.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,6 +57,13 @@ def held_back(
 def classes_of(y: np.ndarray) -> Iterator[np.ndarray]:
     """The rows of each class code that occurs, as groups."""
     return (np.flatnonzero(y == k) for k in np.unique(y))
+
+
+def consecutive_parts(copies: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+    """For each of consecutive parts with these numbers of copies, the copies of each row in it."""
+    ends = np.concatenate([[0.0], np.cumsum(copies)])
+    for low, high in pairwise(np.concatenate([[0], np.cumsum(sizes)])):
+        yield np.clip(np.minimum(ends[1:], high) - np.maximum(ends[:-1], low), 0.0, None)
 
 
 def dealt(

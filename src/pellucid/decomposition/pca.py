@@ -5,52 +5,32 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained, Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError, DataTypeError, shown
-from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
+from pellucid.parameters import (
+    COPY_X,
+    Boolean,
+    Choice,
+    Either,
+    Ignored,
+    Integer,
+    Nothing,
+    RandomState,
+    Real,
+    learned,
+    param,
+    positional,
+)
+from pellucid.transformer import Transformer
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 
 
-class PCA(Explained, Transformer):
+class PCA(Transformer):
     """Principal component analysis: orthonormal axes v_1, v_2, ... of largest variance.
 
     v_k maximises the variance of X v among unit vectors orthogonal to v_1, ..., v_(k-1); the sign
     is such that the entry of largest size is positive.
-
-    Parameters
-    ----------
-    n_components : int, float in (0, 1), "mle" or None, default=None
-        Number of axes; or the share of the variance they must exceed; or Minka's choice; or as many
-        as there are.
-    copy : bool, default=True
-        Accepted for compatibility: X is never changed.
-    whiten : bool, default=False
-        Divide each component by its standard deviation. Components without variance become 0.
-    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
-        "auto" is exact: it squares the table only where that costs no digits, and falls back on an
-        SVD. "full" always uses the SVD, "covariance_eigh" always the covariance matrix, "arpack"
-        Lanczos steps, and "randomized" an approximation by random directions.
-    tol : float, default=0.0
-        Tolerance of "arpack"; 0 is the precision of the machine.
-    iterated_power : int or "auto", default="auto"
-        Power iterations of "randomized"; "auto" is 7 if few components are wanted, else 4.
-    n_oversamples : int, default=10
-        Additional directions of "randomized".
-    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
-        Accepted for compatibility: directions are always made orthonormal.
-    random_state : int, generator or None
-        For "arpack" and "randomized"; "auto" draws nothing that matters.
-    table : Table, optional
-
-    Attributes
-    ----------
-    components_ : (n_components_, n_encoded_columns) axes, by decreasing variance.
-    explained_variance_, explained_variance_ratio_, singular_values_ : per component.
-    mean_ : mean of the columns.
-    n_components_, n_samples_, noise_variance_
-    n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -63,42 +43,59 @@ class PCA(Explained, Transformer):
     array([[2.2219]])
     """
 
-    _parameters = {
-        "n_components": Either(Nothing, Choice("mle"), Integer(0), Real(0, 1, "neither")),
-        "copy": Boolean,
-        "whiten": Boolean,
-        "svd_solver": Choice(*SOLVERS),
-        "tol": Real(0, None, "left"),
-        "iterated_power": Either(Choice("auto"), Integer(0)),
-        "n_oversamples": Integer(1),
-        "power_iteration_normalizer": Choice("auto", "QR", "LU", "none"),
-        "random_state": RandomState,
-    }
+    n_components: Any = positional(
+        default=None,
+        check=Either(Nothing, Choice("mle"), Integer(0), Real(0, 1, "neither")),
+        description="Number of components; or the share of the variance that they must exceed; 'mle' is "
+        "Minka's choice. None keeps all.",
+        kw_only=False,
+    )
+    copy: bool = COPY_X
+    whiten: bool = param(
+        False,
+        Boolean,
+        "Divide each component by its standard deviation. Components without variance become 0.",
+    )
+    svd_solver: str = param(
+        "auto",
+        Choice(*SOLVERS),
+        "'auto' is exact: it uses the covariance matrix only where that costs no digits, else an SVD. "
+        "'full' always uses an SVD, 'covariance_eigh' always the covariance matrix, 'arpack' Lanczos "
+        "steps, and 'randomized' approximates by random directions.",
+    )
+    tol: float = param(
+        0.0, Real(0, None, "left"), "Tolerance of 'arpack'; 0 means machine precision."
+    )
+    iterated_power: Any = param(
+        "auto",
+        Either(Choice("auto"), Integer(0)),
+        "Power iterations of 'randomized'; 'auto' is 7 if few components are wanted, else 4.",
+    )
+    n_oversamples: int = param(10, Integer(1), "Number of extra random directions of 'randomized'.")
+    power_iteration_normalizer: str = param(
+        "auto",
+        Ignored("directions are always made orthonormal.", Choice("auto", "QR", "LU", "none")),
+    )
+    random_state: Any = param(
+        None,
+        RandomState,
+        "Seed or generator of 'arpack' and 'randomized'. The exact solvers do not depend on it.",
+    )
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        copy: bool = True,
-        whiten: bool = False,
-        svd_solver: str = "auto",
-        tol: float = 0.0,
-        iterated_power: Any = "auto",
-        n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
-        random_state: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.copy = copy
-        self.whiten = whiten
-        self.svd_solver = svd_solver
-        self.tol = tol
-        self.iterated_power = iterated_power
-        self.n_oversamples = n_oversamples
-        self.power_iteration_normalizer = power_iteration_normalizer
-        self.random_state = random_state
-        self.table = table
+    components_: np.ndarray = learned(
+        "Principal axes, shape (n_components_, n_encoded_columns), by decreasing variance."
+    )
+    explained_variance_: np.ndarray = learned("Variance of each component.")
+    explained_variance_ratio_: np.ndarray = learned(
+        "Share of each component in the total variance."
+    )
+    singular_values_: np.ndarray = learned("Singular value of each component.")
+    mean_: np.ndarray = learned("Mean of each encoded column, which `transform` subtracts.")
+    noise_variance_: float = learned(
+        "Mean variance of the axes that were left out (probabilistic PCA)."
+    )
+    n_components_: int = learned("Number of components that were kept.")
+    n_samples_: int = learned("Number of training rows, counted by weight.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the axes. `y` is ignored; weight k counts as k equal rows."""

@@ -84,7 +84,7 @@ def class_covariances(problem: Problem, own: bool) -> ClassCovariances:
     assert problem.classes is not None
     K, units, w = len(problem.classes), problem.schema.units(EXTREME), problem.weights
     check_size(problem, K if own else 1)
-    X = np.ldexp(problem.X, -units) if units.any() else problem.X
+    X = np.ldexp(problem.table, -units) if units.any() else problem.table
     w = np.ldexp(w, -int(np.frexp(w.max())[1]))
     found = class_moments(X, problem.y, w, K, "own" if own else "shared")
     if not own:
@@ -187,7 +187,7 @@ def shrunk_by_class(
     if estimator is None and shrinkage != "auto":
         return None
     estimate = _ledoit_wolf if estimator is None else _estimated_by(estimator)
-    X = np.ldexp(problem.X, -found.units) if found.units.any() else problem.X
+    X = np.ldexp(problem.table, -found.units) if found.units.any() else problem.table
     parts = []
     for k in range(len(found.means)):
         rows = problem.y == k

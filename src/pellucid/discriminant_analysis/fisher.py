@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Classifier, Transformer
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.discriminant_analysis.class_covariances import (
     class_covariances,
@@ -16,6 +16,7 @@ from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import STATUS, Choice, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
+from pellucid.transformer import Transformer
 
 SINGULAR = 1e-7  # directions with a smaller standard deviation, in standard units, are left out
 
@@ -81,7 +82,7 @@ class FisherDiscriminant(Classifier, Transformer):
                 apart = np.sqrt(found.share)[:, None] * (found.means - xbar)
                 axes = np.linalg.svd(apart @ W, full_matrices=False)[2]
                 directions = with_fixed_signs(W @ axes[: len(found.means) - 1].T)
-            X = np.ldexp(problem.X, -found.units) if found.units.any() else problem.X
+            X = np.ldexp(problem.table, -found.units) if found.units.any() else problem.table
             coef, intercept, more = (
                 self._cut(problem, X - xbar, directions, found)
                 if two

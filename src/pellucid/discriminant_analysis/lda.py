@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier, Transformer
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
@@ -26,9 +26,10 @@ from pellucid.parameters import (
 )
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
+from pellucid.transformer import Transformer
 
 
-class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):
+class LinearDiscriminantAnalysis(Classifier, Transformer):
     """Linear discriminant analysis: the class c that maximises
 
         log p(c) - 1/2 (x - m_c)' C^-1 (x - m_c)

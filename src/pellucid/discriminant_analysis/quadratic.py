@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.discriminant_analysis.class_covariances import (
     ClassCovariances,
     class_whitening,
@@ -99,7 +99,7 @@ def status(named: list[tuple[Any, list[str]]]) -> Status:
     )
 
 
-class QuadraticClassifier(ProbabilisticClassifier):
+class QuadraticClassifier(Classifier):
     """Base of the classifiers with one normal distribution per class."""
 
     means_: np.ndarray = learned("Means of the classes, shape (n_classes, n_terms).")

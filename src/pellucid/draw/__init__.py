@@ -1,7 +1,7 @@
 """SVG charts, text and HTML tables, and estimator cards, from plain data.
 
-Invariant: plain data in, a string out; equal input gives equal output; no estimator, no data frame
-and no third-party package is known here.
+Invariant: plain data in, a string out; equal input gives equal output; this package depends on no
+estimator, no data frame and no third-party package.
 """
 
 from pellucid.draw.bar_chart import bar

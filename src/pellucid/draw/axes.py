@@ -42,7 +42,7 @@ class Axis:
 
 
 def checked_limits(limits: tuple[float, float], log: bool = False) -> tuple[float, float]:
-    """The limits that were asked for, if an axis can have them."""
+    """The given limits, if they are valid."""
     low, high = float(limits[0]), float(limits[1])
     if not (math.isfinite(low) and math.isfinite(high) and low <= high and (low > 0 or not log)):
         kind = "positive, finite" if log else "finite"
@@ -53,7 +53,7 @@ def checked_limits(limits: tuple[float, float], log: bool = False) -> tuple[floa
 def numeric_axis(
     extent: tuple[float, float], limits: tuple[float, float] | None, log: bool, grid: bool = True
 ) -> Axis:
-    """The data's extent with a little room, or exactly the limits that were asked for."""
+    """An axis from the data's extent with some padding, or with exactly the given limits."""
     if limits is not None:
         return Axis(*checked_limits(limits, log), log=log, grid=grid)
     return Axis(*padded(*extent, log), log=log, grid=grid)
@@ -90,7 +90,7 @@ def layout(
     keys: Sequence[legend.Key] = (),
     right_texts: Sequence[str] = (),
 ) -> Panel:
-    """Place everything around the plot; `right_texts` stand at the right end of the y bands."""
+    """Place everything around the plot; `right_texts` are at the right end of the y bands."""
     height = float(settings.height)
     x, y = replace(x, dates=settings.x_dates), replace(y, dates=settings.y_dates)
     y_ticks = _y_ticks(y, height)

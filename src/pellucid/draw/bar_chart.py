@@ -34,9 +34,9 @@ def bar(
 
     Parameters
     ----------
-    labels : names of the rows; of more than 60 the first 60 are drawn, and the note says so.
-    series : name -> one value per label; several series stand side by side, or end to end.
-    stacked : end to end; values must not be negative.
+    labels : names of the rows; only the first 60 are drawn, and a note reports the others.
+    series : name -> one value per label; several series are drawn side by side, or end to end.
+    stacked : draw the series end to end; values must not be negative.
     x_range : limits of the axis; by default 0 and the data.
     """
     columns = read_columns(series, len(labels))

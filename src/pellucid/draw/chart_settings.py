@@ -1,6 +1,6 @@
-"""What every chart can be told about its looks.
+"""The settings that all charts share.
 
-Invariant: the defaults stand here only.
+Invariant: the defaults are defined only here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TypedDict
 
 
 class Look(TypedDict, total=False):
-    """Keyword arguments that every chart understands."""
+    """Keyword arguments that every chart accepts."""
 
     title: str
     x_label: str
@@ -29,7 +29,7 @@ class Look(TypedDict, total=False):
 class Settings:
     """`Look` with its defaults; `height` is that of the plot without title and labels.
 
-    tips: marks tell a pointer what they are.
+    tips: marks have tooltips.
     x_dates, y_dates: the numbers of that axis are days since 1970, shown as dates.
     """
 

@@ -1,6 +1,6 @@
-"""Days since 1970 as dates: ticks where the calendar turns, labels as short as their step allows.
+"""Days since 1970 as dates: ticks at the start of days, months or years, with short labels.
 
-Invariant: what no calendar holds (years before 1 or after 9999, NaN) is left to the caller as numbers.
+Invariant: values outside the calendar (years before 1 or after 9999, NaN) are left as numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FIRST = datetime(1970, 1, 1)
 LOWEST, HIGHEST = -719162.0, 2932896.0  # the years 1 and 9999
 YEARS = tuple(m * 10**k for k in range(4) for m in (1, 2, 5))
 MONTHS = (1, 2, 3, 6)
-# Shorter steps, in seconds, with the label that tells two neighbours apart.
+# Shorter steps, in seconds, with a label format that distinguishes neighbours.
 SHORT = (
     *((s, "%H:%M:%S") for s in (1, 2, 5, 10, 20, 30)),
     *((60 * m, "%m-%d %H:%M") for m in (1, 2, 5, 10, 20, 30, 60, 120, 180, 360, 720)),
@@ -24,8 +24,8 @@ SHORT = (
 MONTH = 30.4375  # days
 
 
-def known(*days: float) -> bool:
-    """Whether a calendar has all these days."""
+def in_calendar(*days: float) -> bool:
+    """Whether the calendar has all these days."""
     return all(LOWEST <= day <= HIGHEST for day in days)
 
 
@@ -35,7 +35,7 @@ def date(days: float) -> str:
     >>> date(15506.0), date(15506.5)
     ('2012-06-15', '2012-06-15 12:00')
     """
-    if not known(days):
+    if not in_calendar(days):
         return number(days)
     stamp = _stamp(days)
     if stamp.second:
@@ -49,7 +49,7 @@ def date_ticks(low: float, high: float, count: int) -> tuple[list[float], list[s
     >>> date_ticks(15340.0, 16800.0, 5)[1]
     ['2012', '2013', '2014', '2015']
     """
-    if not known(low, high):
+    if not in_calendar(low, high):
         return None
     least = (high - low) / max(count, 1)
     for seconds, form in SHORT:

@@ -1,7 +1,7 @@
-"""A finished chart: picture, words for those who cannot see it, and its data as a table.
+"""A finished chart: the picture, a description for screen readers, and its data as a table.
 
-Invariant: the figure is well-formed XML, complete in itself, asks nothing from the network and
-uses no style attribute, so that a strict content policy allows it.
+Invariant: the figure is well-formed XML, loads nothing from the network and has no style attributes,
+so that a strict content security policy allows it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def finish(
 
 
 def _data(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """The data, or an even part of them that says which part it is."""
+    """The data as a table; of large data an even sample, whose size the heading gives."""
     places = [0, *evenly(range(1, len(columns)), TABLE_COLUMNS)]
     shown = evenly(rows, min(TABLE_ROWS, max(TABLE_CELLS // len(places), 2)))
     parts = []
@@ -88,7 +88,7 @@ def _picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> st
 
 
 def describe(kind: str, facts: Iterable[str], names: Sequence[str] = ()) -> str:
-    """Sentences that say what the chart shows."""
+    """A description of the chart for screen readers."""
     sentences = [kind, *(fact for fact in facts if fact)]
     if names:
         shown = ", ".join(names[:10])

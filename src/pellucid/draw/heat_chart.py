@@ -37,7 +37,7 @@ def heatmap(
     y_range: tuple[float, float] | None = None,
     **look: Unpack[Look],
 ) -> str:
-    """One cell per row and column, stronger colour for larger values; NaN cells stay empty.
+    """One cell per row and column, with a stronger colour for larger values; NaN cells stay empty.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def heatmap(
     texts : what to write into the cells instead of the values.
     diverging : negative values in another colour, strongest at the largest absolute value.
     value_range : values at which the colour is weakest and strongest; the data's by default.
-    x_range, y_range : ends of the columns and rows, if they are equal steps of a number; that axis
-        then has a few round numbers in place of all names. The first row is at the upper end.
+    x_range, y_range : limits of the columns and rows, if they are equal steps of a number; that axis
+        then has a few round numbers instead of all names. The first row is at the upper end.
     """
     matrix = [floats(row) for row in values]
     _check(matrix, len(rows), len(columns))
@@ -75,7 +75,10 @@ def _axis(names: tuple[str, ...], ends: tuple[float, float] | None) -> Axis:
 
 def _check(matrix: list[list[float]], n_rows: int, n_columns: int) -> None:
     if len(matrix) != n_rows or any(len(row) != n_columns for row in matrix):
-        raise ParameterError(f"A heat map of {n_rows} x {n_columns} names needs such a matrix.")
+        raise ParameterError(
+            f"The values of a heat map must be a matrix of {n_rows} x {n_columns}, one cell per row and "
+            "column name."
+        )
     if n_rows * n_columns > MOST_CELLS:
         raise ParameterError(f"A heat map can have at most {MOST_CELLS} cells.")
 
@@ -85,10 +88,10 @@ def _height(n_rows: int, n_columns: int) -> int:
 
 
 def _limits(
-    matrix: list[list[float]], asked: tuple[float, float] | None, diverging: bool
+    matrix: list[list[float]], given: tuple[float, float] | None, diverging: bool
 ) -> tuple[float, float]:
-    if asked is not None:
-        return float(asked[0]), float(asked[1])
+    if given is not None:
+        return float(given[0]), float(given[1])
     finite = [v for row in matrix for v in row if math.isfinite(v)]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     if diverging:
@@ -146,7 +149,7 @@ def _cells(panel: Panel, levels: list[list[int | None]]) -> str:
 
 
 def _minus_signs(panel: Panel, levels: list[list[int | None]]) -> str:
-    """A short stroke in every negative cell, so that colour is not alone in telling the sign."""
+    """A minus sign in every negative cell, so that colour alone does not show the sign."""
     step_x, step_y = _steps(panel, levels)
     half = min(step_x, 12.0) / 4
     if sum(map(len, levels)) > MOST_ELEMENTS:

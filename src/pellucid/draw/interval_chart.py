@@ -37,10 +37,10 @@ def intervals(
 
     Parameters
     ----------
-    labels : names of the rows; of more than 60 the first 60 are drawn, and the note says so.
+    labels : names of the rows; only the first 60 are drawn, and a note reports the others.
     centre, low, high : one value per label; a row without a finite centre keeps its label.
-    dots : per label the single results (folds) behind the centre, drawn as short strokes.
-    band : stretch of the axis to shade, for instance what is as good as the best.
+    dots : per label the single results (folds), drawn as short ticks.
+    band : range of the axis to shade, for instance of the models as good as the best.
     reference : value marked by a dotted line, for instance 0.
     x_log, x_range : as in `line`.
     """
@@ -66,7 +66,11 @@ def intervals(
         *_behind(panel, band, reference),
         _strokes(panel, single[:shown]),
         _rows(panel, middles[:shown], lows[:shown], highs[:shown]),
-        *(_told(panel, list(zip(names, middles, lows, highs))[:shown]) if settings.tips else ()),
+        *(
+            _tooltips(panel, list(zip(names, middles, lows, highs))[:shown])
+            if settings.tips
+            else ()
+        ),
     ]
     rows = list(zip(names, middles, lows, highs))
     facts = [f"{len(names)} rows", span(settings.x_label or "Values", *ends)]
@@ -116,8 +120,8 @@ def _rows(panel: Panel, middles: list[float], lows: list[float], highs: list[flo
     return svg.series_group(0, parts)
 
 
-def _told(panel: Panel, rows: list[tuple[str, float, float, float]]) -> list[str]:
-    """Unseen bands that tell a pointer the numbers of their row."""
+def _tooltips(panel: Panel, rows: list[tuple[str, float, float, float]]) -> list[str]:
+    """Invisible bands with the numbers of their row as tooltips."""
     out = []
     for k, (name, middle, low, high) in enumerate(rows):
         if not math.isfinite(middle):

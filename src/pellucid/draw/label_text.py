@@ -1,7 +1,7 @@
 """Untrusted text made fit for a drawing: cleaned, measured, shortened, escaped.
 
 Invariant: what leaves `clean` is one line without control or direction-changing characters and is
-valid in XML; what leaves `escape` can stand in an element or a quoted attribute.
+valid in XML; what leaves `escape` is valid in an element or a quoted attribute.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 ELLIPSIS = "…"
 LONGEST_LABEL = 200
 _MARKS_PER_CHARACTER = 3
-# Invisible characters that turn or hide the text around them; the joiners of emoji stay.
+# Invisible characters that change the direction of text or hide it; the joiners of emoji stay.
 _DIRECTION = dict.fromkeys(
     [0x061C, 0x200B, 0x200E, 0x200F, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 )
@@ -45,7 +45,7 @@ def clean(label: object, limit: int = LONGEST_LABEL) -> str:
 
 
 def distinct(labels: Iterable[object], limit: int = LONGEST_LABEL) -> list[str]:
-    """Labels, cleaned; those that would look alike are numbered, so that none hides another.
+    """Cleaned labels; those that would be equal are numbered.
 
     >>> distinct(["degree, full time", "degree, part time", "none"], 8)
     ['degree,…', 'degr (2)', 'none']
@@ -109,8 +109,8 @@ def _em(character: str) -> float:
 def fit(text: str, em: float) -> str:
     """The text, shortened with an ellipsis if it is wider than `em`.
 
-    Of `column=level` and `column missing` the column is shortened as long as half of the place is
-    enough for the level: levels of one column would look the same otherwise.
+    Of `column=level` and `column missing`, the column is shortened if the level fits into half of the
+    width; otherwise levels of one column would look the same.
     """
     if width(text) <= em:
         return text
@@ -150,6 +150,12 @@ def _cell(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me") or character in _JOINERS:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def pad(text: str, columns: int, right: bool = False) -> str:
+    """The text with blanks after it, or before it if `right`, to fill `columns` on a terminal."""
+    blanks = " " * (columns - cells(text))
+    return blanks + text if right else text + blanks
 
 
 def fit_cells(text: str, columns: int) -> str:

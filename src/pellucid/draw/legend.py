@@ -71,7 +71,7 @@ def _sample(key: Key, x: float, y: float) -> str:
     return svg.series_group(key.index, fill_parts(key.index, svg.rectangle_path(x, y - 6, 20, 11)))
 
 
-# Hatching of filled series: nothing, then lines in four directions. The same definitions stand
+# Hatching of filled series: nothing, then lines in four directions. The same definitions are
 # in every chart that needs them, so it does not matter which of them a browser takes.
 _HATCHES = (None, "M0 3h6", "M3 0v6", "M-1 1l2-2M0 6l6-6M5 7l2-2", "M0 0h6M0 0v6")
 

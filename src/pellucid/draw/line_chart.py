@@ -41,8 +41,8 @@ def line(
     ----------
     series : name -> (x, y); NaN interrupts the line.
     bands : name of a series -> (x, low, high), shaded in the colour of that series.
-    references : name -> (x, y), drawn thin and dotted for comparison (chance, the diagonal).
-    x_log, y_log : logarithmic axes; values not above 0 are counted in the note.
+    references : name -> (x, y), drawn thin and dotted for comparison (random guessing, the diagonal).
+    x_log, y_log : logarithmic axes; a note counts the values that are not positive.
     x_range, y_range : limits of the axes; the data's by default.
     more : further columns of the data table, one value per point, series after series.
     ring : a place marked by a ring, such as the threshold in use; it has the class `pl-ring` and
@@ -138,8 +138,8 @@ def _line(panel: Panel, points: Points, index: int, name: str) -> str:
         parts.append(svg.points([place for run in runs(placed) for place in run], index))
     elif len(placed) <= MARKED_POINTS:
         dates = panel.settings.x_dates, panel.settings.y_dates
-        told = [f"{name}: {shown(x, dates[0])}, {shown(y, dates[1])}" for x, y in points]
-        parts.append(svg.told_points(placed, told, index))
+        tooltips = [f"{name}: {shown(x, dates[0])}, {shown(y, dates[1])}" for x, y in points]
+        parts.append(svg.points_with_tooltips(placed, tooltips, index))
     else:
         parts.append(svg.points(alone, index))
     return svg.series_group(index, parts)

@@ -51,7 +51,7 @@ def _strip(text: str) -> str:
 
 
 def column(values: Sequence[object], digits: int = 4) -> list[str]:
-    """A column of a table: numbers share their decimals, so that the points stand in line.
+    """A column of a table: numbers share their decimals, so that the decimal points are aligned.
 
     Numbers too small or too large for the shared decimals get an exponent of their own.
 

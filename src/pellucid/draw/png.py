@@ -41,7 +41,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def data_address(image: bytes) -> str:
-    """The image as an address that can stand in a page."""
+    """The image as a data URL."""
     return "data:image/png;base64," + base64.b64encode(image).decode("ascii")
 
 

@@ -1,6 +1,6 @@
-"""Columns of numbers on their way into a chart: read, counted, thinned.
+"""Columns of numbers for a chart: read, counted, thinned.
 
-Invariant: what is left out of a drawing is counted and said in its note; NaN is a gap.
+Invariant: a note counts the points that are left out; NaN interrupts a line.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def read_columns(columns: Mapping[Any, Iterable[Any]], n: int) -> dict[str, list
 
 
 def read_names(names: Iterable[Any]) -> list[str]:
-    """Cleaned names, told apart where cleaning has made them equal."""
+    """Cleaned names; those that are equal after cleaning are numbered."""
     result: dict[str, None] = {}
     for name in names:
         result[_unused(clean(name), result)] = None
@@ -58,7 +58,7 @@ def read_names(names: Iterable[Any]) -> list[str]:
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:
-    """Different names may look equal once cleaned; both stay."""
+    """The name, numbered if it is taken: different names may be equal after cleaning."""
     candidate, n = name, 2
     while candidate in taken:
         candidate, n = f"{name} ({n})", n + 1
@@ -66,7 +66,7 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def left_out(series: Mapping[str, Points], x_log: bool, y_log: bool) -> str:
-    """A sentence about the points that no axis can show; empty if there are none."""
+    """A note about points that the axes cannot show; empty if there are none."""
     infinite = nonpositive = 0
     for points in series.values():
         for x, y in points:
@@ -79,7 +79,7 @@ def left_out(series: Mapping[str, Points], x_log: bool, y_log: bool) -> str:
         sentences.append(f"Not shown: {_count(infinite, 'infinite value')}.")
     if nonpositive:
         what = _count(nonpositive, "value")
-        sentences.append(f"Not shown on the logarithmic axis: {what} not above 0.")
+        sentences.append(f"Not shown on the logarithmic axis: {what} of 0 or less.")
     return " ".join(sentences)
 
 
@@ -96,7 +96,7 @@ def evenly(rows: Sequence[Any], limit: int) -> list[Any]:
 
 
 def runs(points: Iterable[tuple[float, float]]) -> list[Points]:
-    """Unbroken stretches of placed points; a point with a NaN coordinate breaks a stretch."""
+    """Runs of consecutive points; a point with a NaN coordinate ends a run."""
     result: list[Points] = [[]]
     for x, y in points:
         if math.isnan(x) or math.isnan(y):

@@ -1,4 +1,4 @@
-"""Decision regions in two columns: which class the model predicts where, and how surely."""
+"""Decision regions over two columns: the predicted class and its probability."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def regions(
     x_range, y_range : limits of the grid.
     classes : K names, at most 31.
     points : class name -> (x, y); drawn in the class's colour and marker.
-    certainty : numbers from 0 to 1 per cell; surer cells are stronger.
+    certainty : the probability of the predicted class per cell; a higher one has a stronger colour.
     """
     codes = [[int(code) for code in row] for row in grid]
     names = read_names(classes)
@@ -93,8 +93,8 @@ def _image(
         rows = [bytes(code * SHADES + SHADES // 2 for code in row) for row in codes]
     else:
         rows = [
-            bytes(code * SHADES + _shade(float(sure), k) for code, sure in zip(row, sures))
-            for row, sures in zip(codes, certainty)
+            bytes(code * SHADES + _shade(float(p), k) for code, p in zip(row, shares))
+            for row, shares in zip(codes, certainty)
         ]
     return svg.element(
         "image",

@@ -35,10 +35,10 @@ def scatter(
 
     Parameters
     ----------
-    series : name -> (x, y). Of more than 2000 points an even share of each series is drawn, and
-        the note says so.
-    names : name of a series -> the name of each of its points, written beside the point where
-        there is room; all of them stand in the data table.
+    series : name -> (x, y). Of more than 2000 points, an even share of each series is drawn, and a
+        note reports the number.
+    names : name of a series -> the name of each of its points, written beside the point if there
+        is room; the data table has all of them.
     references : name -> (x, y), drawn as thin dotted lines.
     x_log, y_log, x_range, y_range : as in `line`.
     """
@@ -56,7 +56,7 @@ def scatter(
     called = [words.clean(n) for part in series for n in (names or {}).get(part, ())]
     marks = [*reference_marks(panel, thin), *point_marks(panel, shown.values())]
     if called and settings.tips:
-        marks.append(_told(panel, [p for part in groups.values() for p in part], called))
+        marks.append(_tooltips(panel, [p for part in groups.values() for p in part], called))
     if called:
         marks += beside_points(panel, [p for part in groups.values() for p in part], called)
     facts = [
@@ -72,15 +72,15 @@ def scatter(
     return finish(panel, marks, describe("Scatter chart", facts, list(groups)), columns, rows, clip)
 
 
-def _told(panel: Panel, points: Points, called: Sequence[str]) -> str:
-    """Unseen discs that tell a pointer which point this is."""
+def _tooltips(panel: Panel, points: Points, called: Sequence[str]) -> str:
+    """Invisible discs with the names of the points as tooltips."""
     texts = [f"{name}: {number(x, 3)}, {number(y, 3)}" for name, (x, y) in zip(called, points)]
     places = [(panel.x(x), panel.y(y)) for x, y in points]
-    return svg.told_points(places, texts, 0, stroke_width="14", opacity="0")
+    return svg.points_with_tooltips(places, texts, 0, stroke_width="14", opacity="0")
 
 
 def thin_points(groups: Mapping[str, Points]) -> tuple[dict[str, Points], str]:
-    """At most `MOST_POINTS` points, and the sentence that says so."""
+    """At most `MOST_POINTS` points, and a note if some are left out."""
     total = sum(map(len, groups.values()))
     if total <= MOST_POINTS:
         return dict(groups), ""
@@ -91,7 +91,7 @@ def thin_points(groups: Mapping[str, Points]) -> tuple[dict[str, Points], str]:
 
 
 def point_marks(panel: Panel, groups: Iterable[Points], outline: bool = False) -> list[str]:
-    """One path per series; `outline` sets the points off from a coloured ground."""
+    """One path per series; `outline` separates the points from a coloured background."""
     marks = []
     for i, points in enumerate(groups):
         placed = ((panel.x(x), panel.y(y)) for x, y in points)
@@ -104,7 +104,7 @@ def point_marks(panel: Panel, groups: Iterable[Points], outline: bool = False) -
 
 
 def beside_points(panel: Panel, points: Points, names: Sequence[str]) -> list[str]:
-    """Each name beside, above or below its point, wherever it covers nothing; else nowhere."""
+    """Each name beside, above or below its point if it covers nothing there; otherwise left out."""
     places = [(panel.x(x), panel.y(y)) for x, y in points]
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in places if x == x and y == y]
     marks = []

@@ -1,6 +1,6 @@
 """Colours, dashes, markers and the style sheet shared by charts, tables and cards.
 
-Invariant: nothing is told by colour alone (series also differ in dash, marker or hatching), and
+Invariant: colour is never the only difference (series also differ in dash, marker or hatching), and
 every colour is mixed with the text colour of the page, so one sheet serves light and dark pages.
 """
 
@@ -38,8 +38,8 @@ _COLOURS = "".join(
     f".pl-c{i}{{color:color-mix(in oklab,var(--pl-{i},{colour}),currentColor {TEXT_SHARE}%)}}"
     for i, colour in enumerate(PALETTE)
 )
-# Notebooks style every table, list and paragraph of an output, some by two classes. Inside `.pl` all
-# of that is taken back, and what we want instead is said with three classes or more.
+# Notebooks style the tables, lists and paragraphs of an output, some with two classes. Inside `.pl` all
+# of this is reverted, and our own rules have three classes or more.
 _RESET = (
     ".pl.pl.pl :is(table,caption,thead,tbody,tr,th,td,p,details,summary,figure){all:revert}"
     ".pl.pl.pl svg:not(svg *){max-width:100%;height:auto;display:block}"

@@ -77,13 +77,13 @@ def points(places: Iterable[tuple[float, float]], index: int, **attributes: obje
     return element("path", d=d, **_pen(index, attributes)) if d else ""
 
 
-def told_points(
-    places: Iterable[tuple[float, float]], told: Iterable[str], index: int, **attributes: object
+def points_with_tooltips(
+    places: Iterable[tuple[float, float]], tooltips: Iterable[str], index: int, **attributes: object
 ) -> str:
-    """As `points`, one element each, so that a pointer over it is told what stands there."""
+    """As `points`, but one element with a tooltip per place."""
     parts = [
         element("path", element("title", words.escape(text)), d=_marker(place, index))
-        for place, text in zip(places, told, strict=True)
+        for place, text in zip(places, tooltips, strict=True)
         if place[0] == place[0] and place[1] == place[1]
     ]
     return group(parts, **_pen(index, attributes))

@@ -28,7 +28,7 @@ def _is_number(value: object) -> bool:
 def _formatted(
     columns: Sequence[object], rows: Sequence[Sequence[object]], digits: int
 ) -> tuple[list[list[str]], list[bool]]:
-    """Per column: its texts, and whether it stands right-aligned because it holds numbers."""
+    """Per column: its texts, and whether it is right-aligned because it contains numbers."""
     if any(len(row) != len(columns) for row in rows):
         raise ParameterError(f"Every row of the table must have {len(columns)} cells.")
     texts: list[list[str]] = []
@@ -93,7 +93,7 @@ def _fact_lines(facts: Mapping[str, object], width: int) -> list[str]:
     values = [words.clean(number(value)) for value in facts.values()]
     widest_key = max(map(words.cells, keys), default=0)
     pairs = [
-        _pad(key, widest_key) + _GAP + words.fit_cells(value, width - widest_key - 2)
+        words.pad(key, widest_key) + _GAP + words.fit_cells(value, width - widest_key - 2)
         for key, value in zip(keys, values)
     ]
     half = (width - 4) // 2
@@ -102,12 +102,7 @@ def _fact_lines(facts: Mapping[str, object], width: int) -> list[str]:
     rows = (len(pairs) + 1) // 2
     second = [*pairs[rows:], ""]
     widest = max(map(words.cells, pairs[:rows]))
-    return [_pad(pairs[i], widest) + "    " + second[i] for i in range(rows)]
-
-
-def _pad(text: str, width: int, right: bool = False) -> str:
-    blanks = " " * (width - words.cells(text))
-    return blanks + text if right else text + blanks
+    return [words.pad(pairs[i], widest) + "    " + second[i] for i in range(rows)]
 
 
 def _natural(head: str, texts: Sequence[str]) -> int:
@@ -136,7 +131,7 @@ def _block_lines(
 
     def line(cells: list[str]) -> str:
         return _GAP.join(
-            _pad(words.fit_cells(cell, size), size, numeric[j])
+            words.pad(words.fit_cells(cell, size), size, numeric[j])
             for cell, size, j in zip(cells, sizes, block)
         )
 
@@ -196,7 +191,7 @@ def html_table(
 
 
 def _cell(tag: str, content: str, numeric: bool, scope: str | None) -> str:
-    # An empty cell must not become a self-closing element, which HTML does not know.
+    # An empty cell must not become a self-closing element, which HTML does not have.
     shown = words.escape(content) or "&#160;"
     return svg.element(tag, shown, class_="pl-n" if numeric else None, scope=scope)
 

@@ -1,4 +1,4 @@
-"""Tree of questions, from left to right: yes goes up, no goes down."""
+"""Decision tree from left to right: the upper branch is yes, the lower one no."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MOST_ROWS = 120
 
 @dataclass(frozen=True)
 class Node:
-    """A question with two children, or an answer."""
+    """A split with two children, or a leaf."""
 
     text: str
     samples: float
     shares: tuple[float, ...]  # lengths of the parts of its bar; they sum to at most 1
-    left: int = -1  # number of the child for yes, -1: an answer
+    left: int = -1  # index of the child for yes; -1 for a leaf
     right: int = -1
-    hidden: int = 0  # questions below it that are not drawn
+    hidden: int = 0  # splits below it that are not drawn
 
 
 def tree(
@@ -46,21 +46,25 @@ def tree(
 
     Parameters
     ----------
-    nodes : questions and answers.
+    nodes : splits and leaves.
     classes : names of the parts of the bars, for the legend; none for numbers.
-    path : numbers of the nodes that are drawn bold, e.g. the way of one row.
+    path : indices of the nodes that are drawn bold, e.g. the path of one row.
     """
     levels, rows = _places(nodes)
     n_rows = sum(node.left < 0 for node in nodes)
     if n_rows > MOST_ROWS:
         raise ParameterError(
-            f"A picture holds {MOST_ROWS} leaves, the tree has {n_rows}: lower max_depth."
+            f"The tree has {n_rows} leaves, but a chart can show at most {MOST_ROWS}. Lower max_depth."
         )
     longest = max(printed(clean(node.text)) for node in nodes) * svg.FONT
     box = min(max(longest * 1.04 + 16, NARROW), WIDE)
     width = 2 * MARGIN + (max(levels) + 1) * (box + GAP) - GAP
     cut = sum(node.hidden for node in nodes)
-    notes = [f"{cut} questions below the last column are not drawn."] if cut else []
+    notes = (
+        [f"{cut} {'split' if cut == 1 else 'splits'} below the last column not shown."]
+        if cut
+        else []
+    )
     settings = replace(with_note(Settings(**look), *notes), width=max(round(width), 260))
     panel = _panel(settings, n_rows * ROW, [clean(name) for name in classes])
     middle = [(levels[i] * (box + GAP), (rows[i] + 0.5) * ROW) for i in range(len(nodes))]
@@ -70,7 +74,7 @@ def tree(
         marks += _branches(i, node, middle, box, path)
     for i, node in enumerate(nodes):
         marks.append(_box(node, *middle[i], box, digits, i in path))
-    facts = [f"{sum(node.left >= 0 for node in nodes)} questions", f"{n_rows} answers"]
+    facts = [f"{sum(node.left >= 0 for node in nodes)} splits", f"{n_rows} leaves"]
     names = [clean(name) for name in classes]
     columns = ["node", "text", "samples", "yes", "no"]
     table = [(i, clean(n.text), n.samples, n.left, n.right) for i, n in enumerate(nodes)]

@@ -5,32 +5,31 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.parameters import Array, Choice, Either, Integer, Nothing, RandomState, Test
+from pellucid.parameters import (
+    Array,
+    Choice,
+    Either,
+    Integer,
+    Nothing,
+    Predicate,
+    RandomState,
+    learned,
+    param,
+)
 
-Label = Test(lambda v: isinstance(v, str | bool | float) and v == v, "a label")
+Label = Predicate(lambda v: isinstance(v, str | bool | float) and v == v, "a label")
 STRATEGIES = ("most_frequent", "prior", "stratified", "uniform", "constant")
 
 
-class DummyClassifier(ProbabilisticClassifier):
+class DummyClassifier(Classifier):
     """Predicts without looking at X: what any real model must beat.
 
     "prior" and "most_frequent" predict the class with the largest share of the training weight;
     "prior" gives the shares as probabilities. "stratified" and "uniform" draw a class per row,
     "constant" always predicts the given one.
-
-    Parameters
-    ----------
-    strategy : {"most_frequent", "prior", "stratified", "uniform", "constant"}, default="prior"
-    random_state : int, generator or None, for the strategies that draw.
-    constant : label, for strategy "constant".
-    table : Table, optional
-
-    Attributes
-    ----------
-    classes_, class_prior_, n_classes_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -42,27 +41,28 @@ class DummyClassifier(ProbabilisticClassifier):
     (0.8, 'dog')
     """
 
+    strategy: str = param(
+        "prior",
+        Choice(*STRATEGIES),
+        "'prior' and 'most_frequent' predict the class with the largest share of the training weight; "
+        "'stratified' and 'uniform' draw a class for each row; 'constant' always predicts `constant`.",
+    )
+    random_state: Any = param(
+        None, RandomState, "Seed or generator of the strategies 'stratified' and 'uniform'."
+    )
+    constant: Any = param(
+        None,
+        Either(Integer(), Label, Array, Nothing),
+        "The label that strategy 'constant' predicts.",
+    )
+
+    class_prior_: np.ndarray = learned("Share of each class in the training weight.")
+    n_classes_: int = learned("Number of classes.")
+    n_outputs_: int = learned("Number of targets, which is always 1.")
+
     _one_class = True
     _min_rows = 1
     _poor_score = True
-    _parameters = {
-        "strategy": Choice(*STRATEGIES),
-        "random_state": RandomState,
-        "constant": Either(Integer(), Label, Array, Nothing),
-    }
-
-    def __init__(
-        self,
-        *,
-        strategy: str = "prior",
-        random_state: Any = None,
-        constant: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.strategy = strategy
-        self.random_state = random_state
-        self.constant = constant
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count the classes."""

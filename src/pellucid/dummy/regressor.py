@@ -7,22 +7,12 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
-from pellucid.parameters import Array, Choice, Either, Nothing, Real
+from pellucid.numerics.quantiles import middle_quantile
+from pellucid.parameters import Array, Choice, Either, Nothing, Real, learned, param
 
 
 class DummyRegressor(Regressor):
     """Predicts one number without looking at X: what any real model must beat.
-
-    Parameters
-    ----------
-    strategy : {"mean", "median", "quantile", "constant"}, default="mean"
-    constant : number or array, for strategy "constant".
-    quantile : number in [0, 1], for strategy "quantile".
-    table : Table, optional
-
-    Attributes
-    ----------
-    constant_, n_outputs_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -31,28 +21,28 @@ class DummyRegressor(Regressor):
     array([3.])
     """
 
+    strategy: str = param(
+        "mean",
+        Choice("mean", "median", "quantile", "constant"),
+        "Which number is predicted: a weighted statistic of the training targets, or `constant`.",
+    )
+    constant: Any = param(
+        None,
+        Either(Real(None, None), Array, Nothing),
+        "The number, or one number for each target, that strategy 'constant' predicts.",
+    )
+    quantile: Any = param(
+        None, Either(Real(0, 1, "both"), Nothing), "The quantile that strategy 'quantile' predicts."
+    )
+
+    constant_: np.ndarray = learned("The predicted number of each target, shape (1, n_targets).")
+    n_outputs_: int = learned("Number of targets.")
+    several_: bool = learned("Whether y had two dimensions.")
+
     _min_rows = 1
     _several_targets = True
     _poor_score = True
     _target = "several"
-    _parameters = {
-        "strategy": Choice("mean", "median", "quantile", "constant"),
-        "quantile": Either(Real(0, 1, "both"), Nothing),
-        "constant": Either(Real(None, None), Array, Nothing),
-    }
-
-    def __init__(
-        self,
-        *,
-        strategy: str = "mean",
-        constant: Any = None,
-        quantile: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.strategy = strategy
-        self.constant = constant
-        self.quantile = quantile
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compute the one number."""
@@ -70,13 +60,13 @@ class DummyRegressor(Regressor):
         if self.strategy == "mean":
             return np.average(Y, axis=0, weights=weights)
         if self.strategy == "median":
-            return np.array([weighted_quantile(column, weights, 0.5) for column in Y.T])
+            return np.array([middle_quantile(column, weights, 0.5) for column in Y.T])
         if self.strategy == "quantile":
             if self.quantile is None:
                 raise ParameterError(
                     "DummyRegressor(strategy='quantile') needs quantile= in [0, 1]."
                 )
-            return np.array([weighted_quantile(column, weights, self.quantile) for column in Y.T])
+            return np.array([middle_quantile(column, weights, self.quantile) for column in Y.T])
         if self.constant is None:
             raise ParameterError("DummyRegressor(strategy='constant') needs constant=, a number.")
         constant = np.atleast_1d(np.asarray(self.constant, dtype=float)).ravel()
@@ -110,13 +100,3 @@ class DummyRegressor(Regressor):
             "scale": "response",
             "method": "no column is used",
         }
-
-
-def weighted_quantile(values: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Mean of the lower and the upper quantile of the weighted values."""
-    order = np.argsort(values, kind="stable")
-    cumulative = np.cumsum(weights[order])
-    goal = level * cumulative[-1]
-    lower = values[order][np.searchsorted(cumulative, goal, side="left").clip(max=len(values) - 1)]
-    upper = values[order][np.searchsorted(cumulative, goal, side="right").clip(max=len(values) - 1)]
-    return float((lower + upper) / 2)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.targets import conversion_warning
+from pellucid.data.targets import warn_of_column_vector
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.parameters import Boolean, Either, Integer, Jobs, Nothing, Verbose
@@ -33,7 +33,6 @@ BAGGED_PARAMETERS = {
 class Bagged(TreesExplained):
     """Family of means over bags."""
 
-    _canonical_rows = True
     # The checks fit hundreds of times; five learners show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
 
@@ -97,11 +96,7 @@ class Bagged(TreesExplained):
 def with_targets(problem: Problem) -> Problem:
     """A table of targets with one column is one target, and not what was expected."""
     if problem.y.shape[1:] == (1,):
-        warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y "
-            "to (n_samples,), for example using ravel().",
-            conversion_warning(),
-        )
+        warn_of_column_vector()
     return one_or_several(problem)
 
 

@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Classifier, Estimator, ProbabilisticClassifier
-from pellucid.data import Problem, Schema, Wishes
+from pellucid.base import Classifier, Estimator
+from pellucid.data import InputSpec, Problem, Schema
+from pellucid.data.canonical import canonical_view
 from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.errors import DataError, ParameterError
-from pellucid.protocol import copied
+from pellucid.protocol import always_has, copied
 from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.base import TreeModel
 from pellucid.tree.nodes import Nodes
 
 
-def wishes_of(learner: Any, owner: str, kind: str = "classifier", several: bool = False) -> Wishes:
+def input_spec_of(
+    learner: Any, owner: str, kind: str = "classifier", several: bool = False
+) -> InputSpec:
     """What a meta-estimator over a learner of this kind asks of `prepare`; `several`: it takes as many
     targets as its learner does."""
     ours = isinstance(learner, Estimator)
@@ -30,21 +33,28 @@ def wishes_of(learner: Any, owner: str, kind: str = "classifier", several: bool 
     if (learner._kind if tags is None else tags.estimator_type) != kind:
         raise ParameterError(f"{owner} needs a {kind}. Got {learner!r} instead.")
     if tags is None:
-        wishes = replace(learner._wishes(), owner=owner, canonical_rows=True, table=learner.table)
-        if wishes.layout == "codes":
-            wishes = replace(wishes, takes_text=False)  # bags hold codes alone
+        rows = rows_for(learner)
+        spec = replace(learner._input_spec(), owner=owner, rows=rows, table=learner.table)
+        if spec.layout == "codes":
+            spec = replace(spec, takes_text=False)  # bags hold codes alone
         if kind == "classifier":
-            return wishes
+            return spec
         return replace(
-            wishes, target="several" if several and learner._several_targets else "numbers"
+            spec, target="several" if several and learner._several_targets else "numbers"
         )
-    return Wishes(
+    return InputSpec(
         owner=owner,
         target=_foreign_target(kind, several and tags.target_tags.multi_output),
-        canonical_rows=True,
+        rows="canonical",
         takes_sparse=tags.input_tags.sparse,
         min_rows=Estimator._min_rows,
     )
+
+
+def rows_for(learner: Any) -> str:
+    """`InputSpec.rows` of an ensemble: canonical ones, in the user's array if the learner can use it."""
+    view = isinstance(learner, Estimator) and learner._rows.endswith("view")
+    return "canonical_view" if view else "canonical"
 
 
 def _foreign_target(kind: str, several: bool) -> str:
@@ -125,6 +135,9 @@ def store_tree(learner: Any, problem: Problem, nodes: Nodes) -> Any:
 def _fit_ours(learner: Any, part: Problem) -> Any:
     learner._check_parameters()
     learner._check_problem(part)
+    spec = learner._input_spec()
+    if spec.rows == "canonical_view":
+        part = canonical_view(part, spec.positions)
     learner._store(learner._fit(part), part)
     return learner
 
@@ -177,7 +190,7 @@ def predictions(learner: Any, X: Any, columns: Any, schema: Schema) -> np.ndarra
     if not isinstance(learner, Estimator):
         said = np.asarray(learner.predict(part), dtype=np.float64)
         return said.reshape(part.shape[0]) if said.size == part.shape[0] else said
-    if learner._layout == "codes" and not learner._by_rows:
+    if learner._layout == "codes" and learner._rows != "user_view":
         part = np.asfortranarray(part)
     return learner._predict(part)
 
@@ -190,9 +203,13 @@ def probabilities(learner: Any, X: Any, columns: Any, schema: Schema, n_classes:
     if len(learner.classes_) == 1:  # it may be a leaf over columns in another form
         return np.tile(np.arange(n_classes) == learner.classes_[0], (X.shape[0], 1)).astype(float)
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
-    if isinstance(learner, Estimator) and learner._layout == "codes" and not learner._by_rows:
+    if (
+        isinstance(learner, Estimator)
+        and learner._layout == "codes"
+        and learner._rows != "user_view"
+    ):
         part = np.asfortranarray(part)
-    if isinstance(learner, ProbabilisticClassifier):
+    if isinstance(learner, Classifier) and always_has(learner, "_proba"):
         shares = learner._proba(part)
     elif isinstance(learner, Classifier):
         shares = np.eye(len(learner.classes_))[learner._codes(part)]

@@ -77,8 +77,7 @@ class OutOfBag:
         return rows, share[rows]
 
     def _rows(self, rows: np.ndarray) -> Any:
-        part = self.problem.X[rows]
-        return np.asfortranarray(part) if self.problem.schema.layout == "codes" else part
+        return self.problem.take(rows).gathered().X
 
     def _in_user_order(self, values: np.ndarray) -> np.ndarray:
         position = self.problem.position

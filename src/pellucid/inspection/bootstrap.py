@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import as_vector, check_lengths, weights_or_ones
 from pellucid.errors import DataError, ParameterError, PellucidError, shown
 from pellucid.model_selection.search import fresh

@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.kernel_approximation.kernel_functions import KERNELS
@@ -23,6 +22,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
+from pellucid.transformer import Transformer
 
 FLOOR = 1e-12  # smaller eigenvalues are due to rounding
 BLOCK = 1024  # rows per task
@@ -86,7 +86,7 @@ class Nystroem(Transformer):
     component_indices_: np.ndarray = learned("Row numbers of the sample in the training table.")
     normalization_: np.ndarray = learned("K_bb**(-1/2), shape (n_components, n_components).")
 
-    _canonical_rows = True
+    _rows = "canonical"
     _takes_text = True
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -5,12 +5,12 @@ stand on both sides; splitters and lists speak of the rows that the user gave.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.parameters import Either, Integer, Nothing, Test
 
@@ -60,8 +60,7 @@ def make_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
 
 def _contiguous(k: int, problem: Problem) -> list[Fold]:
     copies = problem.weights if problem.counts else np.ones(problem.n)
-    ends = np.concatenate([[0.0], np.cumsum(copies)])
-    total = int(ends[-1])
+    total = int(copies.sum())
     if total < k:
         raise DataError(
             f"Cannot have number of splits n_splits={k} greater than the number of samples: "
@@ -69,10 +68,8 @@ def _contiguous(k: int, problem: Problem) -> list[Fold]:
         )
     sizes = np.full(k, total // k)
     sizes[: total % k] += 1
-    edges = np.concatenate([[0], np.cumsum(sizes)])
     folds = []
-    for low, high in pairwise(edges):
-        inside = np.clip(np.minimum(ends[1:], high) - np.maximum(ends[:-1], low), 0.0, None)
+    for inside in consecutive_parts(copies, sizes):
         test = inside if problem.counts else inside * problem.weights
         folds.append(Fold(problem.weights - test, test))
     return folds

@@ -6,8 +6,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Classifier
+from pellucid.data.row_view import blocks_of
 from pellucid.linear_model.base import additive_parts
-from pellucid.linear_model.placed import Placed
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import learned
 from pellucid.persist.fitted_state import expect_array, n_terms
@@ -17,8 +17,7 @@ def column_means(X: Any, w: np.ndarray) -> np.ndarray:
     """Weighted means; shares before the sum, so that it cannot overflow."""
     share = w / w.max()
     share /= 2 * share.sum()
-    blocks = X.blocks if isinstance(X, Placed) else parallel.row_blocks(*X.shape)
-    half = parallel.reduce(lambda rows: X[rows].T @ share[rows], np.add, blocks)
+    half = parallel.reduce(lambda rows: X[rows].T @ share[rows], np.add, blocks_of(X))
     top = np.finfo(float).max / 2
     return 2 * np.clip(half, -top, top)
 

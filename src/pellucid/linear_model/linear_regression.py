@@ -194,7 +194,7 @@ class LinearRegression(LinearPredictor):
         coef, intercept = nonnegative_least_squares(
             problem.X, Y, problem.weights, self.fit_intercept
         )
-        means = problem.X.T @ (problem.weights / problem.weights.sum())
+        means = problem.table.T @ (problem.weights / problem.weights.sum())
         status = Status("ok", "Solved by active sets with coefficients >= 0.")
         return {
             "coef_": coef, "intercept_": intercept, "status_": status,

@@ -1,12 +1,11 @@
 """Logistic regression for two and more classes."""
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model._logistic.absent_classes import (
@@ -144,9 +143,10 @@ class LogisticRegression(LogisticModel):
     def _coding(self) -> str:
         return "reference" if np.isinf(self.C) else "onehot"
 
-    def _wishes(self) -> Wishes:
-        """Mini-batches depend on the order of rows: then it is that of their hashes."""
-        return replace(super()._wishes(), canonical_rows=self.solver == "sgd")
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """Mini-batches depend on the order of rows."""
+        return "canonical" if self.solver == "sgd" else "user"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients."""

@@ -8,7 +8,7 @@ import numpy as np
 from pellucid import _sklearn, parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import labels, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model._logistic.base import (

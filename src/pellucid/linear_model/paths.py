@@ -71,11 +71,11 @@ def enet_path(
 
 
 def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool) -> tuple:
-    from pellucid.data.problem import Wishes, prepare
+    from pellucid.data.problem import InputSpec, prepare
     from pellucid.linear_model._lasso.cv_base import PARAMETERS
 
     check(owner, given, PARAMETERS | {"l1_ratio": Real(0, 1, "right")})
-    problem, _ = prepare(X, y, None, None, None, Wishes(owner=owner, target="several"))
+    problem, _ = prepare(X, y, None, None, None, InputSpec(owner=owner, target="several"))
     Y, l1_ratio, positive = problem.y.reshape(problem.n, -1), given["l1_ratio"], given["positive"]
     grid = penalty_grid(
         problem.X, Y, problem.weights, given["alphas"], l1_ratio, given["eps"], False, positive

@@ -183,7 +183,7 @@ class Ridge(LinearPredictor):
             problem.X, problem.y, problem.weights, float(alpha[0]), self.fit_intercept, self.tol,
             steps, self.step,
         )  # fmt: skip
-        means = problem.X.T @ (problem.weights / problem.weights.sum())
+        means = problem.table.T @ (problem.weights / problem.weights.sum())
         b0 = found.x[-1:] if self.fit_intercept else np.zeros(1)
         return self._finished(found.x[None, :-1].copy(), b0, problem.y) | {
             "means_": means if self.fit_intercept else np.zeros(problem.p),

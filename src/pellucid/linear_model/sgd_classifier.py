@@ -10,6 +10,7 @@ from pellucid.numerics import bayes
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Boolean, Choice, Either, Integer, Real
+from pellucid.protocol import available_if
 
 CLASS_LOSSES = (
     "hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", "squared_error", "huber",
@@ -158,29 +159,6 @@ class SGDClassifier(StochasticClassifier):
             "average_from": float(self.average), "rate": float(self.alpha),
         }  # fmt: skip
 
-    @property
-    def predict_proba(self) -> Any:
-        """Probabilities of the classes; for loss "log_loss" and "modified_huber" only."""
-        self._check_probable()
-        return lambda X: self._answer(self._proba, X)
-
-    @property
-    def predict_log_proba(self) -> Any:
-        """Logarithm of `predict_proba`."""
-        self._check_probable()
-
-        def logs(X: Any) -> np.ndarray:
-            with np.errstate(divide="ignore"):
-                return np.log(self._answer(self._proba, X))
-
-        return logs
-
-    def _check_probable(self) -> None:
-        if self.loss not in PROBABLE:
-            raise AttributeError(
-                f"probability estimates are not available for loss={self.loss!r}: use one of {PROBABLE}"
-            )
-
     def _codes(self, X: Any) -> np.ndarray:
         """By scores; where two probabilities are equal the first class has it."""
         scores = self._finite(self._scores(X))
@@ -191,6 +169,10 @@ class SGDClassifier(StochasticClassifier):
         leads = _leads(scores) if several else scores
         return bayes.leading(leads, lambda rows: self._chances(scores[rows]))
 
+    @available_if(
+        lambda self: self.loss in PROBABLE,
+        f"Probabilities need one of the losses {' and '.join(map(repr, PROBABLE))}.",
+    )
     def _proba(self, X: Any) -> np.ndarray:
         return self._chances(self._finite(self._scores(X)))
 

@@ -1,12 +1,12 @@
 """Linear regression by stochastic gradient descent."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import Problem
 from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import ParameterError
 from pellucid.linear_model._sgd.base import WALKING
@@ -91,7 +91,6 @@ class SGDRegressor(LinearPredictor):
     (array([ 1., -2.]), array([3.]))
     """
 
-    _canonical_rows = True
     _takes_text = True
     _parameters = {
         name: rule for name, rule in WALKING.items() if name not in ("class_weight", "n_jobs")
@@ -162,11 +161,12 @@ class SGDRegressor(LinearPredictor):
         self.standardize = standardize
         self.table = table
 
-    def _wishes(self) -> Wishes:
-        """Rows are put into canonical order here, by their places, unless standardising copies them
-        anyway; without shuffling the user's order is what was asked for."""
-        copied = bool(self.shuffle and self.standardize)
-        return replace(super()._wishes(), canonical_rows=copied)
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
+        if not self.shuffle:
+            return "user"
+        return "canonical" if self.standardize else "canonical_view"
 
     def fit(
         self,
@@ -257,11 +257,15 @@ class SGDRegressor(LinearPredictor):
     def _walk(
         self, problem: Problem, walker: Any, epochs: int, begun: int, units: Any
     ) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import mean_loss, new_walker, together, walk
-        from pellucid.linear_model.placed import in_place
+        from pellucid.linear_model._sgd.solver import (
+            addressable,
+            mean_loss,
+            new_walker,
+            together,
+            walk,
+        )
 
-        if self.shuffle and not self.standardize:
-            problem = in_place(problem)
+        problem = addressable(problem)
         plan, seed = self._plan(epochs, begun), parallel.seed_sequence(self.random_state)
         X, y, w, check = problem.X, problem.y, problem.weights, None
         if units is not None:

@@ -34,7 +34,7 @@ class Units:
 
     def apply(self, problem: Problem) -> Problem:
         """The same rows in these units."""
-        X = problem.X
+        X = problem.table
         if isinstance(X, np.ndarray):
             return replace(problem, X=(X - self.shift) * self.scale)
         if self.shift.any():

@@ -5,22 +5,30 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Estimator, Transformer
+from pellucid.base import Estimator
 from pellucid.data import Problem
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.errors import DataError
 from pellucid.parameters import (
+    HISTORY,
+    N_ITER,
+    N_JOBS,
+    STATUS,
+    VERBOSE,
     Choice,
     Either,
     Function,
     Integer,
-    Jobs,
     Nothing,
+    Predicate,
     RandomState,
     Real,
-    Test,
-    Verbose,
+    learned,
+    param,
+    positional,
 )
+from pellucid.records import Status
+from pellucid.transformer import Transformer
 
 METRICS = (
     "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice", "euclidean",
@@ -37,42 +45,6 @@ class TSNE(Estimator):
     p_ij is the affinity of rows i and j: a Gaussian about each row, as wide as `perplexity`
     neighbours demand, made symmetric; q_ij that of the points, by Student's t.
 
-    Parameters
-    ----------
-    n_components : int, default=2
-        At most 3 with method "barnes_hut".
-    perplexity : float > 0, default=30.0
-        Effective number of neighbours of a row; must be less than the number of rows.
-    early_exaggeration : float >= 1, default=12.0
-        Factor of the attraction in the first 250 steps.
-    learning_rate : float > 0 or "auto", default="auto"
-        "auto": max(rows / early_exaggeration / 4, 50).
-    max_iter : int >= 250, default=1000
-    n_iter_without_progress : int >= -1, default=300
-        Stop after so many steps without a smaller divergence (looked at every 50 steps).
-    min_grad_norm : float >= 0, default=1e-7
-    metric : a name, a function or "precomputed", default="euclidean"
-        "precomputed": X holds the distances.
-    metric_params : dict or None
-    init : {"pca", "random"} or array (rows, n_components), default="pca"
-    verbose : without effect; see `pellucid.watching`
-    random_state : int, generator or None
-        For init="random".
-    method : {"barnes_hut", "exact"}, default="barnes_hut"
-        Far points in groups, or every pair.
-    angle : float in [0, 1], default=0.5
-        A group counts as one point if its diagonal is less than `angle` times its distance; 0 is exact.
-    n_jobs : int or None
-        Threads; bits do not depend on it.
-    table : Table, optional
-
-    Attributes
-    ----------
-    embedding_ : (rows, n_components); NaN for rows that the table's options left out.
-    kl_divergence_ : the divergence at the end, without exaggeration.
-    learning_rate_, n_iter_, history_, status_
-    n_features_in_, feature_names_in_, schema_
-
     Examples
     --------
     >>> import numpy as np
@@ -82,66 +54,81 @@ class TSNE(Estimator):
     (20, 2)
     """
 
+    n_components: int = positional(
+        default=2,
+        check=Integer(1),
+        description="Dimension of the embedding; at most 3 with the method 'barnes_hut'.",
+        kw_only=False,
+    )
+    perplexity: float = param(
+        30.0,
+        Real(0, None, "neither"),
+        "Effective number of neighbors of a row; must be less than the number of rows.",
+    )
+    early_exaggeration: float = param(
+        12.0, Real(1, None), "Factor on the attraction between points in the first 250 steps."
+    )
+    learning_rate: Any = param(
+        "auto",
+        Either(Choice("auto"), Real(0, None, "neither")),
+        "Step size of the gradient descent. 'auto' is max(n_rows / early_exaggeration / 4, 50).",
+    )
+    max_iter: int = param(1000, Integer(250), "Largest number of gradient steps.")
+    n_iter_without_progress: int = param(
+        300,
+        Integer(-1),
+        "Stop after this many steps without a smaller divergence (checked every 50 steps).",
+    )
+    min_grad_norm: float = param(
+        1e-7, Real(0, None), "Stop when the norm of the gradient is at most this."
+    )
+    metric: Any = param(
+        "euclidean",
+        Either(Choice(*METRICS), Function),
+        "Distance between rows: a name, or a function of two rows. 'precomputed': X holds distances.",
+    )
+    metric_params: dict | None = param(
+        None,
+        Either(Predicate(lambda v: isinstance(v, dict), "a dict"), Nothing),
+        "Further keyword arguments of the metric.",
+    )
+    init: Any = param(
+        "pca",
+        Either(Choice("pca", "random"), Predicate(lambda v: isinstance(v, np.ndarray), "an array")),
+        "Where the points start: on the first principal components, at random, or at the given points "
+        "(n_rows, n_components).",
+    )
+    verbose: int = VERBOSE
+    random_state: Any = param(
+        None, RandomState, "Seed or generator of init='random'. Nothing else is random."
+    )
+    method: str = param(
+        "barnes_hut",
+        Choice("barnes_hut", "exact"),
+        "How repulsion is computed: 'barnes_hut' treats groups of far points as one point, 'exact' "
+        "visits every pair.",
+    )
+    angle: float = param(
+        0.5,
+        Real(0, 1, "both"),
+        "Accuracy of 'barnes_hut': a group counts as one point if its diagonal is less than `angle` "
+        "times its distance. 0 is exact.",
+    )
+    n_jobs: int | None = N_JOBS
+
+    embedding_: np.ndarray = learned(
+        "The points, shape (n_rows, n_components); NaN for rows that `table` left out."
+    )
+    kl_divergence_: float = learned("Kullback-Leibler divergence at the end, without exaggeration.")
+    learning_rate_: float = learned("Step size that was used.")
+    n_iter_: int = learned(N_ITER)
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
     # Perplexity must be less than the number of rows, and the checks' tables are tiny. The checks look
     # at bits and errors, not at pictures: any slope is small enough to stop at the first look.
     _check_params = {"perplexity": 2.0, "max_iter": 250, "min_grad_norm": 1e300}
     _min_rows = 2
-    _parameters = {
-        "n_components": Integer(1),
-        "perplexity": Real(0, None, "neither"),
-        "early_exaggeration": Real(1, None),
-        "learning_rate": Either(Choice("auto"), Real(0, None, "neither")),
-        "max_iter": Integer(250),
-        "n_iter_without_progress": Integer(-1),
-        "min_grad_norm": Real(0, None),
-        "metric": Either(Choice(*METRICS), Function),
-        "metric_params": Either(Test(lambda v: isinstance(v, dict), "a dict"), Nothing),
-        "init": Either(
-            Choice("pca", "random"), Test(lambda v: isinstance(v, np.ndarray), "an array")
-        ),
-        "verbose": Verbose,
-        "random_state": RandomState,
-        "method": Choice("barnes_hut", "exact"),
-        "angle": Real(0, 1, "both"),
-        "n_jobs": Jobs,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float = 30.0,
-        early_exaggeration: float = 12.0,
-        learning_rate: Any = "auto",
-        max_iter: int = 1000,
-        n_iter_without_progress: int = 300,
-        min_grad_norm: float = 1e-7,
-        metric: Any = "euclidean",
-        metric_params: dict | None = None,
-        init: Any = "pca",
-        verbose: int = 0,
-        random_state: Any = None,
-        method: str = "barnes_hut",
-        angle: float = 0.5,
-        n_jobs: int | None = None,
-        table: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.early_exaggeration = early_exaggeration
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_iter_without_progress = n_iter_without_progress
-        self.min_grad_norm = min_grad_norm
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.verbose = verbose
-        self.random_state = random_state
-        self.method = method
-        self.angle = angle
-        self.n_jobs = n_jobs
-        self.table = table
 
     # Names and containers of the points are those of any transformer; new rows have no place.
     set_output = Transformer.set_output
@@ -170,7 +157,7 @@ class TSNE(Estimator):
         from pellucid.manifold import affinities
         from pellucid.manifold.embedding import Plan, embed
 
-        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+        X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
         self._check_table(X)
         rate = self.learning_rate
         if rate == "auto":

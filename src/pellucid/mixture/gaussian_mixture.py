@@ -6,20 +6,26 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
+from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.canonical import row_hash
 from pellucid.errors import DataError
 from pellucid.parameters import (
+    HISTORY,
+    RANDOM_STATE,
+    STATUS,
+    VERBOSE,
+    WARM_START,
     Array,
-    Boolean,
     Choice,
     Either,
+    Ignored,
     Integer,
     Nothing,
-    RandomState,
     Real,
-    Verbose,
+    learned,
+    param,
+    positional,
 )
 from pellucid.records import Solution, Status
 
@@ -27,42 +33,12 @@ TYPES = ("full", "tied", "diag", "spherical")
 STARTS = ("kmeans", "random", "random_from_data", "k-means++")
 
 
-class GaussianMixture(Explained):
+class GaussianMixture(Estimator):
     """A mixture of normal clouds: weights w, means m and covariances S that maximise
 
         sum_i log sum_k w_k N(x_i; m_k, S_k)
 
     by expectation and maximisation, among covariances above a floor.
-
-    Parameters
-    ----------
-    n_components : int, default=1
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        A matrix for each component, one for all, variances of the columns, one variance.
-    tol : float >= 0, default=1e-3
-        Stop when the mean log likelihood changes by less.
-    reg_covar : float >= 0, default=1e-6
-        The floor: no direction of a component has a smaller variance than this share of the
-        variance of the data. So units do not matter, and the likelihood never falls.
-    max_iter : int, default=100
-    n_init : int, default=1
-        Number of starts; the best counts.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-    weights_init, means_init, precisions_init : arrays or None
-        Parameters to start from, in place of what `init_params` gives.
-    random_state : int, generator or None
-    warm_start : bool, default=False
-        Go on from the last fit.
-    verbose, verbose_interval : without effect; see `pellucid.watching`
-    table : Table, optional
-
-    Attributes
-    ----------
-    weights_ : (K,); means_ : (K, terms), in the order of `terms_`
-    covariances_, precisions_, precisions_cholesky_ : (K, terms, terms), (terms, terms),
-        (K, terms) or (K,), by `covariance_type`
-    converged_, n_iter_, lower_bound_ : mean log likelihood; lower_bounds_ : of each iteration
-    history_, status_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -76,61 +52,79 @@ class GaussianMixture(Explained):
     array([0, 1])
     """
 
+    n_components: int = positional(
+        default=1, check=Integer(1), description="Number of components.", kw_only=False
+    )
+    covariance_type: str = param(
+        "full",
+        Choice(*TYPES),
+        "'full': a covariance matrix for each component; 'tied': one for all; 'diag': variances of the "
+        "columns for each component; 'spherical': one variance for each component.",
+    )
+    tol: float = param(
+        1e-3, Real(0, None, "left"), "Stop when the mean log-likelihood changes by less than this."
+    )
+    reg_covar: float = param(
+        1e-6,
+        Real(0, None, "left"),
+        "Lower bound on variances, as a share of the variance of the data: no direction of a component "
+        "has less. Therefore units do not matter and the likelihood never falls.",
+    )
+    max_iter: int = param(100, Integer(0), "Largest number of EM iterations of one start.")
+    n_init: int = param(
+        1, Integer(1), "Number of starts; the one with the highest likelihood is kept."
+    )
+    init_params: str = param(
+        "kmeans",
+        Choice(*STARTS),
+        "How the components start: at the clusters of k-means, at k-means++ seeds, at random "
+        "responsibilities, or at random rows.",
+    )
+    weights_init: Any = param(
+        None, Either(Nothing, Array), "Starting weights of the components, shape (n_components,)."
+    )
+    means_init: Any = param(
+        None,
+        Either(Nothing, Array),
+        "Starting means of the components, shape (n_components, n_encoded_columns).",
+    )
+    precisions_init: Any = param(
+        None,
+        Either(Nothing, Array),
+        "Starting precisions (inverse covariances), in the shape of `covariances_`.",
+    )
+    random_state: Any = RANDOM_STATE
+    warm_start: bool = WARM_START
+    verbose: int = VERBOSE
+    verbose_interval: int = param(
+        10, Ignored("nothing is printed; use `pellucid.watching` to follow a fit.", Integer(1))
+    )
+
+    weights_: np.ndarray = learned("Weight of each component; they sum to 1.")
+    means_: np.ndarray = learned(
+        "Means of the components, shape (n_components, n_encoded_columns), in the order of `terms_`."
+    )
+    covariances_: np.ndarray = learned(
+        "Covariances: (K, p, p) for 'full', (p, p) for 'tied', (K, p) for 'diag', (K,) for 'spherical', "
+        "for K components and p encoded columns."
+    )
+    precisions_: np.ndarray = learned("Inverses of `covariances_`, in the same shape.")
+    precisions_cholesky_: np.ndarray = learned(
+        "Cholesky factors of `precisions_`, in the same shape."
+    )
+    converged_: bool = learned("Whether the best start converged.")
+    n_iter_: int = learned("Number of EM iterations of the best start.")
+    lower_bound_: float = learned("Mean log-likelihood of the best start.")
+    lower_bounds_: list[float] = learned(
+        "Mean log-likelihood after each iteration of the best start."
+    )
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
     _kind = "density_estimator"
-    _canonical_rows = True
+    _rows = "canonical"
     _takes_sparse = False
     _invariant = ("weight scale",)
-    _parameters = {
-        "n_components": Integer(1),
-        "covariance_type": Choice(*TYPES),
-        "tol": Real(0, None, "left"),
-        "reg_covar": Real(0, None, "left"),
-        "max_iter": Integer(0),
-        "n_init": Integer(1),
-        "init_params": Choice(*STARTS),
-        "weights_init": Either(Nothing, Array),
-        "means_init": Either(Nothing, Array),
-        "precisions_init": Either(Nothing, Array),
-        "random_state": RandomState,
-        "warm_start": Boolean,
-        "verbose": Verbose,
-        "verbose_interval": Integer(1),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        covariance_type: str = "full",
-        tol: float = 1e-3,
-        reg_covar: float = 1e-6,
-        max_iter: int = 100,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        verbose_interval: int = 10,
-        table: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
-        self.table = table
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the components. `y` is ignored; weight k counts as k equal rows."""
@@ -151,7 +145,7 @@ class GaussianMixture(Explained):
                 f"n_samples = {problem.total:g} (at least 2; 1 sample has no variance)."
             )
         with parallel.one_blas_thread():
-            rows = Rows.of(problem.X, problem.weights, self.covariance_type == "spherical")
+            rows = Rows.of(problem.table, problem.weights, self.covariance_type == "spherical")
             shape = Shape(self.covariance_type, rows.variance, float(self.reg_covar))
             run = Expectation(rows, shape, self.max_iter, self.tol)
             best = self._best_run(problem, run)
@@ -188,7 +182,7 @@ class GaussianMixture(Explained):
             own["covariances"] = covariances_of(own["roots"])
         if {"weights", "means", "roots"} <= set(own):
             return Mixture(**own)
-        shares = initialisation.METHODS[self.init_params](problem.X, rows.w, K, rng)
+        shares = initialisation.METHODS[self.init_params](problem.table, rows.w, K, rng)
         return replace(estimated(rows, run.shape, shares), **own)
 
     def _kept(self, run: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import _sklearn
+from pellucid.default_scores import r2_score
 from pellucid.errors import ParameterError
 
 RARE = 0.2  # share of the rarest class below which accuracy hides how it fares
@@ -158,13 +159,7 @@ def average_precision(
 
 def r2(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
     """Coefficient of determination."""
-    if len(y) < 2:
-        return float("nan")
-    residual = (w * (y - predicted) ** 2).sum()
-    spread = (w * (y - _mean(y, w)) ** 2).sum()
-    if spread == 0:
-        return 1.0 if residual == 0 else 0.0
-    return float(1 - residual / spread)
+    return r2_score(y, predicted, w) if len(y) >= 2 else float("nan")
 
 
 def rmse(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem, Wishes
-from pellucid.data.intake import Intake
+from pellucid.base import Classifier
+from pellucid.data import InputSpec, Problem
+from pellucid.data.intake import RawTable
 from pellucid.data.schema import Schema
 from pellucid.naive_bayes.missing import first_terms, mark_missing
 from pellucid.naive_bayes.text_columns import beside_words
@@ -29,7 +29,7 @@ CLASS_PRIOR = param(
 )
 
 
-class NaiveBayes(ProbabilisticClassifier):
+class NaiveBayes(Classifier):
     """Base of the naive Bayes classifiers; a subclass knows the likelihood of its columns.
 
     A missing cell of a table is left out, whatever its column holds. In an encoded matrix a cell is
@@ -55,10 +55,10 @@ class NaiveBayes(ProbabilisticClassifier):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._finish(self._statistics(problem), problem)
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """A batch may contain missing cells, levels and words that earlier ones did not."""
         known = self.__sklearn_is_fitted__()
-        return replace(super()._wishes(), seen=float(self.class_count_.sum()) if known else 0.0)
+        return replace(super()._input_spec(), seen=float(self.class_count_.sum()) if known else 0.0)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         new = self._statistics(problem)
@@ -131,9 +131,9 @@ class NaiveBayes(ProbabilisticClassifier):
         sums["present_"] = sums["present_"][:, first_terms(self.schema_)][:, schema.owner]
         return sums
 
-    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
         """Missing cells stay NaN in a matrix; the words of text columns stand beside codes."""
-        X, schema = super()._encode_intake(rows, quiet, finite), self.schema_
+        X, schema = super()._encode_table(rows, quiet, finite), self.schema_
         if self._layout == "codes":
             return beside_words(X, schema, rows, type(self).__name__)
         if rows.sparse is not None or (finite and schema.plain):

@@ -59,7 +59,7 @@ class GaussianNB(NaiveBayes):
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        K, X, schema = len(problem.classes), problem.X, problem.schema
+        K, X, schema = len(problem.classes), problem.table, problem.schema
         missing = None if schema.plain else missing_cells(X, schema)
         if missing is not None:
             X = filled(X, missing, schema, np.nan)

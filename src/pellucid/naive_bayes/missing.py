@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data.batches import empty
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.schema import CATEGORICAL, Schema
 
 INDICATORS = ("indicator", "missing")  # roles of terms that mark missing cells
@@ -24,7 +24,7 @@ def silent_terms(schema: Schema) -> np.ndarray:
     return np.array([role in INDICATORS or never[j] for j, role, _ in schema.blocks()])
 
 
-def mark_missing(X: Any, schema: Schema, rows: Intake) -> Any:
+def mark_missing(X: Any, schema: Schema, rows: RawTable) -> Any:
     """X with NaN for each missing cell or unseen level in columns without an indicator."""
     marked = schema.n_missing > 0
     missing = {

@@ -115,7 +115,7 @@ class MixedNB(NaiveBayes):
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        K, X, y, w = len(problem.classes), problem.X, problem.y, problem.weights
+        K, X, y, w = len(problem.classes), problem.table, problem.y, problem.weights
         fitted = self.__sklearn_is_fitted__()
         kinds = self._updated_kinds(problem) if fitted else self._chosen_kinds(problem)
         units = _units(problem.schema, kinds)

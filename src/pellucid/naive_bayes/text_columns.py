@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pellucid.data.encode import words
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.schema import TEXT, Schema
 from pellucid.naive_bayes.class_counts import LOWEST, class_sums, level_probabilities
 
@@ -25,7 +25,7 @@ class CodesAndWords(NamedTuple):
     words: dict[int, Any]
 
 
-def beside_words(codes: np.ndarray, schema: Schema, rows: Intake, owner: str) -> Any:
+def beside_words(codes: np.ndarray, schema: Schema, rows: RawTable, owner: str) -> Any:
     """The codes, with the words of the text columns if there are any."""
     if TEXT not in schema.kinds:
         return codes

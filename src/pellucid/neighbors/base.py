@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Table, Wishes
+from pellucid.data import InputSpec, Problem, Table
 from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import distances, neighbor_search, radius_search
 from pellucid.neighbors.ragged import Lists, joined, of_table
@@ -42,15 +42,15 @@ class NeighborModel(Estimator):
 
     _finds_k: ClassVar[bool] = False  # True if the model searches k rows, which hashing can find
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """Gower's distance reads codes with their missing cells, all other metrics a matrix.
 
         A missing distance cannot be imputed.
         """
-        wishes = super()._wishes()
+        spec = super()._input_spec()
         if self._pairwise and self.table is None:
-            wishes = replace(wishes, table=Table(missing="error"))
-        return replace(wishes, layout="codes") if self.metric == "gower" else wishes
+            spec = replace(spec, table=Table(missing="error"))
+        return replace(spec, layout="codes") if self.metric == "gower" else spec
 
     @property
     def _pairwise(self) -> bool:  # type: ignore[override]
@@ -62,7 +62,7 @@ class NeighborModel(Estimator):
                                            self.metric_params)  # fmt: skip
         order = tie_order(problem.y, problem.n)
         space: dict[str, Any] = {"kind": ""}
-        rows, tree = problem.X, None
+        rows, tree = problem.table, None
         if self._pairwise:
             _check_square(problem)
         else:
@@ -154,12 +154,12 @@ class NeighborModel(Estimator):
 
     # Searching -----------------------------------------------------------------------------------
 
-    def _encode_intake(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN. Precomputed distances need a number for each pair of rows."
             )
-        return super()._encode_intake(rows, quiet, finite)
+        return super()._encode_table(rows, quiet, finite)
 
     def _index(self, k: int = 0) -> neighbor_search.Index:
         """The index for k neighbours; exact for more than the recall was measured for."""
@@ -264,7 +264,7 @@ def tie_order(y: Any, n: int) -> np.ndarray:
 
 
 def _check_square(problem: Problem) -> None:
-    X = problem.X
+    X = problem.table
     if X.shape[0] != X.shape[1] or problem.position is not None:
         raise DataError(
             f"Precomputed metric requires shape (n_queries, n_indexed). Got {X.shape} for "

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier, Regressor
+from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
 from pellucid.neighbors.neighbor_parameters import (
     ALGORITHM,
@@ -23,7 +23,7 @@ from pellucid.neighbors.queries import KNeighborsQueries
 from pellucid.parameters import N_JOBS, Integer, learned, positional
 
 
-class KNeighborsClassifier(KNeighborsQueries, ProbabilisticClassifier):
+class KNeighborsClassifier(KNeighborsQueries, Classifier):
     """Class shares among the k nearest training rows.
 
     p(c | x) = sum of w(d_j) over neighbours j of class c / sum of w(d_j) over all k neighbours.

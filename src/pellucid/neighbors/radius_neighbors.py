@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier, Regressor
+from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import ModelFileError, ParameterError, shown
 from pellucid.neighbors.neighbor_parameters import (
@@ -39,7 +39,7 @@ _LABEL = Predicate(
 )
 
 
-class RadiusNeighborsClassifier(RadiusQueries, ProbabilisticClassifier):
+class RadiusNeighborsClassifier(RadiusQueries, Classifier):
     """Class shares among all training rows within a radius.
 
     p(c | x) = sum of w(d_j) over rows j of class c with d_j <= radius / sum of w(d_j) over all of them.

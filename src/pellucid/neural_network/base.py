@@ -1,105 +1,151 @@
 """What `MLPClassifier` and `MLPRegressor` share: options, fitting, explanation, model files."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
-from pellucid.data import Problem, Wishes
+from pellucid.base import Estimator
+from pellucid.data import Problem
+from pellucid.data.row_view import RowView
 from pellucid.data.weighted_sampling import copies_of
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neural_network.layers import LOSSES, Dense
-from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
-from pellucid.neural_network.training_options import MLP_CHECKS, MLP_NAMES
+from pellucid.neural_network.training_options import (
+    ALPHA,
+    BATCH_SIZE,
+    BETA_1,
+    BETA_2,
+    EPSILON,
+    LEARNING_RATE,
+    LEARNING_RATE_INIT,
+    MAX_FUN,
+    MAX_ITER,
+    MLP_NAMES,
+    MOMENTUM,
+    N_ITER_NO_CHANGE,
+    NESTEROVS_MOMENTUM,
+    POWER_T,
+    SHUFFLE,
+    SOLVER,
+    TOL,
+)
 from pellucid.parameters import (
+    HISTORY,
+    RANDOM_STATE,
+    STATUS,
+    VERBOSE,
+    WARM_START,
     Boolean,
     Choice,
-    Either,
-    Integer,
-    RandomState,
     Real,
-    Test,
-    Verbose,
+    learned,
+    param,
 )
 from pellucid.records import Status
 
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
-def _are_sizes(value: Any) -> bool:
-    if isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
-        return Integer(1).accepts(value)
-    if np.ndim(value) > 1:
-        return False
-    return all(Integer(1).accepts(size) for size in value)
-
-
-OPTIONS = MLP_CHECKS | {
-    "hidden_layer_sizes": Test(_are_sizes, "an int > 0, or a sequence of ints > 0"),
-    "activation": Choice("identity", "logistic", "tanh", "relu"),
-    "batch_size": Either(Choice("auto"), MLP_CHECKS["batch_size"]),
-    "random_state": RandomState,
-    "verbose": Verbose,
-    "warm_start": Boolean,
-    "early_stopping": Boolean,
-    "validation_fraction": Real(0, 1),
-    "dropout": Real(0, 1),
-    "dtype": Choice(*DTYPES),
-    "standardize": Boolean,
-}
-
-
-class MultiLayer(Explained):
+class MultiLayer(Estimator):
     """Base of both: a network between the encoded columns and the scores of the outputs."""
 
-    _canonical_rows = True
     # Every check trains anew: a small network with large steps learns the checks' tables in time.
     _check_params = {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40}
 
-    hidden_layer_sizes: Any
-    activation: str
-    solver: str
-    alpha: float
-    batch_size: Any
-    learning_rate: str
-    learning_rate_init: float
-    power_t: float
-    max_iter: int
-    shuffle: bool
-    random_state: Any
-    tol: float
-    warm_start: bool
-    momentum: float
-    nesterovs_momentum: bool
-    early_stopping: bool
-    validation_fraction: float
-    beta_1: float
-    beta_2: float
-    epsilon: float
-    n_iter_no_change: Any
-    max_fun: int
-    dropout: float
-    dtype: str
-    standardize: bool
+    solver: str = SOLVER
+    alpha: float = ALPHA
+    batch_size: Any = BATCH_SIZE
+    learning_rate: str = LEARNING_RATE
+    learning_rate_init: float = LEARNING_RATE_INIT
+    power_t: float = POWER_T
+    max_iter: int = MAX_ITER
+    shuffle: bool = SHUFFLE
+    random_state: Any = RANDOM_STATE
+    tol: float = TOL
+    verbose: bool = VERBOSE.replace(default=False)
+    warm_start: bool = WARM_START
+    momentum: float = MOMENTUM
+    nesterovs_momentum: bool = NESTEROVS_MOMENTUM
+    early_stopping: bool = param(
+        False,
+        Boolean,
+        "Whether to hold back some rows, to stop when their score no longer improves, and to keep the "
+        "best parameters. As in scikit-learn, it has no effect for 'lbfgs'.",
+    )
+    validation_fraction: float = param(
+        0.1, Real(0, 1), "Share of the rows that early stopping holds back."
+    )
+    beta_1: float = BETA_1
+    beta_2: float = BETA_2
+    epsilon: float = EPSILON
+    n_iter_no_change: Any = N_ITER_NO_CHANGE
+    max_fun: int = MAX_FUN
+    dropout: float = param(
+        0.0,
+        Real(0, 1),
+        "Share of the hidden values that are set to 0 in a step; refused for 'lbfgs' and for very large "
+        "batches.",
+        last=True,
+    )
+    dtype: str = param(
+        "float64",
+        Choice(*DTYPES),
+        "Precision of the network; 'float32' is about twice as fast.",
+        last=True,
+    )
+    standardize: bool = param(
+        False,
+        Boolean,
+        "Whether to subtract the mean of each column and to divide numbers by their standard deviation, "
+        "inside the model. Level indicators, missing-value flags and word counts keep their scale; in "
+        "sparse tables, and in tables of many levels, only numbers that are rarely 0 are centered. "
+        "MLPRegressor standardizes the targets as well, if the loss is the squared error.",
+        last=True,
+    )
 
-    def _wishes(self) -> Wishes:
-        """Rows are put into canonical order here, by their places, without a copy of the table."""
-        return replace(super()._wishes(), canonical_rows=False)
+    coefs_: list[np.ndarray] = learned("Weights of each layer, shape (n_inputs, n_units).")
+    intercepts_: list[np.ndarray] = learned("Intercepts of each layer, shape (n_units,).")
+    loss_: float = learned("Loss at the end of the training.")
+    best_loss_: float | None = learned("Smallest loss of all passes; None with early stopping.")
+    loss_curve_: list[float] = learned("Loss after each pass.")
+    validation_scores_: list[float] | None = learned(
+        "Score of the rows held back after each pass; None without early stopping."
+    )
+    best_validation_score_: float | None = learned(
+        "Highest validation score; None without early stopping."
+    )
+    t_: int = learned("Number of rows that the training has visited.")
+    n_iter_: int = learned("Number of passes over the rows.")
+    n_layers_: int = learned("Number of layers, with those of the inputs and outputs.")
+    n_outputs_: int = learned("Number of outputs of the network.")
+    out_activation_: str = learned("Activation function of the outputs.")
+    shift_: np.ndarray = learned("What is subtracted from each encoded column.")
+    scale_: np.ndarray = learned("What each encoded column is divided by.")
+    walk_: dict[str, Any] | None = learned(
+        "State of the optimizer after the last `partial_fit`; None after `fit`."
+    )
+    means_: np.ndarray = learned("Mean of each encoded column, where explanations start.")
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """Without shuffling the rows keep the user's order."""
+        return "canonical_view" if self.shuffle else "user"
 
     # What the two have to say -------------------------------------------------------------------
 
-    def _loss(self, lessons: Lessons) -> str:
+    def _loss(self, problem: Problem) -> str:
         """Name of the loss in `layers.LOSSES`."""
         raise NotImplementedError
 
-    def _targets(self, lessons: Lessons) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    def _targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         """Targets (n, outputs), numbers or truths, weights, and further learned attributes."""
         raise NotImplementedError
 
-    def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
+    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """Weights of the rows to judge by, for early stopping."""
         raise NotImplementedError
 
@@ -125,16 +171,16 @@ class MultiLayer(Explained):
         if self.early_stopping:
             raise ParameterError("partial_fit does not support early_stopping=True")
 
-    def _scaling(self, lessons: Lessons, schema: Any, warm: bool) -> dict[str, np.ndarray]:
+    def _scaling(self, problem: Problem, warm: bool) -> dict[str, np.ndarray]:
         """Centre and unit of every encoded column; (0, 1) unless they are standardised."""
         from pellucid.numerics.column_scaling import can_be_centred, units
 
-        p = lessons.X.shape[1]
+        p, schema = problem.p, problem.schema
         if warm:
             return {"shift_": self.shift_, "scale_": self.scale_}
         if self.standardize:
-            centre, unit = units(lessons.X, lessons.weights, schema)
-            centred = can_be_centred(lessons.X, schema)
+            centre, unit = units(problem.X, problem.weights, schema)
+            centred = can_be_centred(problem.X, schema)
             return {"shift_": np.where(centred, centre, 0.0), "scale_": unit}
         return {"shift_": np.zeros(p), "scale_": np.ones(p)}
 
@@ -149,23 +195,26 @@ class MultiLayer(Explained):
             return rescaled(X, own["shift_"], own["scale_"])
 
     def _train(self, problem: Problem, warm: bool, more: bool = False) -> dict[str, Any]:
-        from pellucid.neural_network.scaling import column_means
+        from pellucid.neural_network.integrated_gradients import column_means
         from pellucid.neural_network.training import Trainer, Walk
 
-        lessons = Lessons.of(problem, bool(self.shuffle), copy=bool(self.standardize))
-        scaling = self._scaling(lessons, problem.schema, warm)
-        Y, weights, learned = self._targets(lessons)
+        if self.standardize:  # copies the rows anyway
+            problem = problem.gathered()
+        scaling = self._scaling(problem, warm)
+        Y, weights, learned = self._targets(problem)
         seed = parallel.seed_sequence(self.random_state)
-        network = self._new_network(lessons, Y.shape[1])
+        network = self._new_network(problem, Y.shape[1])
         if warm:
             self._fill(network)
         else:
             network.draw(parallel.stream(seed, "start"))
-        X, rows = self._inside(lessons.X, scaling), lessons.rows
-        left, judge = self._split(lessons, X, Y, weights, seed, more)
+        X, rows = self._inside(problem.X, scaling), None
+        if isinstance(X, RowView):
+            X, rows = X.table, X.places
+        left, judge = self._split(problem, X, rows, Y, weights, seed, more)
         if left is not None:
             kept = np.flatnonzero(left)
-            rows, Y, weights = lessons.places(kept), Y[kept], left[kept]
+            rows, Y, weights = kept if rows is None else rows[kept], Y[kept], left[kept]
         begun = int(self.n_iter_) if more and warm else 0
         last = self.walk_ if begun else None
         walk = None if last is None else Walk(**{k: _copied(v) for k, v in last.items()})
@@ -174,7 +223,7 @@ class MultiLayer(Explained):
         learned |= self._learned_from(network, found) | {"walk_": None}
         if more:
             learned |= self._after_passes(found, learned["loss_curve_"], begun)
-        means = self.means_ if more and warm else column_means(lessons)
+        means = self.means_ if more and warm else column_means(problem)
         return learned | scaling | {"means_": means}
 
     def _after_passes(self, found: Any, losses: list[float], begun: int) -> dict[str, Any]:
@@ -187,11 +236,11 @@ class MultiLayer(Explained):
             "loss_curve_": (self.loss_curve_ if begun else []) + losses,
         }
 
-    def _new_network(self, lessons: Lessons, outputs: int) -> Network:
-        loss = self._loss(lessons)
+    def _new_network(self, problem: Problem, outputs: int) -> Network:
+        loss = self._loss(problem)
         hidden = [Dense(int(k), self.activation, float(self.dropout)) for k in self._sizes()]
         layers = [*hidden, Dense(outputs, LOSSES[loss].output)]
-        return Network(lessons.X.shape[1], layers, loss, DTYPES[self.dtype])
+        return Network(problem.p, layers, loss, DTYPES[self.dtype])
 
     def _sizes(self) -> list[int]:
         sizes = self.hidden_layer_sizes
@@ -222,25 +271,26 @@ class MultiLayer(Explained):
         return Plan(**own | {"epochs": 1} if more else own)
 
     def _split(
-        self, lessons: Lessons, X: Any, Y: np.ndarray, weights: np.ndarray, seed: Any, more: bool
-    ) -> tuple[Any, Any]:
+        self, problem: Problem, X: Any, rows: np.ndarray | None, Y: np.ndarray, weights: np.ndarray,
+        seed: Any, more: bool,
+    ) -> tuple[Any, Any]:  # fmt: skip
         """Weights of the rows to learn from and the judge of the others; (None, None) without early
         stopping. Of a row that stands for several samples some may be on either side.
         """
         if not self.early_stopping or more or self.solver == "lbfgs":
             return None, None
-        held = self._held_back(lessons, parallel.stream(seed, "validation"))
+        held = self._held_back(problem, parallel.stream(seed, "validation"))
         held = np.where(weights > 0, held, 0.0)  # a class may weigh nothing
-        aside, left = np.flatnonzero(held), lessons.weights - held
-        whole = copies_of(lessons.weights) is None
-        count, total = (len(aside), lessons.n) if whole else (held.sum(), lessons.weights.sum())
+        aside, left = np.flatnonzero(held), problem.weights - held
+        whole = copies_of(problem.weights) is None
+        count, total = (len(aside), problem.n) if whole else (held.sum(), problem.weights.sum())
         if count < 2 or not left.any():
             raise DataError(
                 f"The validation set is too small: {count:.0f} of {total:.0f} rows. Increase "
                 "'validation_fraction' or the size of your dataset."
             )
-        factor = weights / lessons.weights  # of the classes
-        judges = X[lessons.places(aside)], Y[aside], (factor * held)[aside]
+        factor = weights / problem.weights  # of the classes
+        judges = X[aside if rows is None else rows[aside]], Y[aside], (factor * held)[aside]
         return factor * left, lambda network: self._score_of(network, *judges)
 
     def _learned_from(self, network: Network, found: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data import Problem
 from pellucid.neural_network.layers import ACTIVATIONS
 from pellucid.neural_network.network import Network
 
@@ -67,3 +68,17 @@ def _secant_slopes(network: Network, old: list, new: list) -> np.ndarray:
         D = np.divide(a1 - a0, step, out=D, where=clear)
         S = network.coefs[i] @ (D[:, :, None] * S)
     return S
+
+
+def column_means(problem: Problem) -> np.ndarray:
+    """Weighted means; shares before the sum, so that it cannot overflow."""
+    X, share = problem.X, problem.weights / problem.weights.max()
+    share /= 2 * share.sum()
+
+    def part(block: slice) -> np.ndarray:
+        return X[block].T @ share[block]
+
+    # Small blocks: the rows of each are gathered.
+    half = parallel.reduce(part, np.add, parallel.row_blocks(problem.n, 16 * X.shape[1]))
+    top = np.finfo(float).max / 2
+    return 2 * np.clip(half, -top, top)

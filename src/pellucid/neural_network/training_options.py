@@ -1,7 +1,7 @@
-"""What training can be told, once: the names of `Network.train`, those of the MLPs, what they may be.
+"""Options of training, declared once for `Network.train` and for the parameters of the MLPs.
 
-Invariant: `Plan`, `Network.train` and both MLPs accept the same values, and messages use the names of
-whoever was asked.
+Invariant: `Plan`, `Network.train` and both MLPs accept the same values. Messages use the names of the
+interface that was called.
 """
 
 from dataclasses import dataclass
@@ -10,37 +10,117 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import ParameterError, shown
-from pellucid.parameters import Boolean, Choice, Either, Integer, Real
+from pellucid.parameters import Boolean, Choice, Either, Integer, Predicate, Real, param, positional
 
-# Name of the option: (name of the MLPs' parameter, what it may be)
+
+def _are_sizes(value: Any) -> bool:
+    if isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
+        return Integer(1).accepts(value)
+    if np.ndim(value) > 1:
+        return False
+    return all(Integer(1).accepts(size) for size in value)
+
+
+HIDDEN_LAYER_SIZES = positional(
+    default=(100,),
+    check=Predicate(_are_sizes, "an int > 0, or a sequence of ints > 0"),
+    description="Number of units of each hidden layer; () is a linear model.",
+    kw_only=False,
+)
+ACTIVATION = positional(
+    default="relu",
+    check=Choice("identity", "logistic", "tanh", "relu"),
+    description="Activation function of the hidden layers.",
+    kw_only=False,
+)
+SOLVER = param(
+    "adam",
+    Choice("lbfgs", "sgd", "adam", "gd"),
+    "'sgd' and 'adam' take steps on mini-batches, 'gd' plain gradient steps on all rows, and "
+    "'lbfgs' quasi-Newton steps on all rows.",
+)
+ALPHA = param(
+    0.0001,
+    Real(0, None),
+    "Strength of the L2 penalty on the weights, not on the intercepts.",
+)
+BATCH_SIZE = param(
+    "auto",
+    Either(Choice("auto"), Integer(1)),
+    "Number of rows of a mini-batch; 'auto' is min(200, n_rows).",
+)
+LEARNING_RATE = param(
+    "constant",
+    Choice("constant", "invscaling", "adaptive"),
+    "How the step size of 'sgd' and 'gd' changes: 'constant'; 'invscaling' divides it by t**power_t "
+    "after t rows; 'adaptive' divides it by 5 when the loss stops falling.",
+)
+LEARNING_RATE_INIT = param(
+    0.001,
+    Real(0, None, "neither"),
+    "Step size at the start, for 'sgd', 'gd' and 'adam'.",
+)
+POWER_T = param(0.5, Real(0, None), "Exponent of the step size 'invscaling'.")
+MAX_ITER = param(
+    200,
+    Integer(1),
+    "Largest number of passes over the rows (of iterations for 'lbfgs').",
+)
+SHUFFLE = param(
+    True,
+    Boolean,
+    "Whether every pass visits the rows in a new random order; False keeps their order.",
+)
+TOL = param(
+    1e-4,
+    Real(0, None),
+    "Stop when the loss (or the validation score) has not improved by this for `n_iter_no_change` "
+    "passes; for 'lbfgs', when no entry of the gradient is larger.",
+)
+MOMENTUM = param(0.9, Real(0, 1, "both"), "Share of the previous step that 'sgd' adds to the next.")
+NESTEROVS_MOMENTUM = param(True, Boolean, "Whether the momentum of 'sgd' is Nesterov's.")
+BETA_1 = param(0.9, Real(0, 1), "Decay rate of the mean gradient in 'adam'.")
+BETA_2 = param(0.999, Real(0, 1), "Decay rate of the mean squared gradient in 'adam'.")
+EPSILON = param(
+    1e-8, Real(0, None, "neither"), "Small number that keeps 'adam' from dividing by 0."
+)
+N_ITER_NO_CHANGE = param(
+    10,
+    Either(Integer(1), Choice(np.inf)),
+    "Number of passes without an improvement of at least `tol` after which training stops.",
+)
+MAX_FUN = param(15000, Integer(1), "Largest number of evaluations of the loss by 'lbfgs'.")
+
+# Option of `Network.train`: (parameter of the MLPs, its declaration there)
 TABLE: dict[str, tuple[str, Any]] = {
-    "solver": ("solver", Choice("lbfgs", "sgd", "adam", "gd")),
-    "alpha": ("alpha", Real(0, None)),
-    "batch": ("batch_size", Integer(1)),
-    "schedule": ("learning_rate", Choice("constant", "invscaling", "adaptive")),
-    "rate": ("learning_rate_init", Real(0, None, "neither")),
-    "power": ("power_t", Real(0, None)),
-    "epochs": ("max_iter", Integer(1)),
-    "shuffle": ("shuffle", Boolean),
-    "tol": ("tol", Real(0, None)),
-    "momentum": ("momentum", Real(0, 1, "both")),
-    "nesterov": ("nesterovs_momentum", Boolean),
-    "beta1": ("beta_1", Real(0, 1)),
-    "beta2": ("beta_2", Real(0, 1)),
-    "epsilon": ("epsilon", Real(0, None, "neither")),
-    "patience": ("n_iter_no_change", Either(Integer(1), Choice(np.inf))),
-    "max_fun": ("max_fun", Integer(1)),
+    "solver": ("solver", SOLVER),
+    "alpha": ("alpha", ALPHA),
+    "batch": ("batch_size", BATCH_SIZE),
+    "schedule": ("learning_rate", LEARNING_RATE),
+    "rate": ("learning_rate_init", LEARNING_RATE_INIT),
+    "power": ("power_t", POWER_T),
+    "epochs": ("max_iter", MAX_ITER),
+    "shuffle": ("shuffle", SHUFFLE),
+    "tol": ("tol", TOL),
+    "momentum": ("momentum", MOMENTUM),
+    "nesterov": ("nesterovs_momentum", NESTEROVS_MOMENTUM),
+    "beta1": ("beta_1", BETA_1),
+    "beta2": ("beta_2", BETA_2),
+    "epsilon": ("epsilon", EPSILON),
+    "patience": ("n_iter_no_change", N_ITER_NO_CHANGE),
+    "max_fun": ("max_fun", MAX_FUN),
 }
-CHECKS = {name: check for name, (_, check) in TABLE.items()}
-MLP_CHECKS = dict(TABLE.values())
+CHECKS = {name: declaration.check for name, (_, declaration) in TABLE.items()} | {
+    "batch": Integer(1)
+}
 MLP_NAMES = {name: theirs for name, (theirs, _) in TABLE.items()}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for. `solver`: "gd" (all rows, plain steps), "sgd", "adam", "lbfgs".
+    """The options of one training. `solver`: "gd" (plain steps on all rows), "sgd", "adam", "lbfgs".
 
-    `by_hand`: it was asked of `Network.train`, not of an MLP; messages use the names of either.
+    `by_hand`: they were given to `Network.train`, not to an MLP.
     """
 
     solver: str = "adam"
@@ -62,7 +142,7 @@ class Plan:
     by_hand: bool = False
 
     def named(self, option: str) -> str:
-        """What the user calls an option."""
+        """The name of an option in the interface that was called."""
         return option if self.by_hand else MLP_NAMES[option]
 
     def slower(self) -> str:

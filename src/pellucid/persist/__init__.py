@@ -1,10 +1,10 @@
 """Model files: one safetensors file that holds data and never code.
 
 `save` writes a model, `load` rebuilds it with equal bits, `describe` looks inside without building
-anything. The parts: `container` (bytes on disk <-> checked header and buffer), `encode` and
-`decode` (Python values <-> JSON tree and tensors), `checks` (of the single parts of a tree),
-`state` (of whole models), `registry` (the only classes a file may name), `aliases` (how format 1
-named them), `description`.
+anything. The parts: `container` (bytes on disk <-> checked header and buffer), `encoder` (Python
+values -> JSON tree and tensors), `tree_reader` (the walk over that tree) with `decoder` (-> values) and
+`description` (-> texts), `checks` (of the single parts of a tree), `fitted_state` (of whole models),
+`allowed_classes` (the only classes a file may name), `format1_labels` (how format 1 named them).
 Invariant: whatever bytes a file holds, reading it gives a model that passes all checks or a
 `ModelFileError`; no module outside `names.py` is imported for it and no pickle is read.
 

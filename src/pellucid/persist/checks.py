@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from pellucid.errors import ModelFileError
+from pellucid.persist.tree_reader import get, parsed
 
-T = TypeVar("T")
 _TIME = r"<[Mm]8(\[[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
 SCALAR = re.compile(rf"\|b1|[|<][iu]1|<[iu][248]|<f[248]|{_TIME}")
 VIEW = re.compile(rf"{_TIME}|<U[0-9]{{1,9}}|\|S[0-9]{{1,9}}")
@@ -33,30 +32,6 @@ def is_quick(pattern: Any) -> bool:
     except re.error:
         return False
     return True
-
-
-def get(tree: dict[str, Any], key: str, kind: type) -> Any:
-    """`tree[key]`, which must be of exactly this type."""
-    value = tree.get(key)
-    if type(value) is not kind:
-        raise ModelFileError(f"a value of kind {tree.get('@')!r} lacks its {key!r}")
-    return value
-
-
-def parsed(parse: Callable[[Any], T], text: Any) -> T:
-    """`parse(text)`."""
-    try:
-        return parse(text)
-    except (ValueError, TypeError):
-        raise ModelFileError("it holds a text, date or number that cannot be read") from None
-
-
-def unhex(text: str, size: int | None = None) -> bytes:
-    """Bytes from hexadecimal digits, of this size if one is given."""
-    raw = parsed(bytes.fromhex, text)
-    if size is not None and len(raw) != size:
-        raise ModelFileError("it holds a number of the wrong size")
-    return raw
 
 
 def dtype_of(text: str, allowed: re.Pattern[str]) -> np.dtype:

@@ -9,10 +9,8 @@ writable views of the one buffer the file was read into, so a model takes the me
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import math
 import re
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -25,24 +23,17 @@ from pellucid.persist.checks import (
     VIEW,
     checked_bool,
     dtype_of,
-    get,
     is_key,
     is_simple,
-    parsed,
     reinterpreted,
     shape_of,
-    unhex,
     valid_csr,
 )
-from pellucid.persist.container import MAX_DEPTH, MAX_ITEMS, MAX_VALUES, Contents, blame
+from pellucid.persist.container import MAX_ITEMS, MAX_VALUES, Contents, blame
 from pellucid.persist.fitted_state import check_state
+from pellucid.persist.tree_reader import TENSOR_TYPES, TreeReader, get, parsed, unhex
 
-_DTYPES = {
-    "BOOL": "?", "I8": "i1", "U8": "u1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "I32": "<i4",
-    "U32": "<u4", "F32": "<f4", "I64": "<i8", "U64": "<u8", "F64": "<f8",
-}  # fmt: skip
 _LEARNED = re.compile(r"[A-Za-z]\w*_", re.ASCII)
-_MAX_HEX = 1 << 20
 
 
 def decode(contents: Contents) -> Any:
@@ -61,81 +52,20 @@ def decode(contents: Contents) -> Any:
     return model
 
 
-class Decoder:
-    """Builds values bottom-up; each tensor may be used once, so no two arrays share memory."""
+class Decoder(TreeReader):
+    """Builds the values; each tensor may be used once, so no two arrays share memory."""
 
     def __init__(self, contents: Contents) -> None:
-        self._version = contents.document["format"]
-        self._tensors = dict(contents.tensors)
-        self._data = contents.data
+        super().__init__(contents)
         self._records: list[tuple[Any, int]] = []  # each with the records it stands for
-        self._depth = self._n_items = self._n_records = 0
+        self._n_items = self._n_records = 0
 
-    def value(self, tree: Any) -> Any:
-        """The value of a JSON tree."""
-        kind = type(tree)
-        if kind is dict:
-            return self._tagged(tree)
-        if kind is list:
-            return self._list(tree)
-        if kind is float and not math.isfinite(tree):
-            raise ModelFileError("it holds a number beyond the range of floats")
-        return tree
+    # --- scalars of NumPy
 
-    def _tagged(self, tree: dict[str, Any]) -> Any:
-        tag = tree.get("@")
-        decoder = _DECODERS.get(tag) if type(tag) is str else None
-        if decoder is None:
-            raise ModelFileError(f"it holds a value of the unknown kind {str(tag)[:40]!r}")
-        self._enter()
-        value = decoder(self, tree)
-        self._depth -= 1
-        return value
-
-    def _list(self, tree: list[Any]) -> list[Any]:
-        self._enter()
-        values = [self.value(item) for item in tree]
-        self._depth -= 1
-        return values
-
-    def _enter(self) -> None:
-        self._depth += 1
-        if self._depth > 2 * MAX_DEPTH + 4:  # a tuple is a tag and a list
-            raise ModelFileError("it is nested too deeply")
-
-    # --- simple values
-
-    def _int(self, tree: dict[str, Any]) -> int:
-        text = get(tree, "hex", str)
-        if len(text) > _MAX_HEX or not re.fullmatch(r"-?0x[0-9a-f]+", text):
-            raise ModelFileError("it holds an impossible integer")
-        return int(text, 16)
-
-    def _float(self, tree: dict[str, Any]) -> float:
-        text = get(tree, "value", str)
-        if text in ("inf", "-inf", "nan"):
-            return float(text)
-        value: float = struct.unpack(">d", unhex(text, 8))[0]
-        if math.isfinite(value):
-            raise ModelFileError("it holds an impossible number")
-        return value
-
-    def _bytes(self, tree: dict[str, Any]) -> bytes:
-        return unhex(get(tree, "hex", str))
-
-    def _date(self, tree: dict[str, Any]) -> datetime.date:
-        return parsed(datetime.date.fromisoformat, get(tree, "iso", str))
-
-    def _datetime(self, tree: dict[str, Any]) -> datetime.datetime:
-        value = parsed(datetime.datetime.fromisoformat, get(tree, "iso", str))
-        if value.tzinfo is not None:
-            raise ModelFileError("it holds an impossible date")
-        return value
-
-    def _text_scalar(self, tree: dict[str, Any]) -> np.str_:
+    def _str_(self, tree: dict[str, Any]) -> np.str_:
         return np.str_(get(tree, "value", str))
 
-    def _bytes_scalar(self, tree: dict[str, Any]) -> np.bytes_:
+    def _bytes_(self, tree: dict[str, Any]) -> np.bytes_:
         return np.bytes_(unhex(get(tree, "hex", str)))
 
     def _scalar(self, tree: dict[str, Any]) -> np.generic:
@@ -153,7 +83,10 @@ class Decoder:
         items = self._items(tree, "items")
         if not all(map(is_key, items)):
             raise ModelFileError("it holds a set with impossible members")
-        return frozenset(items) if tree["@"] == "frozenset" else set(items)
+        return set(items)
+
+    def _frozenset(self, tree: dict[str, Any]) -> Any:
+        return frozenset(self._set(tree))
 
     def _dict(self, tree: dict[str, Any]) -> dict[Any, Any]:
         pairs = get(tree, "items", list)
@@ -216,7 +149,7 @@ class Decoder:
         place = self._tensors.pop(get(tree, key, str), None)
         if place is None:
             raise ModelFileError(f"it lacks the array {tree[key][:80]!r} or uses it twice")
-        dtype = np.dtype(_DTYPES[place.dtype])
+        dtype = np.dtype(TENSOR_TYPES[place.dtype][0]).newbyteorder("<")
         if place.begin == place.end:
             return np.empty(place.shape, dtype)
         raw = np.frombuffer(self._data, np.uint8, place.end - place.begin, place.begin)
@@ -288,9 +221,6 @@ class Decoder:
             _asked(cls, lambda: check_state(model))
         return model
 
-    def _table(self, tree: dict[str, Any], key: str) -> dict[str, Any]:
-        return {name: self.value(item) for name, item in get(tree, key, dict).items()}
-
 
 def _build(cls: type, arguments: dict[str, Any]) -> Any:
     """Call the constructor; arguments this version does not have could change the answers."""
@@ -319,28 +249,3 @@ def _asked(cls: type, question: Callable[[], Any]) -> Any:
         raise
     except Exception as error:
         raise ModelFileError(f"its {cls.__name__} makes no sense ({error})") from error
-
-
-_DECODERS: dict[str, Callable[[Decoder, dict[str, Any]], Any]] = {
-    "int": Decoder._int,
-    "float": Decoder._float,
-    "bytes": Decoder._bytes,
-    "date": Decoder._date,
-    "datetime": Decoder._datetime,
-    "str_": Decoder._text_scalar,
-    "bytes_": Decoder._bytes_scalar,
-    "scalar": Decoder._scalar,
-    "tuple": Decoder._tuple,
-    "set": Decoder._set,
-    "frozenset": Decoder._set,
-    "dict": Decoder._dict,
-    "texts": Decoder._texts,
-    "numbers": Decoder._numbers,
-    "repeat": Decoder._repeat,
-    "array": Decoder._array,
-    "objects": Decoder._objects,
-    "csr": Decoder._csr,
-    "record": Decoder._record,
-    "same": Decoder._same,
-    "estimator": Decoder._estimator,
-}

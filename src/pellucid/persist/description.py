@@ -7,21 +7,17 @@ file holds.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from pellucid.errors import ModelFileError
 from pellucid.persist.allowed_classes import estimator_place, label_in
-from pellucid.persist.container import MAX_DEPTH, MAX_ITEMS, Contents, Tensor, blame
+from pellucid.persist.container import MAX_ITEMS, Contents, Tensor, blame
+from pellucid.persist.tree_reader import TENSOR_TYPES, TreeReader
 
-SHOWN = 20  # so many items of a list are shown
-WIDTH = 200  # so many characters of a line
-_TYPES = {  # of tensors: NumPy's name, code of `struct`
-    "BOOL": ("bool", "?"), "I8": ("int8", "b"), "U8": ("uint8", "B"), "I16": ("int16", "h"),
-    "U16": ("uint16", "H"), "F16": ("float16", "e"), "I32": ("int32", "i"), "U32": ("uint32", "I"),
-    "F32": ("float32", "f"), "I64": ("int64", "q"), "U64": ("uint64", "Q"), "F64": ("float64", "d"),
-}  # fmt: skip
+SHOWN = 20  # items of a list that are shown
+WIDTH = 200  # characters of a line that are shown
 _SCALARS = {  # of NumPy scalars: code of `struct`
     "|b1": "?", "|i1": "b", "|u1": "B", "<i2": "h", "<u2": "H", "<f2": "e", "<i4": "i",
     "<u4": "I", "<f4": "f", "<i8": "q", "<u8": "Q", "<f8": "d",
@@ -84,7 +80,7 @@ def describe_contents(contents: Contents) -> Description:
 
 
 def _describe(contents: Contents) -> Description:
-    document, reader = contents.document, Reader(contents)
+    document, reader = contents.document, Preview(contents)
     model, formula = document["model"], {}
     if model["@"] == "record":  # a wrapper: what it adds stands among the parameters
         formula, model = {"formula": model["fields"]["formula"]}, model["fields"]["model"]
@@ -120,12 +116,11 @@ def _records(tree: Any) -> Iterator[dict[str, Any]]:
         below += [(part, False) for part in reversed(list(inner))]
 
 
-class Reader:
-    """Turns trees into plain Python values that are fit to be shown."""
+class Preview(TreeReader):
+    """Turns the tree into plain Python values that are fit to be shown."""
 
     def __init__(self, contents: Contents) -> None:
-        self._tensors, self._data = contents.tensors, memoryview(contents.data)
-        self._version, self._depth = contents.document["format"], 0
+        super().__init__(contents)
         self._records = list(_records(contents.document["model"]))
 
     def table(self, entries: dict[str, Any]) -> dict[str, Any]:
@@ -148,24 +143,23 @@ class Reader:
     def _every(self, tree: Any) -> list[Any]:
         return [] if tree is None else self._sequence(tree["items"], MAX_ITEMS)
 
-    def value(self, tree: Any) -> Any:
-        """Any value; lists end after `SHOWN` items with a word on the rest."""
-        if type(tree) is not dict and type(tree) is not list:
-            return tree
-        self._depth += 1
-        if self._depth > 3 * MAX_DEPTH:
-            raise ModelFileError("it is nested too deeply")
-        tag = "list" if isinstance(tree, list) else tree["@"]
-        shown = _SHOW.get(tag)
-        value = shown(self, tree) if shown else f"({str(tag)[:40]})"
-        self._depth -= 1
-        return value
+    def _unknown(self, tag: Any) -> str:
+        return f"({str(tag)[:40]})"
+
+    # --- sequences: they end after `SHOWN` items with their number of items
 
     def _list(self, tree: Any) -> list[Any]:
         return self._sequence(tree, SHOWN)
 
+    _texts = _numbers = _repeat = _list
+
     def _tuple(self, tree: dict[str, Any]) -> list[Any]:
         return self._sequence(tree["items"], SHOWN)
+
+    _set = _frozenset = _tuple
+
+    def _objects(self, tree: dict[str, Any]) -> Any:
+        return self._sequence(tree["values"], SHOWN)
 
     def _sequence(self, tree: Any, limit: int) -> list[Any]:
         items: list[Any]
@@ -178,20 +172,29 @@ class Reader:
             tensor = self._tensors[tree["tensor"]]
             items, count = self._unpack(tensor, limit), tensor.shape[0]
         else:
-            items, count = self._texts(tree, limit)
+            items, count = self._first_texts(tree, limit)
         return items if count <= limit else [*items, f"... {count} in all"]
 
-    def _texts(self, tree: dict[str, Any], limit: int) -> tuple[list[str], int]:
+    def _first_texts(self, tree: dict[str, Any], limit: int) -> tuple[list[str], int]:
         raw, lengths = self._tensors[tree["tensor"]], self._tensors[tree["lengths"]]
-        text = bytes(self._data[raw.begin : raw.end]).decode("utf-8", "surrogatepass")
+        text = self._raw(raw).decode("utf-8", "surrogatepass")
         items, start = [], 0
         for length in self._unpack(lengths, limit):
             items.append(text[start : start + length])
             start += length
         return items, lengths.shape[0]
 
+    def _dict(self, tree: dict[str, Any]) -> dict[str, Any]:
+        pairs = tree["items"][: 5 * SHOWN]
+        return {str(self.value(key)): self.value(item) for key, item in pairs}
+
+    # --- arrays
+
+    def _raw(self, tensor: Tensor) -> bytes:
+        return bytes(memoryview(self._data)[tensor.begin : tensor.end])
+
     def _unpack(self, tensor: Tensor, limit: int) -> list[Any]:
-        code = _TYPES[tensor.dtype][1]
+        code = TENSOR_TYPES[tensor.dtype][1]
         count = min(limit, (tensor.end - tensor.begin) // struct.calcsize(f"<{code}"))
         return list(struct.unpack_from(f"<{count}{code}", self._data, tensor.begin))
 
@@ -200,62 +203,52 @@ class Reader:
         tensor, kind = self._tensors[tree["tensor"]], tree.get("as", "")
         shape = tensor.shape[:-1] if kind[1:2] in ("U", "S") else tensor.shape
         if len(shape) != 1 or shape[0] > SHOWN or kind[1:2] in ("M", "m", "S"):
-            name = kind or _TYPES[tensor.dtype][0]
+            name = kind or TENSOR_TYPES[tensor.dtype][0]
             return f"{name} array of shape {shape[::-1] if tree.get('order') == 'F' else shape}"
         if not kind:
             return self._unpack(tensor, SHOWN)
-        raw, width = bytes(self._data[tensor.begin : tensor.end]), 4 * tensor.shape[-1]
+        raw, width = self._raw(tensor), 4 * tensor.shape[-1]
         cells = [raw[i * width : (i + 1) * width] for i in range(shape[0])]
         return [cell.decode("utf-32-le", "surrogatepass").rstrip("\0") for cell in cells]
 
-    def _objects(self, tree: dict[str, Any]) -> Any:
-        return self._sequence(tree["values"], SHOWN)
+    def _csr(self, tree: dict[str, Any]) -> str:
+        return f"sparse matrix of shape {tuple(tree['shape'])}"
 
-    def _dict(self, tree: dict[str, Any]) -> dict[str, Any]:
-        pairs = tree["items"][: 5 * SHOWN]
-        return {str(self.value(key)): self.value(item) for key, item in pairs}
+    # --- simple values
+
+    def _int(self, tree: dict[str, Any]) -> Any:
+        return super()._int(tree) if len(tree["hex"]) < WIDTH else tree["hex"]
 
     def _scalar(self, tree: dict[str, Any]) -> Any:
         code = _SCALARS.get(tree["dtype"])
         raw = bytes.fromhex(tree["hex"])
         return struct.unpack(f"<{code}", raw)[0] if code else f"{tree['dtype']} {raw[::-1].hex()}"
 
-    def _float(self, tree: dict[str, Any]) -> float:
-        return float(tree["value"]) if tree["value"] in ("inf", "-inf") else float("nan")
+    def _bytes(self, tree: dict[str, Any]) -> Any:
+        return tree["hex"]
+
+    _bytes_ = _bytes
+
+    def _str_(self, tree: dict[str, Any]) -> Any:
+        return tree["value"]
+
+    def _date(self, tree: dict[str, Any]) -> Any:
+        return tree["iso"]
+
+    _datetime = _date
+
+    # --- objects
 
     def _record(self, tree: dict[str, Any]) -> dict[str, Any]:
-        return {"class": self._label(tree), **self.table(tree["fields"])}
+        return {"class": self._label(tree), **self._table(tree, "fields")}
+
+    def _same(self, tree: dict[str, Any]) -> str:
+        return "(as above)"
 
     def _estimator(self, tree: dict[str, Any]) -> str:
-        arguments = (f"{name}={item!r}" for name, item in self.table(tree["parameters"]).items())
+        arguments = (f"{name}={item!r}" for name, item in self._table(tree, "parameters").items())
         return f"{self._label(tree)}({', '.join(arguments)})"[:WIDTH]
 
     def _label(self, tree: dict[str, Any]) -> str:
-        """What the file calls the class of a record or inner estimator; `load` asks if it exists."""
+        """The name of the class in the file; only `load` checks whether there is such a class."""
         return str(label_in(tree["class"], self._version) or tree["class"])[:WIDTH]
-
-
-_SHOW: dict[Any, Callable[[Reader, Any], Any]] = {
-    "list": Reader._list,
-    "tuple": Reader._tuple,
-    "set": Reader._tuple,
-    "frozenset": Reader._tuple,
-    "texts": Reader._list,
-    "numbers": Reader._list,
-    "repeat": Reader._list,
-    "array": Reader._array,
-    "objects": Reader._objects,
-    "dict": Reader._dict,
-    "int": lambda _, tree: int(tree["hex"], 16) if len(tree["hex"]) < WIDTH else tree["hex"],
-    "float": Reader._float,
-    "scalar": Reader._scalar,
-    "str_": lambda _, tree: tree["value"],
-    "bytes": lambda _, tree: tree["hex"],
-    "bytes_": lambda _, tree: tree["hex"],
-    "date": lambda _, tree: tree["iso"],
-    "datetime": lambda _, tree: tree["iso"],
-    "csr": lambda _, tree: f"sparse matrix of shape {tuple(tree['shape'])}",
-    "record": Reader._record,
-    "same": lambda _, tree: "(as above)",
-    "estimator": Reader._estimator,
-}

@@ -18,7 +18,7 @@ def check_state(model: Any) -> None:
     """Parameters in their ranges, a schema of the right layout, columns and classes that agree."""
     if hasattr(model, "_check_parameters"):
         model._check_parameters()
-    if hasattr(model, "_wishes"):
+    if hasattr(model, "_input_spec"):
         _check_columns(model)
         _check_classes(model)
         _check_diagnostics(vars(model), type(model).__name__)
@@ -47,7 +47,7 @@ def _check_columns(model: Any) -> None:
 
     learned, name = vars(model), type(model).__name__
     schema, given = learned.get("schema_"), learned.get("feature_names_in_")
-    if type(schema) is not Schema or schema.layout != model._wishes().layout:
+    if type(schema) is not Schema or schema.layout != model._input_spec().layout:
         raise ModelFileError(f"its {name} lacks the schema it needs")
     expected = None if schema.names is None else list(schema.names)
     found = None if given is None else np.asarray(given, object).tolist()

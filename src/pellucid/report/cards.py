@@ -1,6 +1,6 @@
-"""One card per model, computed from its out-of-fold answers: every row judged by a model that had
-not seen it. Rows count as often as their weights say. Plain lists come out; sizes are bounded
-whatever the number of rows.
+"""The numbers behind the card of a model, computed from its out-of-fold predictions.
+
+Rows count by their weights. Results are plain lists, whose sizes do not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pellucid.model_selection.metrics import last_of_equals
 
 CURVE = 100  # points of a curve
 BINS = 10
-FEWEST = 10  # rows that a point of the calibration chart stands on, where there are so many
+FEWEST = 10  # rows of a point in the calibration chart, if the table has as many
 THRESHOLDS = 200
-MOST_CLASSES = 10  # with curves of their own
+MOST_CLASSES = 10  # classes with their own curves
 MOST_POINTS = 500
 
 
@@ -26,7 +26,7 @@ def card(
     classes: list[str] | None,
     seed: int,
 ) -> dict[str, Any]:
-    """All pictures of one model."""
+    """The numbers of all charts of one model."""
     counted = weights[answers["rows"]] > 0
     answers = {name: values[counted] for name, values in answers.items()}
     truth, w = y[answers["rows"]], weights[answers["rows"]]
@@ -34,13 +34,13 @@ def card(
         return {"residuals": residuals(answers, truth, seed)}
     out: dict[str, Any] = {"confusion": confusion(truth, answers["labels"], w, classes)}
     proba, scores = answers.get("proba"), answers.get("scores")
-    said = proba if proba is not None else scores
-    if said is None:
+    ranking = proba if proba is not None else scores
+    if ranking is None:
         return out
     about = [1] if len(classes) == 2 else list(range(min(len(classes), MOST_CLASSES)))
     folds = answers["fold"]
-    out["roc"] = [roc(truth == k, said[:, k], w, folds, classes[k]) for k in about]
-    out["pr"] = [precision_recall(truth == k, said[:, k], w, folds, classes[k]) for k in about]
+    out["roc"] = [roc(truth == k, ranking[:, k], w, folds, classes[k]) for k in about]
+    out["pr"] = [precision_recall(truth == k, ranking[:, k], w, folds, classes[k]) for k in about]
     if proba is not None:
         out["calibration"] = [calibration(truth == k, proba[:, k], w, classes[k]) for k in about]
         two = len(classes) == 2
@@ -52,7 +52,7 @@ def card(
 
 
 def counts(amounts: Any) -> Any:
-    """Sums of weights: whole numbers where they are, as those of rows without weights."""
+    """Sums of weights, as integers if all of them are whole."""
     amounts = np.round(amounts, 2)
     whole = (amounts == np.round(amounts)).all()
     return amounts.astype(int).tolist() if whole else amounts.tolist()
@@ -61,7 +61,7 @@ def counts(amounts: Any) -> Any:
 def confusion(
     truth: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: list[str]
 ) -> dict[str, Any]:
-    """Counts of (true, predicted)."""
+    """Counts of actual (rows) and predicted (columns) classes."""
     K = len(classes)
     pairs = np.bincount(truth * K + labels.astype(int), weights=w, minlength=K * K)
     return {"labels": classes, "counts": counts(pairs.reshape(K, K))}
@@ -85,7 +85,7 @@ def _usable(positive: np.ndarray) -> bool:
 def roc(
     positive: np.ndarray, score: np.ndarray, w: np.ndarray, folds: np.ndarray, name: str
 ) -> dict[str, Any]:
-    """ROC by fold and their mean at common false positive rates."""
+    """ROC curves by fold, and their mean at common false-positive rates."""
     grid, lines, curves, areas = np.linspace(0, 1, CURVE), [], [], []
     for k in np.unique(folds):
         own = folds == k
@@ -101,7 +101,7 @@ def roc(
 
 
 def _mean(grid: np.ndarray, curves: list[np.ndarray]) -> dict[str, list[float]] | None:
-    """The mean of the folds at common places, and the lowest and highest of them."""
+    """The mean, the lowest and the highest curve of the folds."""
     if not curves:
         return None
     ends = {"low": rounded(np.min(curves, axis=0)), "high": rounded(np.max(curves, axis=0))}
@@ -109,7 +109,7 @@ def _mean(grid: np.ndarray, curves: list[np.ndarray]) -> dict[str, list[float]] 
 
 
 def _along(grid: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The curve at the grid, at jumps the upper end; it begins at (0, 0)."""
+    """The curve on the grid, starting at (0, 0); at jumps the upper end."""
     keep = np.append(np.diff(x) > 0, True)
     out = np.interp(grid, x[keep], y[keep])
     out[0] = 0.0
@@ -122,14 +122,14 @@ def _thinned(x: np.ndarray, y: np.ndarray) -> dict[str, list[float]]:
 
 
 def rounded(values: np.ndarray) -> list[float]:
-    """Points of a curve: more digits than these cannot be seen."""
+    """Points of a curve, rounded below what a chart can show."""
     return np.round(values, 5).tolist()
 
 
 def precision_recall(
     positive: np.ndarray, score: np.ndarray, w: np.ndarray, folds: np.ndarray, name: str
 ) -> dict[str, Any]:
-    """Precision by recall, by fold and on average."""
+    """Precision-recall curves by fold, and their mean at common recalls."""
     grid, lines, curves, areas = np.linspace(0, 1, CURVE), [], [], []
     for k in np.unique(folds):
         own = folds == k
@@ -137,7 +137,7 @@ def precision_recall(
             continue
         recall, precision = _precision_points(positive[own], score[own], w[own])
         lines.append(_thinned(recall, precision))
-        # Best precision that still has this recall: steps, not lines.
+        # The best precision at this recall or more: a step function.
         best = np.maximum.accumulate(precision[::-1])[::-1]
         curves.append(best[np.searchsorted(recall, grid, side="left").clip(max=len(best) - 1)])
         areas.append(float(np.sum(np.diff(recall, prepend=0.0) * precision)))
@@ -160,10 +160,10 @@ def _precision_points(
 def calibration(
     positive: np.ndarray, proba: np.ndarray, w: np.ndarray, name: str
 ) -> dict[str, Any]:
-    """Observed share by predicted probability, in ten equal bins; Brier score and calibration error.
+    """Observed share and mean predicted probability in ten equal bins; Brier score; ECE.
 
-    `points` are the bins, neighbours put together until each has `FEWEST` rows: a share of one or
-    two rows is 0 or 1 whatever the model is worth.
+    `points` are the bins, merged with their neighbours until each has `FEWEST` rows, because the share
+    of one or two rows is noise.
     """
     place = np.minimum((proba * BINS).astype(int), BINS - 1)
     each = [(k, k + 1) for k in range(BINS) if (place == k).any()]
@@ -171,7 +171,7 @@ def calibration(
     gaps = [
         w[place == k].sum() * abs(b["predicted"] - b["observed"]) for (k, _), b in zip(each, bins)
     ]
-    n = w if (w == np.round(w)).all() else np.ones(len(w))  # whole weights are numbers of rows
+    n = w if (w == np.round(w)).all() else np.ones(len(w))  # whole weights count rows
     joint = _joined([(*ends, float(n[place == ends[0]].sum())) for ends in each])
     return {
         "class": name, "bins": bins, "points": [_bin(positive, proba, w, place, e) for e in joint],
@@ -183,7 +183,7 @@ def calibration(
 def _bin(
     positive: np.ndarray, proba: np.ndarray, w: np.ndarray, place: np.ndarray, ends: tuple[int, int]
 ) -> dict[str, Any]:
-    """Promise and truth of the rows in the bins from the first to before the last."""
+    """Mean prediction and observed share in the bins `ends[0]` to `ends[1] - 1`."""
     own = (place >= ends[0]) & (place < ends[1])
     return {
         "low": ends[0] / BINS, "high": ends[1] / BINS, "rows": counts(w[own].sum()),
@@ -193,21 +193,21 @@ def _bin(
 
 
 def _joined(bins: list[tuple[int, int, float]]) -> list[tuple[int, int]]:
-    """Bins (first, behind the last, rows), the smallest joined to its smaller neighbour until all have
-    enough rows.
+    """Bins (first, stop, rows): merge the smallest with its smaller neighbour until all have enough
+    rows.
     """
     while len(bins) > 1 and min(rows for *_, rows in bins) < FEWEST:
         k = min(range(len(bins)), key=lambda i: bins[i][2])
         beside = [i for i in (k - 1, k + 1) if 0 <= i < len(bins)]
         a, b = sorted((k, min(beside, key=lambda i: bins[i][2])))
         bins[a : b + 1] = [(bins[a][0], bins[b][1], bins[a][2] + bins[b][2])]
-    return [(first, behind) for first, behind, _ in bins]
+    return [(first, stop) for first, stop, _ in bins]
 
 
 def histogram(
     truth: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: list[str], name: str | None
 ) -> dict[str, Any]:
-    """Predicted probability of the class `name` (None: of the actual class), by actual class."""
+    """Histogram of the predicted probability of a class (None: the actual class), by actual class."""
     edges = np.linspace(0, 1, 21)
     by_class = {
         label: counts(np.histogram(proba[truth == c], edges, weights=w[truth == c])[0])
@@ -217,7 +217,7 @@ def histogram(
 
 
 def thresholds(positive: np.ndarray, proba: np.ndarray, w: np.ndarray, name: str) -> dict[str, Any]:
-    """Counts of right and wrong at many thresholds: predicted positive if p >= threshold."""
+    """[threshold, tp, fp, fn, tn] at many thresholds; a row is positive if p >= threshold."""
     even = np.linspace(0, 1, THRESHOLDS // 2)
     levels = np.unique(np.concatenate([even, [0.5], np.quantile(proba, even)]))
     fn, tn = (_below(proba[own], w[own], levels) for own in (positive, ~positive))
@@ -234,7 +234,7 @@ def _below(values: np.ndarray, w: np.ndarray, levels: np.ndarray) -> np.ndarray:
 
 
 def residuals(answers: dict[str, np.ndarray], truth: np.ndarray, seed: int) -> dict[str, Any]:
-    """Predicted and actual numbers of at most so many rows."""
+    """Predicted and actual values of at most `MOST_POINTS` rows."""
     n = len(truth)
     kept = np.arange(n)
     if n > MOST_POINTS:

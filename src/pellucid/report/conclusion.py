@@ -1,7 +1,7 @@
-"""The answer in sentences, and the marks of the board: what may be concluded, said once for all readers.
+"""The answer in sentences, and the legend of the leaderboard's marks.
 
-Terminal, report, Markdown and notebooks show these sentences. Invariant: each is made from the one
-verdict of a comparison, so none can contradict another.
+Terminal, report, Markdown and notebooks show these sentences. Invariant: all are made from the one
+verdict of a comparison, so they cannot contradict each other.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ from pellucid.report.wording import (
     interval,
     listing,
     metric_name,
+    model_name,
     p_value,
     percent,
     plural,
     score,
+    title_in_sentence,
 )
 
 STAR = "*"
-STARRED = "significant alone, not after Holm's correction"
+STARRED = "significant alone, but not after Holm's correction"
 STANDINGS = {
     BEST: "best", SAME: "as good", NEAR: "as good", WORSE: "worse", LOWER: "lower", FAR: "lower",
     NO_BETTER: "no gain", BELOW: "no gain",
 }  # fmt: skip
-LEAKS = ("D010", "D011", "D016", "D017")
 
 
 def against(row: Mapping[str, Any]) -> str:
@@ -51,40 +52,40 @@ def against(row: Mapping[str, Any]) -> str:
 
 
 def starred(row: Mapping[str, Any]) -> bool:
-    """A difference that is significant alone, but not among so many comparisons."""
+    """Whether a difference is significant alone, but not after Holm's correction."""
     alone, among = row.get("p"), row.get("p_holm")
     return alone is not None and among is not None and alone < 0.05 <= among
 
 
 def legend(data: Mapping[str, Any]) -> list[str]:
-    """What the marks of the board mean, each that is there once."""
+    """What the marks on the leaderboard mean; only those that it has."""
     rows = [row for row in data["leaderboard"] if row["place"]]
     reasons = {row["why"] for row in rows}
     if len(rows) < 2:
         return []
     family = sum(row.get("p_holm") is not None for row in rows)
-    over = f"paired by {_paired_by(data)}" + (f", Holm over {family}" if family > 1 else "")
+    over = f"paired by {_paired_by(data)}" + (f", Holm over {family} tests" if family > 1 else "")
     if not data["verdict"]["beats_baseline"]:
         return _legend_without_gain(reasons, over)
     lines = [
         f"= as good as the best: loses less than {_margin(data)} of the best model's gain over the "
         f"baseline, or is not significantly worse ({over}) and probably loses at most "
-        f"{percent(MOST_LOST)}"
+        f"{percent(MOST_LOST)} of that gain"
     ]
     if any(map(starred, rows)):
         lines.append(f"{STAR} {STARRED}")
-    if reasons & {LOWER, FAR}:
-        lines.append(
-            f"lower: not significantly worse, but loses more than {percent(MOST_LOST)} of that gain, or "
-            "stands below a model that is not as good"
-        )
+    known = {FAR: f"probably loses more than {percent(MOST_LOST)} of the best's gain",
+             LOWER: "ranks below a model that is not as good"}  # fmt: skip
+    lower = [text for reason, text in known.items() if reason in reasons]
+    if lower:
+        lines.append(f"lower: not significantly worse, but {' or '.join(lower)}")
     if reasons & {NO_BETTER, BELOW}:
-        lines.append("no gain: not significantly better than the baseline, while another model is")
+        lines.append("no gain: not significantly better than the baseline")
     return lines
 
 
 def _paired_by(data: Mapping[str, Any]) -> str:
-    """What varies independently in a difference; metrics that are not ours are judged by folds."""
+    """The unit of the paired tests: folds for scikit-learn's metrics, which have no value per row."""
     if data["plan"]["metric"] not in METRICS:
         return "folds"
     return {"group": "groups", "time": "blocks of times"}.get(data["plan"].get("folds", ""), "rows")
@@ -95,7 +96,7 @@ def _margin(data: Mapping[str, Any]) -> str:
 
 
 def _legend_without_gain(reasons: set[str], over: str) -> list[str]:
-    """The marks where no model is significantly better than the baseline."""
+    """The legend if no model is significantly better than the baseline."""
     lines = [f"= no significant difference from the baseline ({over})"]
     if reasons & {NO_BETTER, BELOW}:
         lines.append("no gain: scores no higher than the baseline")
@@ -103,10 +104,10 @@ def _legend_without_gain(reasons: set[str], over: str) -> list[str]:
 
 
 def answer(data: Mapping[str, Any]) -> list[str]:
-    """Which model, how good, against the baseline, the alternatives, the test set, and leaks."""
+    """Warnings, the recommended model, its score, the alternatives and the test set."""
     best = data["verdict"]["recommended"]
     if best is None:
-        return ["No model has a score: the reasons stand below the leaderboard."]
+        return ["No model has a score. The leaderboard gives the reasons."]
     own = next(row for row in data["leaderboard"] if row["model"] == best)
     metric = data["plan"]["metric"]
     return [
@@ -121,31 +122,29 @@ def answer(data: Mapping[str, Any]) -> list[str]:
 
 
 def _choice(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
-    target, model = clean(data["data"]["target"], 60), own["model"]
+    target, model = clean(data["data"]["target"], 60), model_name(own)
     if test_disagrees(data):
         return f"Cross-validation alone would recommend {model} to predict {target}."
     if not own["baseline"]:
         return f"Use {model} to predict {target}."
+    baseline = f"the baseline ({title_in_sentence(own)}), which ignores the columns"
     if data["verdict"]["scored"] == 1:
-        return f"Only {model}, which ignores the columns, has a score: the others cannot be judged."
-    return (
-        f"No model predicts {target} significantly better than the baseline ({model}), which "
-        "ignores the columns."
-    )
+        return f"Only {baseline}, has a score."
+    return f"No model predicts {target} significantly better than {baseline}."
 
 
 def _over_baseline(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
-    """The baseline's score beside the recommended one's, and whether the difference is significant."""
+    """The score of the baseline, and whether the recommended model is significantly better."""
     base = next((r for r in data["leaderboard"] if r["baseline"] and r["place"]), None)
     if base is None or own["baseline"]:
         return ""
     value = score(base["mean"], data["plan"]["metric"])
     word = "significantly better than" if data["verdict"]["beats_baseline"] else "against"
-    return f", {word} the baseline's {value} ({base['model']}, which ignores the columns)"
+    return f", {word} the baseline's {value} ({title_in_sentence(base)}, which ignores the columns)"
 
 
 def rare_class(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
-    """How many rows of the rarest class the model finds, where a class is rare."""
+    """Recall of the rarest class, if the leaderboard has it because the class is rare."""
     found, classes = own.get("recall"), data["data"].get("classes")
     if not found or not classes or own["baseline"]:
         return []
@@ -161,7 +160,7 @@ def rare_class(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
 
 
 def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
-    """Which other models are as good, why this one is preferred, and what that costs."""
+    """Which other models are as good, and why this one is recommended."""
     verdict, metric = data["verdict"], data["plan"]["metric"]
     others, good = verdict["scored"] - 1, len(verdict["as_good"]) - 1
     if not others:
@@ -173,17 +172,18 @@ def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         if not good:
             which = "The other model is" if others == 1 else f"None of the other {others} models is"
             return [f"{which} {'not ' if others == 1 else ''}as good."]
-        return [f"{_as_good(good, others)} as good; {own['model']} is {why_it(data, own)}."]
-    gap = f"{top['model']} scores {score(top['mean'], metric)}"
-    reason = (
+        return [f"{_as_good(good, others)} as good; this one {reason(data, own)}."]
+    gap = (
         f"better by less than {_margin(data)} of its gain over the baseline"
         if own["why"] == NEAR
         else f"not significantly better ({p_value(own['p_holm'])}{_among(data)})"
     )
     alike = own["rank"] == top["rank"]
     matters = "alone matters" if alike else "matters more than simplicity"
+    best = model_name(top)
     return [
-        f"{gap}, {reason}; {own['model']} is {why_it(data, own)}.",
+        f"{best[0].upper()}{best[1:]} scores {score(top['mean'], metric)}, {gap}; the recommended "
+        f"model {reason(data, own)}.",
         f"If the score {matters}, use {top['model']} (--prefer score).",
     ]
 
@@ -196,33 +196,35 @@ def _as_good(good: int, others: int) -> str:
 
 def _among(data: Mapping[str, Any]) -> str:
     family = sum(row.get("p_holm") is not None for row in data["leaderboard"])
-    return f", Holm over {family}" if family > 1 else ""
+    return f", Holm over {family} tests" if family > 1 else ""
 
 
-def why_it(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+def reason(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """Why the recommended model is preferred to those that are as good."""
     if data["verdict"]["prefer"] == "score":
-        return "the one with the best score"
+        return "has the best score"
     good = [r for r in data["leaderboard"] if r.get("as_good")]
     alike = [r for r in good if r["rank"] == own["rank"]]
     if len(alike) == 1:
-        return f"the simplest of the {len(good)} models as good as the best"
+        return f"is the simplest of the {len(good)} models as good as the best"
     loss = "log_loss" if data["data"]["task"] == "classification" else data["plan"]["metric"]
     known = own["metrics"].get(loss)
     best = "best" if known is None or known != known or loss not in METRICS else "lowest"
     named = metric_name(loss if best == "lowest" else data["plan"]["metric"])
     best = "highest" if best == "lowest" and loss == "r2" else best
-    return f"the one with the {best} {named} among the {len(alike)} simplest models as good as the best"
+    return f"has the {best} {named} of the {len(alike)} simplest models as good as the best"
 
 
 def rule(data: Mapping[str, Any]) -> str:
-    """By which rule a model is recommended."""
+    """The rule by which a model is recommended."""
     if data["verdict"]["prefer"] == "score":
         return "the one with the best score (--prefer score)"
-    loss = "log loss" if data["data"]["task"] == "classification" else "loss"
+    decides = (
+        "the lowest log loss" if data["data"]["task"] == "classification" else "the best score"
+    )
     return (
-        "the simplest of those as good as the best; among equally simple ones, the one with the lowest "
-        f"{loss}"
+        "the simplest of those as good as the best; if several are equally simple, the one with "
+        f"{decides}"
     )
 
 
@@ -238,18 +240,18 @@ def _on_test_set(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         else f"; the baseline's is {score(test['baseline'].get(metric), metric)}"
     )
     return [
-        f"On the test set of {plural(test['rows'], 'row')} its {metric_name(metric)} is "
+        f"On the test set of {plural(test['rows'], 'row')}, its {metric_name(metric)} is "
         f"{score(test['metrics'][metric], metric)}{ends}{base}."
     ]
 
 
 def _warnings(data: Mapping[str, Any]) -> list[str]:
-    """What must be read before the choice: a test set that disagrees, and columns that may leak."""
+    """Warnings that come before the choice: a test set that disagrees, columns that may leak."""
     return [text for text in (test_disagrees(data), leak_warning(data)) if text]
 
 
 def test_disagrees(data: Mapping[str, Any]) -> str:
-    """A sentence if the recommended model fails on the test set; empty if not."""
+    """A warning if the recommended model is much worse on the test set; empty if not."""
     test, metric = data.get("test"), data["plan"]["metric"]
     if not test or "failed" in test or not test.get("baseline"):
         return ""
@@ -258,22 +260,24 @@ def test_disagrees(data: Mapping[str, Any]) -> str:
     if own is None or own["baseline"] or value is None or base is None:
         return ""
     sign, called = 1 if data["plan"]["greater_is_better"] else -1, metric_name(metric)
-    said = (
-        f"on the test set of {plural(test['rows'], 'row')} its {called} is {score(value, metric)}"
+    result = (
+        f"on the test set of {plural(test['rows'], 'row')}, its {called} is {score(value, metric)}"
     )
     if sign * value < sign * base:
-        said += f", worse than the baseline's {score(base, metric)}"
-        return f"Do not rely on {test['model']}: {said}."
+        return (
+            f"Do not rely on {model_name(own)}: {result}, worse than the baseline's "
+            f"{score(base, metric)}."
+        )
     if agreement(data) == "no" and sign * value < sign * own["mean"]:
         return (
-            f"Do not rely on the cross-validation score of {test['model']}: {said}, worse than "
-            f"cross-validation allows ({interval(own['ci'], metric)})."
+            f"Do not rely on the cross-validation score of {model_name(own)}: {result}, worse than "
+            f"cross-validation predicted ({interval(own['ci'], metric)})."
         )
     return ""
 
 
 def leak_warning(data: Mapping[str, Any]) -> str:
-    """A sentence if a check suspects that columns leak the target; empty if none does."""
+    """A warning if a check suspects that columns leak the target; empty if not."""
     found = [check for check in data.get("checks", []) if is_leak(check)]
     columns = list(dict.fromkeys(name for check in found for name in check.get("columns", ())))
     if not found:
@@ -288,5 +292,5 @@ def leak_warning(data: Mapping[str, Any]) -> str:
 
 
 def is_leak(check: Mapping[str, Any]) -> bool:
-    """Whether a check is about a column that may be known only together with the target."""
-    return bool(check.get("leak", check["code"] in LEAKS))
+    """Whether a check suspects that columns leak the target."""
+    return bool(check["leak"])

@@ -1,4 +1,4 @@
-"""The result of a comparison in the form that `--format` names."""
+"""The result of a comparison in the format of `--format`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FORMATS: dict[str, Render] = {
 
 
 def render(name: str, data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> str:
-    """The result as text of that format; `width` is for readers and holds for "text" alone."""
+    """The result in a format; `width` matters for "text" only."""
     if name == "text":
         return terminal.board(data, timings, width)
     return FORMATS[name](data, timings)

@@ -1,10 +1,10 @@
-"""`render(summary)`: the report as one HTML file that needs nothing else and asks nobody.
+"""`render(summary)`: the report as one HTML file without external resources.
 
-Everything is inlined: style, a few kilobytes of script, charts as SVG. The page's own content policy
-forbids every request and every script but ours, so text of the table cannot become code. Without
-JavaScript all charts, tables and rows are there; with it tables sort, thresholds slide, rows filter.
-Invariant: equal summaries give equal bytes, never more than `CAP` of them; what had to be left out
-to stay below is said on the page.
+Everything is inlined: the style sheet, a few kilobytes of script, charts as SVG. The page's content
+security policy forbids every request and every script but ours, so text from the table cannot become
+code. All charts, tables and rows work without JavaScript, which adds sorting, the threshold slider and
+the search. Invariant: equal summaries give equal bytes, at most `CAP` of them; the page lists what was
+left out to stay below.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ROOT = Path(__file__).parent / "templates"
 TARGET, CAP = 1_000_000, 3_000_000
 LONGEST = 120  # characters of a name
 
-# Gentle steps come first and are taken to reach TARGET; the others only to stay below CAP.
+# The gentle steps are taken to reach TARGET, the harsh ones only to stay below CAP.
 GENTLE = (
     Detail(),
     Detail(
         tables="recommended",
-        said="To keep this file small, only the charts of the recommended model have data tables.",
+        note="To keep this file small, only the charts of the recommended model have data tables.",
     ),
     Detail(
         tables="recommended",
@@ -40,8 +40,8 @@ GENTLE = (
         searchable=2000,
         dependences="recommended",
         bands="recommended",
-        said="To keep this file small, data tables, dependences and the bands of curves are given for "
-        "the recommended model only, and fewer columns and rows are drawn.",
+        note="To keep this file small, only the recommended model has data tables, all partial "
+        "dependence charts and bands around its curves, and fewer columns and rows are shown.",
     ),
     Detail(
         tables="recommended",
@@ -50,8 +50,8 @@ GENTLE = (
         searchable=1000,
         dependences="recommended",
         bands="recommended",
-        said="To keep this file small, data tables, dependences and the bands of curves are given for "
-        "the recommended model only, and few columns and rows are drawn.",
+        note="To keep this file small, only the recommended model has data tables, all partial "
+        "dependence charts and bands around its curves, and few columns and rows are shown.",
     ),
 )
 HARSH = (
@@ -63,8 +63,8 @@ HARSH = (
         columns=12,
         rows=8,
         searchable=500,
-        said="To keep this file below 3 MB, only models as good as the best have a card, and fewer "
-        "columns and rows are drawn. The leaderboard shows every model.",
+        note="To keep this file below 3 MB, only models as good as the best have a card, and fewer "
+        "columns and rows are shown. The leaderboard shows every model.",
     ),
     Detail(
         tables="none",
@@ -75,7 +75,7 @@ HARSH = (
         rows=5,
         searchable=0,
         regions=False,
-        said="To keep this file below 3 MB, only the recommended model has a card, and decision "
+        note="To keep this file below 3 MB, only the recommended model has a card, and decision "
         "regions and most columns and rows are left out. The leaderboard shows every model.",
     ),
     Detail(
@@ -87,19 +87,19 @@ HARSH = (
         rows=0,
         searchable=0,
         regions=False,
-        said="To keep this file below 3 MB, cards, rows, columns and decision regions are left "
+        note="To keep this file below 3 MB, cards, rows, columns and decision regions are left "
         "out. The leaderboard shows every model.",
     ),
 )
 
 
 def render(summary: dict[str, Any], *, rows: bool = True) -> str:
-    """The whole report; `rows=False` takes every cell of the table out first."""
+    """The whole report; `rows=False` first removes every cell of the table."""
     shown = summary if rows else without_rows(summary)
-    plane = sections.regions(shown)  # the slowest charts: drawn once for all steps
+    plane = sections.regions(shown)  # the slowest charts are drawn only once
     page = _page(shown, GENTLE[0], plane)
     for detail in GENTLE[1:]:
-        if size(page) <= TARGET or size(page) > 2 * CAP:  # gentle steps cannot save so much
+        if size(page) <= TARGET or size(page) > 2 * CAP:  # the gentle steps cannot save enough
             break
         page = _page(shown, detail, plane)
     for detail in HARSH:
@@ -134,7 +134,7 @@ def _environment() -> Any:
 
 
 def name(text: Any, limit: int = LONGEST) -> Any:
-    """Text of the table, shortened, and kept apart from the direction of the text around it."""
+    """Text from the table, shortened and isolated from the writing direction of the text around it."""
     from markupsafe import Markup
 
     whole, shown = clean(text, max(400, limit)), clean(text, limit)
@@ -144,12 +144,12 @@ def name(text: Any, limit: int = LONGEST) -> Any:
 
 
 def count(amount: float) -> str:
-    """A number of rows: thousands apart by commas, as everywhere on the page."""
+    """A number with commas between thousands."""
     return f"{amount:,}"
 
 
 def lines(text: Any, limit: int = 2000) -> str:
-    """Text of several lines without characters that hide or turn it."""
+    """Text of several lines without control characters."""
     return "\n".join(clean(line, limit) for line in str(text).splitlines()[:400])
 
 
@@ -160,7 +160,7 @@ def _assets() -> tuple[str, str]:
 
 
 def policy(style: str, script: str) -> str:
-    """Only our own style and script, pictures inside the file, and no request to anywhere."""
+    """The content security policy: only our own style and script, embedded images, no requests."""
     sums = [
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         for text in (style, script)
@@ -179,9 +179,8 @@ def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
         "answer": sections.answer(summary),
         "data": sections.data(summary, detail),
         "board": sections.board(summary),
-        "cards": model_sections.cards(summary, detail),
-        "learned": model_sections.learned(summary, detail),
-        "alike": model_sections.alike(summary),
+        "models": model_sections.models(summary, detail),
+        "correlated": model_sections.correlated(summary),
         "regions": plane if detail.regions else None,
         "rows": sections.rows(summary, detail),
         "test": sections.test(summary),

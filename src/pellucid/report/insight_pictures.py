@@ -1,7 +1,7 @@
-"""Charts of what is special about one model: dependences, penalty path, projection, support vectors.
+"""Charts for some models only: partial dependence, regularization path, projection, support vectors.
 
-Invariant: as in `pictures`: nothing is computed but the choice of what to show, and all text passes
-through `draw`, which escapes it.
+Invariant: as in `pictures`, this module only chooses what to show; all text passes through `draw`,
+which escapes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pellucid.report.pictures import MOST_SERIES, in_percent, look_of, markup, o
 
 
 def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int) -> list[Markup]:
-    """All that a model has, in the order of reading; dependences on so many columns."""
+    """All charts that a model has; partial dependence on at most `columns` columns."""
     out: list[Markup] = []
     if found.get("path"):
         out.append(path(found["path"], tables))
@@ -30,14 +30,14 @@ def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int)
 
 
 def path(found: dict[str, Any], tables: bool) -> Markup:
-    """Coefficients along the penalty, the chosen value marked."""
+    """Coefficients against the penalty; the chosen value is marked."""
     lines = {t: (found["x"], y) for t, y in zip(distinct(found["terms"], 40), found["y"])}
     values = [v for y in found["y"] for v in y if v is not None]
     ends = [min([0.0, *values]), max([0.0, *values])]
-    word = "strength of the penalty" if found["param"] == "alpha" else "inverse of the penalty"
+    word = "penalty strength" if found["param"] == "alpha" else "inverse penalty strength"
     note = f"The {len(lines)} largest coefficients." if len(lines) > 1 else ""
     if found["classes"] > 1:
-        note += " Of each, the class where it is largest."
+        note += " Each is shown for the class where it is largest."
     return markup(
         draw.line(
             lines,
@@ -52,7 +52,7 @@ def path(found: dict[str, Any], tables: bool) -> Markup:
 
 
 def projection(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
-    """Training rows as the discriminant sees them."""
+    """Training rows projected on the discriminants."""
     names = distinct(labels, 40)
     if "edges" in found:
         look = look_of("Projection on the discriminant", tables, height=220)
@@ -66,21 +66,23 @@ def projection(found: dict[str, Any], labels: list[str], tables: bool) -> Markup
         groups[names[code]][1].append(y)
     look = look_of("Projection on the discriminants", tables, height=240)
     shown = dict(list(groups.items())[:MOST_SERIES])
-    return markup(draw.scatter(shown, x_label="first axis", y_label="second axis", **look))
+    return markup(
+        draw.scatter(shown, x_label="first discriminant", y_label="second discriminant", **look)
+    )
 
 
 def support(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
-    """Rows that carry the boundary, and those that could be taken away without changing it."""
+    """Support vectors, and the rows without which the boundary would be the same."""
     rest = [n - v for n, v in zip(found["rows"], found["vectors"])]
     names = distinct(labels, 40) if labels else ["rows"]
     share = wording.percent(sum(found["vectors"]) / max(1, sum(found["rows"])))
     return markup(
         draw.bar(
             names,
-            {"support vectors": found["vectors"], "not needed": rest},
+            {"support vectors": found["vectors"], "other rows": rest},
             stacked=True,
             x_label="training rows",
-            note=f"{share} of the rows are support vectors; the model does not depend on the others.",
+            note=f"{share} of the training rows are support vectors; the model depends on no others.",
             **look_of("Support vectors", tables),
         )
     )
@@ -89,20 +91,20 @@ def support(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
 def dependence(
     part: dict[str, Any], found: dict[str, Any], labels: list[str], tables: bool
 ) -> Markup:
-    """Mean prediction over the values of one column."""
+    """Partial dependence: the mean prediction against the values of one column."""
     names = distinct(labels, 40) or ["prediction"]
     lines = dict(zip(names, part["y"]))
-    said = "mean prediction" if not labels else "mean probability"
+    axis = "mean prediction" if not labels else "mean probability"
     if len(labels) == 2:
-        lines, said = {names[1]: part["y"][1]}, f"mean probability of {names[1]}"
+        lines, axis = {names[1]: part["y"][1]}, f"mean probability of {names[1]}"
     lines = dict(list(lines.items())[:MOST_SERIES])
     look = look_of(f"Partial dependence on {clean(part['name'], 40)}", tables)
-    look["note"] = f"Mean over {found['rows']} rows, their other columns unchanged."
+    look["note"] = f"Mean over {found['rows']} rows with their other columns unchanged."
     if part["kind"] == "levels":
         return markup(
             draw.bar(part["x"], {k: [or_nan(v) for v in y] for k, y in lines.items()},
-                     x_label=said, **look)
+                     x_label=axis, **look)
         )  # fmt: skip
     series = {k: (part["x"], [or_nan(v) for v in y]) for k, y in lines.items()}
     look |= {"height": 200, "x_dates": part["kind"] == "datetime"}
-    return markup(draw.line(series, x_label=part["name"], y_label=said, **look))
+    return markup(draw.line(series, x_label=part["name"], y_label=axis, **look))

@@ -1,4 +1,4 @@
-"""The comparison as Markdown, for a pull request or a note."""
+"""A comparison as Markdown, for pull requests and notes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pellucid.report import conclusion, terminal
 
 
 def escaped(text: object, limit: int = 200) -> str:
-    """Untrusted text inside a Markdown table."""
+    """Untrusted text, escaped for a Markdown table."""
     out = clean(text, limit)
     for character in "\\`*_{}[]<>#|":
         out = out.replace(character, "\\" + character)

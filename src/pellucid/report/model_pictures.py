@@ -1,7 +1,7 @@
-"""Charts of one model: its answers on rows it had not seen, its search, what it learned.
+"""Charts of one model: out-of-fold predictions, hyperparameter search, what it learned.
 
-Invariant: as in `pictures`: nothing is computed but the choice of what to show, and all text passes
-through `draw`, which escapes it.
+Invariant: as in `pictures`, this module only chooses what to show; all text passes through `draw`,
+which escapes it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def curve(
     cut: list[float] | None = None,
     banded: bool = True,
 ) -> Markup | None:
-    """ROC or precision and recall: mean over the folds, shaded from the lowest to the highest.
+    """ROC or precision-recall curve: the mean over the folds, shaded from the lowest to the highest.
 
-    `cut` (threshold, tp, fp, fn, tn) is marked by a ring. Without bands the curves have fewer points.
+    A ring marks `cut` (threshold, tp, fp, fn, tn). Without bands the curves have fewer points.
     """
     entries = [entry for entry in found if entry.get("mean")][:MOST_SERIES]
     if not entries:
@@ -45,7 +45,7 @@ def curve(
     if not roc and len(entries) == 1 and entries[0].get("share") is not None:
         references = {"random": ([0, 1], [entries[0]["share"]] * 2)}
     notes = ["Shaded: lowest to highest fold."] if bands else []
-    notes += ["Ring: the decision threshold, all rows together."] if cut else []
+    notes += ["Ring: the decision threshold, over all folds."] if cut else []
     picture = markup(
         draw.line(
             series,
@@ -66,20 +66,20 @@ def curve(
 
 
 def _points(entry: dict[str, Any], fine: bool) -> tuple[list[float], list[float]]:
-    """The mean curve; half as many points where it need not be fine."""
+    """The mean curve, with half of its points if `fine` is False."""
     x, y = entry["mean"]["x"], entry["mean"]["y"]
     return (x, y) if fine else (evenly(x, len(x) // 2), evenly(y, len(y) // 2))
 
 
 def _at(cut: list[float], roc: bool) -> tuple[float, float]:
-    """Where a threshold lies on the ROC or the precision-recall curve."""
+    """The place of a threshold on the ROC or the precision-recall curve."""
     _, tp, fp, fn, tn = cut
     recall = tp / max(tp + fn, 1e-300)
     return (fp / max(fp + tn, 1e-300), recall) if roc else (recall, tp / (tp + fp or 1.0))
 
 
 def _band(entry: dict[str, Any]) -> tuple[Any, Any, Any] | None:
-    """From the lowest to the highest fold, where the folds share the abscissae of the mean."""
+    """The band from the lowest to the highest fold, if all folds have the x values of the mean."""
     mean, folds = entry["mean"], entry.get("folds") or []
     if "low" in mean:
         return mean["x"], mean["low"], mean["high"]
@@ -90,7 +90,7 @@ def _band(entry: dict[str, Any]) -> tuple[Any, Any, Any] | None:
 
 
 def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
-    """Predicted against observed shares, with the rows behind each point."""
+    """Calibration: observed share against predicted probability, with the rows of each point."""
     entries = [entry for entry in found if entry.get("bins")][:MOST_SERIES]
     if not entries:
         return None
@@ -106,63 +106,69 @@ def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
         more={"rows": [b["rows"] for points in shown.values() for b in points]},
         **look_of("Calibration", tables, height=220),
     )
-    drawn, data, table = markup(picture).partition("<details>")  # the numbers stand above the data
-    return drawn.replace("</figure>", "") + _numbers_below(entries, shown) + data + (table or _END)
+    drawn, data, table = markup(picture).partition("<details>")  # the scores go above the data
+    return (
+        drawn.replace("</figure>", "")
+        + _calibration_scores(entries, shown)
+        + data
+        + (table or _END)
+    )
 
 
-def _numbers_below(entries: list[dict[str, Any]], shown: dict[str, list[dict[str, Any]]]) -> Markup:
-    """Brier score, mean gap and rows per point of each class, below the picture."""
+def _calibration_scores(
+    entries: list[dict[str, Any]], shown: dict[str, list[dict[str, Any]]]
+) -> Markup:
+    """Brier score, expected calibration error and rows per point of each class."""
     lines = []
     for (name, points), entry in zip(shown.items(), entries):
         rows = ", ".join(str(b["rows"]) for b in points)
         whose = Markup("<bdi>{}</bdi>: ").format(name) if len(entries) > 1 else ""
-        told = f"Brier {entry['brier']:.3f}, ECE {entry['ece']:.3f}, rows per point {rows}"
-        lines.append(Markup("{}{}.").format(whose, told))
+        scores = f"Brier score {entry['brier']:.3f}, ECE {entry['ece']:.3f}, rows per point {rows}"
+        lines.append(Markup("{}{}.").format(whose, scores))
     return Markup('<p class="under">{}</p>').format(Markup("<br>").join(lines))
 
 
 def probabilities(entry: dict[str, Any], tables: bool) -> Markup:
     """Histogram of a predicted probability, by actual class."""
     counts = dict(zip(distinct(entry["counts"], 40), entry["counts"].values()))
-    whose = entry["class"]
-    told = "the actual class" if whose is None else clean(whose, 30)
+    which = "the actual class" if entry["class"] is None else clean(entry["class"], 30)
     shown = dict(list(counts.items())[:MOST_SERIES])
     return markup(
         draw.histogram(
             entry["edges"],
             {name: in_percent(values) for name, values in shown.items()},
-            x_label=f"predicted probability of {told}",
-            y_label="% of the rows of each actual class",
+            x_label=f"predicted probability of {which}",
+            y_label="% of each actual class",
             **look_of("Predicted probabilities by actual class", tables, height=220),
         )
     )
 
 
 def recalls(found: dict[str, Any] | None, rare: float = 0.2) -> list[dict[str, Any]]:
-    """Recall and precision of each class, where the rarest class has less than a fifth of the rows."""
+    """Recall and precision of each class, if the rarest has less than a fifth of the rows."""
     if not found:
         return []
     counts = found["counts"]
     totals = [sum(row) for row in counts]
     if min(totals) >= rare * sum(totals):
         return []
-    said = [sum(column) for column in zip(*counts)]
+    called = [sum(column) for column in zip(*counts)]
     return [
         {"label": label, "rows": totals[k],
          "recall": wording.percent(counts[k][k] / totals[k]) if totals[k] else wording.NOT_AVAILABLE,
-         "precision": wording.percent(counts[k][k] / said[k]) if said[k] else wording.NOT_AVAILABLE}
+         "precision": wording.percent(counts[k][k] / called[k]) if called[k] else wording.NOT_AVAILABLE}
         for k, label in enumerate(found["labels"])
     ]  # fmt: skip
 
 
 def residuals(found: dict[str, Any], tables: bool) -> tuple[Markup, Markup]:
-    """Actual over predicted, and the mistake over the prediction."""
-    said, true = found["predicted"], found["actual"]
-    ends = [min([*said, *true]), max([*said, *true])]
+    """Actual values and residuals, both against the prediction."""
+    predicted, actual = found["predicted"], found["actual"]
+    ends = [min([*predicted, *actual]), max([*predicted, *actual])]
     cut = found["shown"] < found["rows"]
-    note = f"{found['shown']} of {found['rows']} rows, spread evenly." if cut else ""
+    note = f"{found['shown']} of {found['rows']} rows, drawn at random." if cut else ""
     first = draw.scatter(
-        {"rows": (said, true)},
+        {"rows": (predicted, actual)},
         references={"perfect": (ends, ends)},
         x_label="predicted",
         y_label="actual",
@@ -170,8 +176,8 @@ def residuals(found: dict[str, Any], tables: bool) -> tuple[Markup, Markup]:
         **look_of("Actual against predicted", tables, height=220),
     )
     second = draw.scatter(
-        {"rows": (said, [a - b for a, b in zip(true, said)])},
-        references={"zero": ([min(said), max(said)], [0, 0])},
+        {"rows": (predicted, [a - b for a, b in zip(actual, predicted)])},
+        references={"zero": ([min(predicted), max(predicted)], [0, 0])},
         x_label="predicted",
         y_label="actual minus predicted",
         note=note,
@@ -181,7 +187,7 @@ def residuals(found: dict[str, Any], tables: bool) -> tuple[Markup, Markup]:
 
 
 def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
-    """Every setting that was tried, with its range over the inner folds."""
+    """Every candidate of the search, with the range of its scores over the inner folds."""
     tried = found["candidates"]
     if len(tried) < 2:
         return None
@@ -189,10 +195,10 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
     note = "Dot: mean over the inner folds. Line: lowest to highest."
     if often:
         note += (
-            f" {often}×: chosen in {often} of {found['rounds']} searches, one in each fold and the "
+            f" {often}×: chosen in {often} of {found['rounds']} searches, one per fold and one on all "
+            "training rows."
         )
-        note += "last on all training rows."
-    varied, settings = told_by_what_varies([c["params"] for c in tried])
+    varied, settings = setting_labels([c["params"] for c in tried])
     return markup(
         draw.intervals(
             [
@@ -210,19 +216,19 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
     )
 
 
-def told_by_what_varies(settings: list[dict[str, Any]]) -> tuple[str, list[str]]:
-    """A head, and each setting short enough for a label: `C = 0.1`, or of several parameters the
-    values alone, below their names.
+def setting_labels(settings: list[dict[str, Any]]) -> tuple[str, list[str]]:
+    """The name of the axis and a short label per setting: `C = 0.1`, or the values alone if several
+    parameters vary, whose names the axis then has.
     """
     names = [n for n in settings[0] if len({str(s.get(n)) for s in settings}) > 1]
     if len(names) < 2:
         return "setting", [wording.params({n: s[n] for n in names or s}) for s in settings]
-    told = [", ".join(wording.number(s.get(n), 3) for n in names) for s in settings]
-    return ", ".join(names), told
+    labels = [", ".join(wording.number(s.get(n), 3) for n in names) for s in settings]
+    return ", ".join(names), labels
 
 
 def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
-    """Score over the number of training rows."""
+    """Learning curve: the score against the number of training rows."""
     return markup(
         draw.line(
             {
@@ -240,7 +246,7 @@ def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
 
 
 def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Markup]:
-    """Weights by class, largest first; on the scale of standardised columns where known."""
+    """Coefficients by class, largest first; those of standardised columns if they are known."""
     scaled = found.get("scaled")
     values = scaled or found["values"]
     out = []
@@ -249,14 +255,14 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
         order = sorted(used, key=lambda j: -abs(row[j] or 0.0))[:most]
         classes = found.get("classes") or []
         towards = f" for {clean(classes[k], 40)}" if k < len(classes) else ""
-        all_ = len(row) + (found.get("left_out") or 0)  # a portrait keeps the strongest terms only
+        all_ = len(row) + (found.get("left_out") or 0)  # `learned` keeps the largest terms only
         note = f"The {most} largest of {all_}." if len(used) > most else ""
         if len(used) < all_ and not note:
             note = f"The other {all_ - len(used)} are 0."
         if found.get("method") and found.get("low"):
             note = f"Lines: 95 % intervals ({clean(found['method'], 60)}). {note}".strip()
         elif "low" in found:
-            note = f"{note} No intervals: refits took too long or failed.".strip()
+            note = f"{note} No intervals: the bootstrap fits took too long or failed.".strip()
         look = look_of(f"Coefficients{towards}", tables, note=note)
         look["x_label"] = f"coefficient per {'standard deviation' if scaled else 'unit'}"
         terms = [found["terms"][j] for j in order]
@@ -270,18 +276,18 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
 
 
 def negligible(value: float | None, values: Sequence[float | None]) -> bool:
-    """Whether a number is 0 but for rounding, beside the largest of its kind."""
+    """Whether a number is 0 up to rounding, compared with the largest of its kind."""
     return abs(value or 0.0) <= 1e-9 * max((abs(v or 0.0) for v in values), default=0.0)
 
 
 def _to_digits_of_the_largest(part: list[float], values: list[float | None]) -> list[float]:
-    """Numbers rounded where the largest value has its third digit."""
+    """Numbers rounded to the third digit of the largest value."""
     top = max((abs(v) for v in values if v is not None and v == v), default=0.0)
     return [round(v, 3 - math.ceil(math.log10(top))) for v in part] if 0 < top < math.inf else part
 
 
 def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
-    """How much each column matters, with its interval where known."""
+    """Permutation importance of each column, with its interval if known."""
     values = found["values"]
     parts = [found[k] for k in ("values", "low", "high") if found.get(k)]
     used = [j for j in range(len(values)) if any(part[j] for part in parts)] or [0]
@@ -292,7 +298,7 @@ def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     cut = f"The {most} largest of {len(values)}." if len(used) > most else ""
     if not cut and len(used) < len(values):
         rest = len(values) - len(used)
-        cut = f"The other {rest} change nothing." if rest > 1 else "The other one changes nothing."
+        cut = f"The other {rest} are zero." if rest > 1 else "The other one is zero."
     look["note"] = " ".join(
         filter(None, [f"{method[:1].upper()}{method[1:]}." if method else "", cut])
     )
@@ -305,7 +311,7 @@ def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
 
 
 def history(found: dict[str, Any], tables: bool) -> Markup | None:
-    """What the optimiser did."""
+    """Convergence: the objective, and scores on validation rows, by iteration."""
     steps, loss = found.get("iteration"), found.get("objective")
     if not steps or not loss or len(steps) < 2:
         return None
@@ -323,7 +329,7 @@ def history(found: dict[str, Any], tables: bool) -> Markup | None:
 
 
 def _validation(found: dict[str, Any], tables: bool) -> Markup:
-    """Scores on rows set aside, where the solver watched some."""
+    """Validation score or loss by iteration, if the solver used validation rows."""
     aside = found.get("validation_score") or found.get("validation_loss") or []
     if all(value is None or value != value for value in aside):
         return Markup("")
@@ -339,6 +345,6 @@ def _validation(found: dict[str, Any], tables: bool) -> Markup:
 
 
 def many_classes(labels: list[str], counts: list[list[int]]) -> Markup:
-    """Confusion of many classes as a heat map: true classes down, predicted ones across."""
+    """A confusion matrix of many classes as a heat map."""
     look = look_of("Confusion matrix (rows: actual, columns: predicted)", True, width=WIDE)
     return markup(draw.heatmap(counts, labels, labels, y_label="actual class", **look))

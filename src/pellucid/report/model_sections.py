@@ -1,6 +1,6 @@
-"""Cards of single models and what each of them learned, as views.
+"""The cards of single models as views: out-of-fold predictions, search, and what a model learned.
 
-Invariant: as in `sections`: numbers come from the Summary and are only formatted.
+Invariant: as in `sections`, numbers come from the Summary and are only formatted.
 """
 
 from __future__ import annotations
@@ -9,33 +9,41 @@ from typing import Any
 
 from pellucid.draw.number import number
 from pellucid.report import conclusion, insight_pictures, model_pictures, wording
-from pellucid.report.views import Detail, best_of, chosen_first, shade
+from pellucid.report.views import (
+    Detail,
+    best_of,
+    chosen_first,
+    id_beside_title,
+    shade,
+    target_value,
+)
 
 
-def cards(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
-    """One card per model with answers, best first."""
-    known, best = summary.get("cards") or {}, best_of(summary)
-    metric = summary["plan"]["metric"]
-    shown = [row for row in chosen_first(summary) if row["model"] in known and detail.shows(row)]
-    return [
-        _card(
-            row,
-            known[row["model"]],
-            metric,
-            detail.tables_of(row["model"], best),
-            detail.bands_of(row["model"], best),
-        )
-        for row in shown
-    ]
+def models(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
+    """One card per model that has predictions or was fitted; the recommended model comes first."""
+    cards, fits = summary.get("cards") or {}, summary.get("learned") or {}
+    metric, best = summary["plan"]["metric"], best_of(summary)
+    out = []
+    for row in chosen_first(summary):
+        model = row["model"]
+        if not detail.shows(row) or (model not in cards and model not in fits):
+            continue
+        tables, bands = detail.tables_of(model, best), detail.bands_of(model, best)
+        view = _card(row, cards.get(model) or {}, metric, tables, bands)
+        learned = None if row["baseline"] else _learned(fits.get(model), row, summary, detail)
+        out.append(view | {"learned": learned})
+    return out
 
 
 def _card(
     row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool, bands: bool
 ) -> dict[str, Any]:
+    at_edge = any("edge" in note for note in row["notes"])  # one of the notes names it already
     return {
-        "model": row["model"],
+        "title": row["title"],
+        "id": id_beside_title(row),
         "best": row["recommended"],
-        "says": card.get("says") or "",
+        "description": card.get("says") or "",
         "class": row.get("class") or "",
         "params": wording.params(row["params"]) if row.get("params") else "",
         "score": wording.score(row.get("mean"), metric),
@@ -46,9 +54,7 @@ def _card(
         "recalls": model_pictures.recalls(card.get("confusion")),
         "thresholds": _thresholds(card.get("thresholds")),
         "charts": [chart for chart in _card_charts(card, metric, tables, bands) if chart],
-        "edge": []
-        if any("edge" in note for note in row["notes"])
-        else (card.get("search") or {}).get("edge") or [],
+        "edge": [] if at_edge else (card.get("search") or {}).get("edge") or [],
         "failed": _failed_settings(card.get("search")),
     }
 
@@ -77,7 +83,7 @@ def _failed_settings(search: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Counts with shares of the actual class; a picture instead of a table for many classes."""
+    """Counts and shares of each actual class; a heat map instead of a table for many classes."""
     if not found:
         return None
     labels, counts = found["labels"], found["counts"]
@@ -89,22 +95,22 @@ def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
         shares = [count / total if total else None for count in row]
         rows.append(
             {"label": label, "cells": [
-                {"count": n, "share": wording.percent(s), "shade": shade(s), "said": said,
-                 "right": said == label}
-                for n, s, said in zip(row, shares, labels)
+                {"count": n, "share": wording.percent(s), "shade": shade(s), "predicted": predicted,
+                 "right": predicted == label}
+                for n, s, predicted in zip(row, shares, labels)
             ]}
         )  # fmt: skip
     return {"labels": labels, "rows": rows}
 
 
 def default_cut(found: dict[str, Any] | None) -> list[float] | None:
-    """The counts at the threshold that the page starts with: the first from 0.5 on."""
+    """The counts at the first threshold from 0.5 on, where the slider starts."""
     rows = (found or {}).get("rows") or []
     return next((row for row in rows if row[0] >= 0.5), rows[-1] if rows else None)
 
 
 def _thresholds(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The counts for the slider, and ten of them for those without JavaScript."""
+    """The counts for the slider, and nine of them for readers without JavaScript."""
     if not found or not found["rows"]:
         return None
     rows = found["rows"]
@@ -113,47 +119,39 @@ def _thresholds(found: dict[str, Any] | None) -> dict[str, Any] | None:
     return {"class": found["class"], "rows": counts, "marks": marks}
 
 
-def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
-    """What each model took from the table."""
-    known, best = summary.get("learned") or {}, best_of(summary)
+def _learned(
+    found: dict[str, Any] | None, row: dict[str, Any], summary: dict[str, Any], detail: Detail
+) -> dict[str, Any] | None:
+    """What a model took from the training rows; None if there is nothing to show."""
+    if not found:
+        return None
     labels = [str(c["label"]) for c in summary["data"].get("classes") or []]
-    out = []
-    for row in chosen_first(summary):
-        found = known.get(row["model"])
-        if not found or row["baseline"] or not detail.shows(row):
-            continue
-        tables = detail.tables_of(row["model"], best)
-        charts, tree = _learned_charts(found, labels, tables)
-        charts += insight_pictures.charts(
-            found, labels, tables, detail.dependences_of(row["recommended"])
-        )
-        near = _neighbours(found.get("neighbours"))
-        if charts or tree or near:
-            out.append(
-                {"model": row["model"], "best": row["recommended"], "charts": charts, "tree": tree,
-                 "classes": labels, "neighbours": near,
-                 "groups": [wording.listing(group) for group in found.get("groups") or []][:8]}
-            )  # fmt: skip
-    return out
+    tables = detail.tables_of(row["model"], best_of(summary))
+    charts, tree = _learned_charts(found, labels, tables)
+    columns = detail.dependences_of(row["recommended"])
+    charts += insight_pictures.charts(found, labels, tables, columns)
+    near = _neighbours(found.get("neighbours"))
+    if not (charts or tree or near):
+        return None
+    groups = [wording.listing(group) for group in found.get("groups") or []][:8]
+    return {
+        "charts": charts, "tree": tree, "classes": labels, "neighbours": near, "groups": groups,
+    }  # fmt: skip
 
 
 def _neighbours(found: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
-    """Rows with those nearest to them, as texts."""
+    """Example rows with their nearest neighbours, as texts."""
     return [
-        {"row": entry["row"], "actual": _target(entry["actual"]), "near": [
-            (near["row"], number(near["distance"], 3), _target(near["actual"]))
+        {"row": entry["row"], "actual": target_value(entry["actual"]), "near": [
+            (near["row"], number(near["distance"], 3), target_value(near["actual"]))
             for near in entry["near"]
         ]}
         for entry in found or []
     ]  # fmt: skip
 
 
-def _target(value: Any) -> str:
-    return number(value, 4) if isinstance(value, float) else str(value)
-
-
-def alike(summary: dict[str, Any]) -> str:
-    """Columns that say nearly the same as another one: models share their weight between them."""
+def correlated(summary: dict[str, Any]) -> str:
+    """Columns that correlate strongly with another one, as check D008 found them."""
     for check in summary.get("checks") or []:
         if check["code"] == "D008" and check.get("columns"):
             return wording.listing(check["columns"], 8)

@@ -1,6 +1,6 @@
-"""A comparison as the output of a notebook cell: answer, test score, warnings, board.
+"""A comparison as the output of a notebook cell: answer, test score, warnings, leaderboard.
 
-Invariant: the card says what the report says, from the same functions; everything is escaped.
+Invariant: the texts come from the functions that the report uses; everything is escaped.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from pellucid.draw import html_table, style_sheet, svg
 from pellucid.draw.label_text import clean, escape
 from pellucid.draw.text_table import fact_list
 from pellucid.report import conclusion, pictures, wording
-from pellucid.report.sections import AGREEMENT, is_leak
+from pellucid.report.sections import AGREEMENT
 
-MORE = 'Everything else: result.report("report.html").'
+MORE = 'Full report: result.report("report.html").'
 
 
 def card(data: dict[str, Any], timings: dict[str, Any]) -> str:
@@ -41,16 +41,16 @@ def _paragraph(text: str, style: str | None = None) -> str:
 
 
 def _warnings(data: dict[str, Any]) -> list[str]:
-    """What the reader must know before the scores are believed."""
-    leaks = [found for found in data["checks"] if is_leak(found)]
-    texts = [f"Check for leakage ({found['code']}): {found['text']}." for found in leaks]
+    """Reasons to distrust the scores."""
+    leaks = [found for found in data["checks"] if conclusion.is_leak(found)]
+    texts = [f"Check for target leakage ({found['code']}): {found['text']}." for found in leaks]
     texts = [text.replace("..", ".") for text in texts]
     too_good = wording.too_good(data["verdict"])
     if too_good:
         texts.append(too_good)
     test = data["test"]
     if test and "failed" not in test and wording.agreement(data) == "no":
-        texts.append(f"Test set: {AGREEMENT['no']}")
+        texts.append(AGREEMENT["no"])
     return texts
 
 
@@ -67,27 +67,27 @@ def _test(data: dict[str, Any], timings: dict[str, Any]) -> str:
     inside = f" (95 % interval {wording.interval(ends, metric)})" if ends else ""
     times = timings.get("openings", 1)
     used = "used once" if times <= 1 else f"used {times} times: treat the score as optimistic"
-    told = f"{wording.metric_name(metric)} {wording.score(test['metrics'].get(metric), metric)}{inside}"
+    score = f"{wording.metric_name(metric)} {wording.score(test['metrics'].get(metric), metric)}{inside}"
     rows = wording.plural(test["rows"], "row")
-    return f"{told} on {rows}, {used}. {AGREEMENT[wording.agreement(data)]}".strip()
+    return f"{score} on {rows}, {used}. {AGREEMENT[wording.agreement(data)]}".strip()
 
 
 def _checks(data: dict[str, Any]) -> str:
     found = [f for f in data["checks"] if f["level"] in ("error", "warning")]
     if not found:
-        return "no warning"
+        return "no warnings"
     texts = [f"{f['code']} {clean(f['text'], 160).rstrip('.')}" for f in found[:6]]
     more = f"; and {len(found) - 6} more" if len(found) > 6 else ""
     return "; ".join(texts) + more
 
 
 def _board(data: dict[str, Any]) -> str:
-    """The picture of the scores, and the numbers below it."""
+    """The chart of the scores, and a table below it."""
     scored = [row for row in data["leaderboard"] if row["place"]]
     picture = pictures.board(data, pictures.BROAD, table=False) if scored else ""
     metric = data["plan"]["metric"]
     cells = [_row(row, metric) for row in data["leaderboard"]]
-    heads = ["model", wording.metric_name(metric), "95 % interval", "against the best", ""]
+    heads = ["model", "id", wording.metric_name(metric), "95 % interval", "against the best", ""]
     table = html_table(heads, cells, style=False)
     label = svg.element("summary", f"Leaderboard: {wording.plural(len(cells), 'model')}")
     return f"{picture}{svg.element('details', label + table)}"
@@ -95,8 +95,8 @@ def _board(data: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any], metric: str) -> list[str]:
     if not row["place"]:
-        return [row["model"], wording.NOT_AVAILABLE, "", row["status"], row["reason"]]
+        return [row["title"], row["model"], wording.NOT_AVAILABLE, "", row["status"], row["reason"]]
     return [
-        row["model"], wording.score(row["mean"], metric), wording.interval(row["ci"], metric),
-        conclusion.against(row), wording.verdict(row),
+        row["title"], row["model"], wording.score(row["mean"], metric),
+        wording.interval(row["ci"], metric), conclusion.against(row), wording.verdict(row),
     ]  # fmt: skip

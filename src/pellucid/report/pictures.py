@@ -1,7 +1,7 @@
-"""Charts of the whole comparison: each function takes a piece of a Summary and gives markup.
+"""Charts of the whole comparison: each function takes a part of a Summary and returns markup.
 
-Invariant: nothing is computed here but the choice of what to show; all text passes through `draw`,
-which escapes it. `tables=False` leaves the data tables below the charts out.
+Invariant: this module only chooses what to show; all text passes through `draw`, which escapes it.
+`tables=False` leaves out the data tables below the charts.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from pellucid.draw.number import exponent
 from pellucid.draw.points import evenly
 from pellucid.report import wording
 
-NARROW = 340  # two or three charts beside each other, or one on a telephone
+NARROW = 340  # two or three charts side by side, or one on a phone
 WIDE = 400
-BROAD = 720  # where there is room for one across the page
+BROAD = 720  # one chart across the page
 MOST_SERIES = 8
-FEW = 10  # rows: a mean of fewer is told with their number
-MOST_POINTS = 150  # of a decision region: they repeat in every picture
+FEW = 10  # rows; a mean over fewer rows is shown with their number
+MOST_POINTS = 150  # of a decision region; they repeat in every chart
 
 
 def markup(text: str) -> Markup:
-    """What `draw` makes is escaped already; a bare picture gets the frame that fits it in."""
+    """Markup from `draw`, which is escaped already; a bare picture is put into a figure."""
     if text.startswith("<svg"):
         return Markup(f'<figure class="pl">{text}</figure>')
     return Markup(text)
 
 
 def look_of(title: str, tables: bool, **more: Any) -> dict[str, Any]:
-    """What all charts share; those without a data table save the bytes of tooltips too."""
+    """Keyword arguments of all charts; those without a data table have no tooltips either."""
     own = {"title": title, "width": NARROW, "table": tables, "tips": tables, "style": False}
     return {**own, **more}
 
 
 def in_percent(counts: list[float]) -> list[float]:
-    """Counts as percentages of their sum, so that small groups can be seen beside large ones."""
+    """Counts as percentages of their sum, so that small groups are visible beside large ones."""
     total = sum(counts)
     return [round(100 * n / total, 3) if total else 0.0 for n in counts]
 
@@ -48,16 +48,20 @@ def in_percent(counts: list[float]) -> list[float]:
 
 
 def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
-    """Means, intervals and fold scores, the stretch of models as good as the best shaded."""
+    """Means, intervals and fold scores; the range of the models as good as the best is shaded.
+
+    A wide chart has room for titles, a narrow one shows ids.
+    """
     metric = summary["plan"]["metric"]
-    rows, away = _near(summary)
+    rows, far = _near(summary)
+    label = "title" if width >= BROAD else "model"
     good = [row["mean"] for row in rows if row.get("as_good")]
     look = look_of(f"{wording.metric_name(metric)} of each model", table, width=width, tips=True)
-    look["note"] = "Dot: mean. Line: 95 % interval. Strokes: folds. Shaded: as good as the best."
-    look["note"] += away
+    look["note"] = "Dot: mean. Line: 95 % interval. Ticks: folds. Shaded: as good as the best."
+    look["note"] += far
     return markup(
         draw.intervals(
-            [("▸ " if row["recommended"] else "") + row["model"] for row in rows],
+            [("▸ " if row["recommended"] else "") + row[label] for row in rows],
             [row["mean"] for row in rows],
             [or_nan(row["ci"][0]) for row in rows],
             [or_nan(row["ci"][1]) for row in rows],
@@ -71,7 +75,7 @@ def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
 
 
 def _near(summary: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    """The scored rows without a baseline so far away that the others would become one blot."""
+    """The scored rows, without a baseline far away from all others, and a note about it."""
     rows = [row for row in summary["leaderboard"] if row["place"]]
     others = [row for row in rows if not row["baseline"]]
     ends = [v for row in others for v in (*row["ci"], row["mean"]) if v is not None]
@@ -79,7 +83,7 @@ def _near(summary: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     if not far or len(others) < 2:
         return rows, ""
     shown = wording.score(far[0]["mean"], summary["plan"]["metric"])
-    return others, f" Far outside: {far[0]['model']}, which ignores the columns ({shown})."
+    return others, f" Not shown: the baseline ({wording.title_in_sentence(far[0])}, {shown})."
 
 
 def _far(value: float, ends: list[float]) -> bool:
@@ -92,9 +96,9 @@ def or_nan(value: float | None) -> float:
 
 
 def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | None:
-    """Score over seconds, one named point per model."""
+    """Score against seconds, one named point per model."""
     metric = summary["plan"]["metric"]
-    near, away = _near(summary)
+    near, far = _near(summary)
     rows = [row for row in near if row.get(key)]
     if len(rows) < 3:
         return None
@@ -109,7 +113,7 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
             x_log=True,
             x_label="seconds",
             y_label=wording.metric_name(metric),
-            **look_of(title, True, width=WIDE, note=away.strip()),
+            **look_of(title, True, width=WIDE, note=far.strip()),
         )
     )
 
@@ -119,15 +123,15 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
 
 def region(
     found: dict[str, Any],
-    model: str,
+    row: dict[str, Any],
     tables: bool,
     scale: tuple[float, float] | None = None,
     dates: frozenset[str] = frozenset(),
 ) -> Markup:
-    """Where a model predicts what, on the plane of two columns; `scale` is that of the colours."""
-    own = found["models"][model]
+    """Predictions of a model over two columns; `scale` is the range of the colours."""
+    own = found["models"][row["model"]]
     ends = [(found[f"{a}_edges"][0], found[f"{a}_edges"][-1]) for a in ("x", "y")]
-    look = look_of(model, tables, x_label=found["x"], y_label=found["y"], height=220)
+    look = look_of(row["title"], tables, x_label=found["x"], y_label=found["y"], height=220)
     look |= {"x_dates": found["x"] in dates, "y_dates": found["y"] in dates}
     classes = own.get("classes")
     if not classes:
@@ -151,20 +155,20 @@ def region(
 
 
 def _places(edges: list[float], n: int) -> list[float]:
-    """The middles of n cells, from their edges or as they are."""
+    """The centres of n cells; `edges` may be the centres themselves."""
     if len(edges) == n:
         return edges
     return [(a + b) / 2 for a, b in itertools.pairwise(edges)]
 
 
 def _shown(shape: dict[str, Any]) -> dict[str, Any]:
-    """Counts of the classes that fit into a picture."""
+    """Counts of the first classes, as many as a chart can show."""
     names = distinct(list(shape["counts"])[:MOST_SERIES], 30)
     return dict(zip(names, shape["counts"].values()))
 
 
 def column(found: dict[str, Any], target: str) -> Markup | None:
-    """The target against one column: a small picture."""
+    """A small chart of one column and the target."""
     shape = found.get("by_target")
     if not shape:
         return None
@@ -184,7 +188,7 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
         for k, label in enumerate(shape["labels"])
     ]
     if any(few):
-        look["note"] = f"In brackets: rows, where they are fewer than {FEW}."
+        look["note"] = f"In brackets: the number of rows if below {FEW}."
     label = f"mean of {clean(target, 30)}"
     return markup(draw.bar(names, {"mean": shape["means"]}, x_label=label, **look))
 
@@ -202,40 +206,38 @@ def target(found: dict[str, Any], name: str) -> Markup:
 
 
 def with_value(column: str, values: dict[str, Any]) -> str:
-    """`island = Biscoe`, short enough for the label of a bar: the value is never cut off."""
+    """`island = Biscoe`, shortened to fit the label of a bar; the value is kept whole."""
     if column not in values:
         return column
     value = values[column]
-    told = " missing" if value is None else f" = {clean(value, 10)}"
-    return clean(column, max(8, 22 - len(told))) + told
+    shown = " missing" if value is None else f" = {clean(value, 10)}"
+    return clean(column, max(8, 22 - len(shown))) + shown
 
 
 def contributions(row: dict[str, Any], columns: list[str], most: int = 10) -> Markup | None:
-    """What pushed the prediction of one row up and down; the cells belong to the columns."""
-    told = sorted(row.get("contributions") or [], key=lambda pair: -abs(pair[1]))
-    if not told or not told[0][1]:
+    """The largest contributions to the prediction of one row, labelled with the row's values."""
+    ordered = sorted(row.get("contributions") or [], key=lambda pair: -abs(pair[1]))
+    if not ordered or not ordered[0][1]:
         return None
-    parts = [pair for pair in told if abs(pair[1]) > 1e-9 * abs(told[0][1])][:most]
+    parts = [pair for pair in ordered if abs(pair[1]) > 1e-9 * abs(ordered[0][1])][:most]
     rest = len(row["cells"]) - len(parts)
-    look = look_of(f"Why row {row['row']}", False)
+    look = look_of(f"Contributions for row {row['row']}", False)
     about = f" of {clean(row['about'], 30)}" if row.get("about") else ""
-    look["x_label"] = f"adds to the {clean(row.get('scale') or 'prediction', 30)}{about}"
+    look["x_label"] = f"contribution to the {clean(row.get('scale') or 'prediction', 30)}{about}"
     if len(parts) == most and rest > 0:
-        look["note"] = f"The {most} largest of {len(row['cells'])}; all are in the total."
+        look["note"] = f"The {most} largest of {len(row['cells'])}; the total includes all."
     elif rest > 0:
-        look["note"] = (
-            f"The other {rest} add nothing." if rest > 1 else "The other one adds nothing."
-        )
+        look["note"] = f"The other {rest} are zero." if rest > 1 else "The other one is zero."
     decimals = 2 - exponent(parts[0][1])  # three digits of the largest
     values = [round(amount, decimals) or amount for _, amount in parts]
     cells = dict(zip(columns, row["cells"]))
     return markup(
-        draw.bar([with_value(name, cells) for name, _ in parts], {"adds": values}, **look)
+        draw.bar([with_value(name, cells) for name, _ in parts], {"contribution": values}, **look)
     )
 
 
 def test(summary: dict[str, Any], width: int = WIDE, table: bool = True) -> Markup | None:
-    """The test set beside cross-validation."""
+    """The scores on the test set and in cross-validation."""
     metric, found = summary["plan"]["metric"], summary["test"]
     row = next((r for r in summary["leaderboard"] if r["recommended"]), None)
     value = found["metrics"].get(metric)
@@ -245,8 +247,8 @@ def test(summary: dict[str, Any], width: int = WIDE, table: bool = True) -> Mark
     ends = [row["ci"], found["intervals"].get(metric) or [None, None]]
     base, note = found["baseline"].get(metric), ""
     known = [v for v in (*middles, *ends[0], *ends[1]) if v is not None]
-    if base is not None and _far(base, known):  # beside it the intervals could not be seen
-        note = f"Far outside: the baseline ({wording.score(base, metric)})."
+    if base is not None and _far(base, known):  # would make the intervals too small to see
+        note = f"Not shown: the baseline ({wording.score(base, metric)})."
     elif base is not None:
         names, middles, ends = [*names, "baseline"], [*middles, base], [*ends, [base, base]]
     return markup(

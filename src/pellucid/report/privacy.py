@@ -1,8 +1,8 @@
-"""A Summary without any cell of the table, for reports that leave the house.
+"""A Summary without any cell of the table, for readers who may not see the data.
 
-Invariant: the result holds column names, class labels, counts, scores and what models learned from
-numbers; no cell, no level of a categorical column, no extreme value, no single row. What was taken
-out is said in `reproduce.limits`.
+Invariant: the result has column names, class labels, counts, scores and what models learned from
+numbers, but no cell, no level of a categorical column, no minimum or maximum and no individual row.
+`reproduce.limits` lists what was removed.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-SAID = (
-    "Written with --no-rows: single rows, values and levels of columns, ranges, residual plots, "
-    "dependences, projections, neighbours and decision regions are left out. Column names and class "
+NOTE = (
+    "Written with --no-rows: individual rows, values and levels of columns, ranges, residuals, partial "
+    "dependence, projections, neighbours and decision regions are left out. Column names and class "
     "labels are kept."
 )
 OF_COLUMNS = ("low", "median", "high", "levels", "rest", "by_target")
 
 
 def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
-    """A copy that is safe to show to people who may not see the table."""
+    """A copy without the content of the table."""
     if summary.get("no_rows"):
         return summary
     out = copy.deepcopy(summary)
@@ -35,13 +35,13 @@ def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
     for learned in (out.get("learned") or {}).values():
         _without_levels(learned, out["data"]["features"], kinds)
     out["reproduce"] = {**(out.get("reproduce") or {})}
-    out["reproduce"]["limits"] = [*(out["reproduce"].get("limits") or []), SAID]
+    out["reproduce"]["limits"] = [*(out["reproduce"].get("limits") or []), NOTE]
     out["no_rows"] = True
     return out
 
 
 def _without_levels(learned: dict[str, Any], features: list[str], kinds: dict[str, Any]) -> None:
-    """Names of terms and questions of a tree, without the levels that stand in them."""
+    """Remove levels from the names of terms and the conditions of trees."""
     for name in ("dependence", "projection", "neighbours"):
         learned[name] = None
     for name in ("coefficients", "path"):
@@ -52,7 +52,7 @@ def _without_levels(learned: dict[str, Any], features: list[str], kinds: dict[st
     for node in (learned.get("tree") or {}).get("nodes", []):
         if node.get("column") is not None and kinds.get(node["column"], "") != "number":
             dated = kinds.get(node["column"]) == "datetime"
-            node["test"] = f"{node['column']}: {'up to a date' if dated else 'one of some levels'}"
+            node["test"] = f"{node['column']}: {'up to a date' if dated else 'in a set of levels'}"
 
 
 def _anonymous(terms: list[str], features: list[str]) -> list[str]:

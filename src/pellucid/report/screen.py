@@ -1,7 +1,7 @@
-"""Text on a screen: how wide it is, lines of whole words, tables that fit.
+"""Text on a terminal: its width, wrapped lines, tables that fit.
 
-Invariant: a word is broken or cut only if it alone is wider than its line; a table that is too wide
-first wraps the cells that may wrap, then leaves out columns in the order that its caller names.
+Invariant: a word is broken only if it is wider than its line; a table that is too wide first wraps
+cells, then leaves out columns in the order that its caller gives.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pellucid.draw.label_text import cells, clean, fit_cells
+from pellucid.draw.label_text import cells, clean, fit_cells, pad
 
-PIPED = 100  # columns where nobody says how many there are
-LEAST, MOST = 40, 120  # lines longer than that are hard to read
-GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
+PIPED = 100  # columns if the width is unknown
+LEAST, MOST = 40, 120  # longer lines are hard to read
+GLUE = "\N{NO-BREAK SPACE}"  # no line is broken here
 GAP = 2
 
 
 def terminal_width(stream: Any) -> int | None:
-    """Columns of the terminal behind a stream (COLUMNS wins); None if it is a file or a pipe."""
+    """Columns of a stream's terminal (COLUMNS takes precedence); None for a file or a pipe."""
     try:
         if not stream.isatty():
             return None
-        return _asked_for() or os.get_terminal_size(stream.fileno()).columns or PIPED
-    except (AttributeError, OSError, ValueError):  # a stream without a file behind it
+        return _from_environment() or os.get_terminal_size(stream.fileno()).columns or PIPED
+    except (AttributeError, OSError, ValueError):  # a stream without a file descriptor
         return None
 
 
 def width(stream: Any = None) -> int:
     """Columns that text on a stream (default: stdout) may use."""
-    found = terminal_width(sys.stdout if stream is None else stream) or _asked_for() or PIPED
+    found = terminal_width(sys.stdout if stream is None else stream) or _from_environment() or PIPED
     return min(max(found, LEAST), MOST)
 
 
-def _asked_for() -> int:
-    stated = os.environ.get("COLUMNS", "")
-    return int(stated) if stated.isdecimal() else 0
+def _from_environment() -> int:
+    value = os.environ.get("COLUMNS", "")
+    return int(value) if value.isdecimal() else 0
 
 
 def wrapped(text: str, first: str, indent: str, width: int = PIPED) -> list[str]:
@@ -47,7 +47,7 @@ def wrapped(text: str, first: str, indent: str, width: int = PIPED) -> list[str]
 
 
 def packed(parts: Sequence[str], first: str, indent: str, width: int, gap: str = " ") -> list[str]:
-    """As many parts on each line as fit; a part that is wider than its line stands alone, whole."""
+    """As many parts on each line as fit; a part that is wider than a line gets its own line."""
     lines, line, empty = [], first, True
     for part in parts:
         longer = f"{line}{'' if empty else gap}{part}"
@@ -69,9 +69,10 @@ def grid(
     drops: Sequence[str] = (),
     right: Sequence[str] = (),
 ) -> list[str]:
-    """A table below its heads. `width` None: as wide as it is. All columns are named by their heads.
+    """A table with heads, at most `width` wide (None: no limit).
 
-    Too wide a table wraps the cells of the columns `wraps`, then leaves out `drops` one by one.
+    A table that is too wide wraps the cells of the columns `wraps`, then leaves out the columns
+    `drops` one by one. Columns are given by their heads; those in `right` are aligned right.
     """
     shown = list(range(len(heads)))
     while True:
@@ -92,7 +93,7 @@ def grid(
     return lines
 
 
-LEAST_WRAPPED = 16  # cells: narrower columns of text cannot be read
+LEAST_WRAPPED = 16  # cells; narrower columns of text are hard to read
 
 
 def _narrowed(sizes: list[int], over: int, flexible: list[int]) -> list[int]:
@@ -107,7 +108,7 @@ def _narrowed(sizes: list[int], over: int, flexible: list[int]) -> list[int]:
 
 
 def _row(parts: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> list[str]:
-    """One row of a table on as many lines as its longest cell needs."""
+    """The lines of one row of a table, as many as its longest cell needs."""
     columns = [
         packed(_fitting(part, size), "", "", size) if cells(part) > size else [part]
         for part, size in zip(parts, sizes)
@@ -122,7 +123,7 @@ def _row(parts: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> l
 
 
 def _fitting(text: str, size: int) -> list[str]:
-    """Words, those that are wider than their column in pieces."""
+    """The words of a text; those that are wider than their column are broken."""
     parts: list[str] = []
     for word in text.split(" "):
         while cells(word) > size:
@@ -131,9 +132,3 @@ def _fitting(text: str, size: int) -> list[str]:
             word = word[cut:]
         parts.append(word)
     return parts
-
-
-def pad(text: str, size: int, right: bool = False) -> str:
-    """Blanks before or after the text."""
-    blanks = " " * (size - cells(text))
-    return blanks + text if right else text + blanks

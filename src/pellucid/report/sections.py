@@ -1,8 +1,8 @@
-"""The sections of the report as views: what the templates place on the page.
+"""The sections of the report as views, which the templates place on the page.
 
-Each function takes the Summary (and how much detail is wanted) and gives a dict of texts, lists and
-charts. Invariant: numbers come from the Summary and are only formatted here; texts from the table
-are passed on unescaped and unshortened, the templates do both.
+Each function takes the Summary (and the level of detail) and returns a dict of texts, lists and charts.
+Invariant: numbers come from the Summary and are only formatted here; texts from the table are passed on
+as they are, and the templates escape and shorten them.
 """
 
 from __future__ import annotations
@@ -14,32 +14,45 @@ from pellucid.draw.dates import date
 from pellucid.draw.number import number
 from pellucid.report import conclusion, pictures, wording
 from pellucid.report.model_sections import confusion_table
-from pellucid.report.views import Detail, best_of, cell, chosen_first, shade
+from pellucid.report.views import (
+    Detail,
+    best_of,
+    cell,
+    chosen_first,
+    id_beside_title,
+    name_of,
+    shade,
+    target_value,
+)
 
 MOST_COLUMNS = 200
 AGREEMENT = {
     "": "",
-    "yes": "It matches cross-validation.",
-    "better": "It is better than cross-validation predicted (the intervals overlap): this may be luck.",
-    "worse": "It is worse than cross-validation predicted (the intervals overlap): this may be bad "
-    "luck, or cross-validation was optimistic.",
-    "no": "It does not match cross-validation: they differ by more than the uncertainty of both. "
-    "Be careful.",
+    "yes": "The test score agrees with cross-validation.",
+    "better": "The test score is better than cross-validation predicted, but the intervals overlap: "
+    "this may be chance.",
+    "worse": "The test score is worse than cross-validation predicted, but the intervals overlap: this "
+    "may be chance, or cross-validation was optimistic.",
+    "no": "The test score disagrees with cross-validation: they differ by more than the uncertainty of "
+    "both. Find out why before you rely on either.",
 }
-LEAKS = ("D010", "D011", "D016", "D017")  # checks that say a column gives the target away
+GROUPS = {
+    "worst mistakes": "Largest errors",
+    "most uncertain": "Most uncertain predictions",
+    "random": "Random rows",
+}
 LIGHTS = {"error": ("red", "✕"), "warning": ("amber", "!"), "note": ("grey", "i")}
 
 
 def answer(summary: dict[str, Any]) -> dict[str, Any]:
-    """Sentences and the traffic light."""
+    """The answer in sentences, the test score in short, and the data checks."""
     checks = [
-        {**check, "light": LIGHTS[check["level"]][0], "mark": LIGHTS[check["level"]][1],
-         "word": wording.LEVELS[check["level"]]}
+        {**check, "light": LIGHTS[check["level"]][0], "mark": LIGHTS[check["level"]][1]}
         for check in summary.get("checks") or []
     ]  # fmt: skip
     return {
         "sentences": summary.get("answer") or [],
-        "leaks": [check for check in checks if is_leak(check)],
+        "leaks": [check for check in checks if conclusion.is_leak(check)],
         "test": _test_in_short(summary),
         "checks": checks,
         "fine": summary.get("fine") or "",
@@ -48,14 +61,8 @@ def answer(summary: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_leak(check: dict[str, Any]) -> bool:
-    """Whether a check warns that the scores may be too good because the target leaked."""
-    about = check.get("leak", check["code"] in LEAKS)
-    return bool(about) and check["level"] in ("error", "warning")
-
-
 def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
-    """The score on the test set as one number, with its interval and a small picture."""
+    """The score on the test set, with its interval and a small chart."""
     found, metric = summary.get("test"), summary["plan"]["metric"]
     value = None if not found or "failed" in found else found["metrics"].get(metric)
     if found is None or value is None:
@@ -67,7 +74,7 @@ def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
         "interval": wording.interval(ends, metric) if ends else "",
         "rows": found.get("rows") or summary["plan"]["test_rows"],
         "openings": found.get("openings") or 1,
-        "says": AGREEMENT[wording.agreement(summary)],
+        "agreement": AGREEMENT[wording.agreement(summary)],
         "agrees": wording.agreement(summary),
         "chart": pictures.test(summary, pictures.NARROW, False),
     }
@@ -77,7 +84,7 @@ def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
-    """The table: columns, classes, the target against the columns."""
+    """The table: classes or range of the target, features, charts of features and target."""
     facts = summary["data"]
     columns = facts.get("columns") or []
     strongest = sorted(columns, key=lambda c: -_strength(c.get("alone")))
@@ -92,7 +99,7 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
         "range": facts.get("target_range") and [number(v) for v in facts["target_range"]],
         "columns": [_column(c, facts["task"]) for c in columns[:MOST_COLUMNS]],
         "hidden": max(0, len(columns) - MOST_COLUMNS) + (facts.get("columns_left_out") or 0),
-        "alone": "AUC" if facts["task"] == "classification" else "R²",
+        "metric": "AUC" if facts["task"] == "classification" else "R²",
         "charts": charts,
         "all_charts": len(charts) == len(facts["features"]),
     }
@@ -116,10 +123,10 @@ def _classes(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
     values = ""
-    told = date if found.get("kind") == "datetime" else number
+    text = date if found.get("kind") == "datetime" else number
     if found.get("low") is not None and found.get("high") is not None:
-        middle = "" if found.get("median") is None else f", median {told(found['median'])}"
-        values = f"{told(found['low'])} to {told(found['high'])}{middle}"
+        middle = "" if found.get("median") is None else f", median {text(found['median'])}"
+        values = f"{text(found['low'])} to {text(found['high'])}{middle}"
     elif found.get("levels"):
         values = wording.listing([str(level["label"]) for level in found["levels"]], 4)
     alone = found.get("alone")
@@ -144,7 +151,7 @@ def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
 
 
 def board(summary: dict[str, Any]) -> dict[str, Any]:
-    """The plot, the table, those without a score, pairs, times."""
+    """The chart, the table, models without a score, pairwise comparisons, run times."""
     plan = summary["plan"]
     metric = plan["metric"]
     beside = wording.beside(summary["data"]["task"], metric)
@@ -163,18 +170,18 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
         "rule": conclusion.rule(summary),
         "mute": any(map(wording.gives_no_probabilities, scored)),
         "failed": [row for row in summary["leaderboard"] if not row["place"]],
-        "notes": [(row["model"], note) for row in scored for note in row["notes"]],
+        "notes": [(row["title"], note) for row in scored for note in row["notes"]],
         "pairs": _pairs(summary),
         "times": [chart for chart in (
-            pictures.score_by_time(summary, "fit_seconds", "Score and time to fit"),
-            pictures.score_by_time(summary, "predict_seconds", "Score and time to predict"),
+            pictures.score_by_time(summary, "fit_seconds", "Score by fit time"),
+            pictures.score_by_time(summary, "predict_seconds", "Score by prediction time"),
         ) if chart],
     }  # fmt: skip
 
 
 def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str, Any]:
     shown = [
-        cell(row["model"]),
+        cell(row["title"]),
         cell(wording.score(row["mean"], metric), row["mean"]),
         cell(wording.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
         cell(conclusion.against(row), row["place"]),
@@ -186,7 +193,10 @@ def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str,
         value = row.get(key)
         shown.append(cell(wording.seconds(value), "" if value is None else value))
     mark = "=" if row.get("as_good") else "×"
-    return {"cells": shown, "mark": mark, "best": row["recommended"], "tag": wording.verdict(row)}
+    return {
+        "cells": shown, "mark": mark, "best": row["recommended"], "tag": wording.verdict(row),
+        "id": id_beside_title(row),
+    }  # fmt: skip
 
 
 def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
@@ -207,7 +217,7 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def unsure(share: float | None) -> float | None:
-    """A few folds never make one model surely better than another, even if all say so alike."""
+    """A probability away from 0 and 1: a finite sample is never certain."""
     return None if share is None else min(max(share, 0.001), 0.999)
 
 
@@ -219,17 +229,18 @@ def _rounded(tables: list[list[list[float | None]]]) -> list[list[list[float | N
 
 
 def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
-    """Side by side on the same two columns."""
+    """Predictions of all models over the same two columns."""
     found = summary.get("regions")
     if not found:
         return None
-    order = [row["model"] for row in chosen_first(summary) if row["model"] in found["models"]]
+    shown = [row for row in chosen_first(summary) if row["model"] in found["models"]]
+    order = [row["model"] for row in shown]
     scale = _one_scale(found, order, summary["data"].get("target_range"))
     return {
         "x": found["x"],
         "y": found["y"],
         "others": found.get("others") or "",
-        "charts": [pictures.region(found, model, False, scale, dates(summary)) for model in order],
+        "charts": [pictures.region(found, row, False, scale, dates(summary)) for row in shown],
         "shaded": any(found["models"][model].get("certainty") for model in order),
         "points": any(found["models"][model].get("classes") for model in order),
     }
@@ -244,32 +255,33 @@ def dates(summary: dict[str, Any]) -> frozenset[str]:
 def _one_scale(
     found: dict[str, Any], models: list[str], target: list[float] | None
 ) -> tuple[float, float] | None:
-    """Most predictions of all models, where the target itself reaches; None for classes."""
+    """The range of most predictions within the range of the target; None for classes."""
     if target is None:
         return None
     grids = (found["models"][model]["grid"] for model in models)
-    said = sorted(v for grid in grids for row in grid for v in row if v is not None)
-    few = len(said) // 50  # at either end: one model that runs away must not pale the others
-    low, high = max(said[few], target[0]), min(said[-1 - few], target[-1])
+    values = sorted(v for grid in grids for row in grid for v in row if v is not None)
+    few = len(values) // 50  # cut off at both ends, because one model may extrapolate wildly
+    low, high = max(values[few], target[0]), min(values[-1 - few], target[-1])
     return (low, high) if low < high else None
 
 
-# Rows, test, reproduce ------------------------------------------------------------------------
+# Rows, test set, reproducibility --------------------------------------------------------------
 
 
 def rows(summary: dict[str, Any], detail: Detail) -> dict[str, Any] | None:
-    """Single rows with what pushed their predictions."""
+    """Example rows with the contributions of their columns."""
     found = summary.get("rows")
     if not found:
         return None
-    groups = []
-    for group in found["groups"]:
-        shown = group["rows"][: detail.rows]
-        if shown:
-            groups.append({"name": group["name"], "rows": [_row(row, found) for row in shown],
-                           "hidden": len(group["rows"]) - len(shown)})  # fmt: skip
+    groups = [
+        {"name": GROUPS.get(group["name"], group["name"]),
+         "rows": [_row(row, found) for row in group["rows"][: detail.rows]],
+         "hidden": max(0, len(group["rows"]) - detail.rows)}
+        for group in found["groups"]
+        if group["rows"][: detail.rows]
+    ]  # fmt: skip
     return {
-        "model": found.get("model") or best_of(summary),
+        "model": name_of(summary, found.get("model") or best_of(summary)),
         "groups": groups,
         "all": _searchable(found.get("all"), summary, detail),
     }
@@ -278,7 +290,7 @@ def rows(summary: dict[str, Any], detail: Detail) -> dict[str, Any] | None:
 def _searchable(
     found: dict[str, Any] | None, summary: dict[str, Any], detail: Detail
 ) -> dict[str, Any] | None:
-    """Rows that the search knows, as lists, and a sentence that says which they are."""
+    """The rows that the search covers, as lists, and a description of them."""
     if not found or not detail.searchable:
         return None
     lists = {key: found[key] and found[key][: detail.searchable]
@@ -298,7 +310,7 @@ def _searchable(
 
 
 def _about(p: list[float] | None, labels: list[str]) -> str:
-    """What the listed probability is about."""
+    """The head of the column of probabilities."""
     if p is None:
         return ""
     return f"probability of {labels[1]}" if len(labels) == 2 else "probability of the prediction"
@@ -309,9 +321,9 @@ def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     likely = sorted(shares.items(), key=lambda pair: -(pair[1] or 0))[:3]
     return {
         "row": row["row"],
-        "actual": _value(row["actual"]),
-        "predicted": _value(row["predicted"]),
-        "wrong": _value(row["actual"]) != _value(row["predicted"]) and bool(shares),
+        "actual": target_value(row["actual"]),
+        "predicted": target_value(row["predicted"]),
+        "wrong": target_value(row["actual"]) != target_value(row["predicted"]) and bool(shares),
         "likely": [(label, wording.percent(share)) for label, share in likely],
         "cells": list(zip(found["columns"], row["cells"]))[:60],
         "hidden": max(0, len(row["cells"]) - 60),
@@ -322,20 +334,16 @@ def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _value(value: Any) -> str:
-    return number(value, 4) if isinstance(value, float) else str(value)
-
-
 def test(summary: dict[str, Any]) -> dict[str, Any]:
     """The test set."""
     plan, found = summary["plan"], summary.get("test")
     view = {"rows": plan["test_rows"], "why": plan["test_why"], "failed": None, "metrics": []}
     partial = summary.get("complete") is False
-    view["locked_why"] = "the run is not complete" if partial else "no model has a score"
+    view["unused_why"] = "the run is not complete" if partial else "no model has a score"
     if not found:
         return view
     if "failed" in found:
-        return {**view, "failed": found["failed"], "model": found.get("model")}
+        return {**view, "failed": found["failed"], "model": name_of(summary, found["model"])}
     view["metrics"] = [
         (wording.metric_name(name), wording.score(value, name),
          wording.interval(found["intervals"].get(name), name),
@@ -344,7 +352,7 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         **view,
-        "model": found["model"],
+        "model": name_of(summary, found["model"]),
         "chart": pictures.test(summary),
         "agreement": AGREEMENT[wording.agreement(summary)],
         "exact": wording.EXACT if wording.exact(found) else "",
@@ -354,10 +362,10 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def reproduce(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
-    """How to get the same numbers again, and what this report does not show."""
+    """How to get the same numbers again, failures, and limitations."""
     found = summary.get("reproduce") or {}
     seconds = found.get("seconds") or {}
-    limits = [*(found.get("limits") or []), *([detail.said] if detail.said else [])]
+    limits = [*(found.get("limits") or []), *([detail.note] if detail.note else [])]
     return {
         **{key: found.get(key) for key in ("command", "config", "seed", "sha256")},
         "versions": found.get("versions") or {},

@@ -1,14 +1,13 @@
 """`summarise(result)`: a comparison as plain data, from which every report is drawn.
 
-Invariant: a Summary holds only dicts, lists, strings, numbers, bools and None (`json.dumps` takes
-it); nothing right of it computes a number. Every number is ready to be shown; rounding is the
-renderer's. Texts that came from the table (column names, labels, cells) are untrusted. Whatever
-could not be computed is None or absent, never 0. Scores are as measured (higher may be worse:
-`plan.greater_is_better`). `schema` grows when a key changes its meaning.
+Invariant: a Summary consists of dicts, lists, strings, numbers, bools and None (`json.dumps` accepts
+it), and the renderers compute no numbers, they only round them. Texts from the table (column names,
+labels, cells) are untrusted. What could not be computed is None or absent, never 0. Scores keep their
+sign: `plan.greater_is_better` tells whether higher is better. `schema` increases when a key changes.
 
-    schema: 1
+    schema: 2                                            that of results.json
     title: "penguins"                                    name of the table
-    answer: [sentence, ...]                              four sentences for the top of the report
+    answer: [sentence, ...]                              for the top of the report
     data:                                                as in results.json, plus `columns`
       name, sha256, rows, features [names], kinds {kind: count}, target, task, task_why, notes [str]
       classes: [{label, rows}] | target_range: [min, median, max]
@@ -22,25 +21,26 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
                           | {"kind": "levels", "labels": [..], "counts": {class label: [..]}}
                           | {"kind": "means", "labels": [..], "means": [..], "rows": [..]}   regression
                  alone: score of this column alone (AUC, or R2 for regression) | None}]
-    checks: [{code, level ("error", "warning", "note"), text, action, columns [names]}]
-    fine: "no missing values, no duplicate rows, ..."    what the checks found in order
+    checks: [{code, level ("error", "warning", "note"), text, action, columns [names], leak}]
+    fine: "no missing values, no duplicate rows, ..."    the checks that passed
     plan: metric, metric_why, greater_is_better, metrics [names], folds, n_folds, inner_folds,
           train_rows, test_rows, test_why, models, fits
-    leaderboard: [{model, status, reason, place, baseline, recommended, rank, class, params, notes,
+    leaderboard: [{model, title, status, reason, place, baseline, recommended, rank, class, params,
+          notes,
           mean, ci [low, high], p, p_holm, p_baseline, lost, as_good, why, metrics {name: mean},
           folds {metric: [score by fold]}, recall {class: share} where a class is rare,
           fit_seconds, predict_seconds}]                 best first; rows without place have no mean
     verdict: {best, as_good [models], scored, recommended, margin, prefer, beats_baseline}
-    pairwise: {models: [..], better: [[share | None]]}   P(row better than column), by rows;
-          rope: [widths]; within: {width: [[share]]}     P(difference within +- width)
-    cards: {model: card}                                 models with out-of-fold answers
+    pairwise: {models: [..], better: [[share | None]],   P(row better than column)
+          rope: [widths], within: {width: [[share]]}}    P(difference within +- width)
+    cards: {model: card}                                 models with out-of-fold predictions
       card:
-        says, class, params, rank
+        says (how it works), class, params, rank
         confusion: {labels: [..], counts: [[true x predicted]]}               classification
         roc: [{class: label, mean: {x, y}, folds: [{x: [..], y: [..]}], auc}]  one entry for two classes
         pr:  [{class, mean: {x, y}, folds: [...], ap, share}]
         calibration: [{class, bins: [{low, high, predicted, observed, rows}], brier, ece,
-                       points: bins put together until each has ten rows}]
+                       points: bins merged until each has ten rows}]
         histogram: {class: label | None, edges: [..], counts: {actual: [..]}} predicted probability of
                    the second of two classes, or of the actual one of several (class None)
         thresholds: {class, rows: [[threshold, tp, fp, fn, tn]]}              two classes, 200 rows
@@ -51,10 +51,10 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
     learned: {model: {                                   fitted on all training rows
         coefficients: {terms: [..], classes: [..], values: [[class x term]], scaled: [[..]],
                        intercept: [..], low/high, scaled_low/scaled_high: [[..]] | None,
-                       method: where the limits come from} | None
+                       method: how the limits were computed} | None
         importances: {columns: [..], values: [..], low: [..], high: [..], method} | None
         tree: {nodes: [{id, column, test, left, right, rows, value: [..], label}], depth,
-               row, way: [ids of the nodes that this row passes]} | None
+               row, way: [ids of the nodes on the path of this row]} | None
         history: {iteration: [..], objective: [..], ...} | None
         path: {param, x: [..], chosen, terms: [..], y: [[term x value]], classes} | None
         dependence: {rows, columns: [{name, kind, x: [values], y: [[class or 1 x value]]}]} | None
@@ -63,7 +63,7 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
         support: {vectors: [by class], rows: [by class]} | None                 support vectors
         neighbours: [{row, actual, near: [{row, distance, actual}]}] | None     nearest rows
         groups: [[columns that correlate above 0.9]]}}
-    regions: {x: column, y: column, x_edges: [..], y_edges: [..], others: "at their middle values",
+    regions: {x: column, y: column, x_edges: [..], y_edges: [..], others: "at their median or ...",
         points: [{x, y, label}], models: {model: {grid: [[class index | number]], classes: [..],
                          certainty: [[probability of that class]] | None}}} | None
     rows: {columns: [names], all: {row: [..], actual: [..], predicted: [..], p: [..] | None, rows},
@@ -88,7 +88,7 @@ from pellucid.comparison.execution.journal import plain
 from pellucid.comparison.planning.dataset import IN_MEMORY
 from pellucid.comparison.planning.plan import BOUNDED
 from pellucid.comparison.planning.settings import BY_NAME
-from pellucid.comparison.result import Result
+from pellucid.comparison.result import SCHEMA, Result
 from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import conclusion
 from pellucid.report.cards import card
@@ -96,19 +96,19 @@ from pellucid.report.privacy import without_rows
 from pellucid.report.searchable_rows import searchable
 from pellucid.versions import versions
 
-SCHEMA = 1
 Summary = dict[str, Any]
 LIMITS = (
-    "Scores are of the procedure (search and fit) on tables like this one, not of other tables.",
-    "Intervals and tests are by rows, with Nadeau and Bengio's (2003) allowance for shared training "
-    "rows; they are rough for few rows.",
+    "Scores estimate how well the whole procedure (search and fit) predicts new rows of the same kind. "
+    "Data from another source may give other scores.",
+    "Intervals and tests are computed from rows and corrected for shared training rows (Nadeau and "
+    "Bengio, 2003). They are approximate, in particular for few rows.",
     "Importances and contributions describe the model, not causes.",
 )
-MANY = f"Decision regions are not drawn for more than {MOST_CLASSES} classes."
+MANY = f"Decision regions are shown for at most {MOST_CLASSES} classes."
 
 
 def summarise(result: Result, rows: bool = True) -> Summary:
-    """The summary of a result; `rows=False` leaves out every single row of the table."""
+    """The summary of a result; `rows=False` leaves out all individual rows of the table."""
     data, details = result.data, result.details
     classes = details["classes"]
     seed = data["settings"]["seed"]
@@ -133,7 +133,7 @@ def summarise(result: Result, rows: bool = True) -> Summary:
         },
         "regions": regions(result),
         "rows": single_rows(result),
-        "test": test_part(result),
+        "test": test_set(result),
         "reproduce": reproduce(result),
         "complete": data["complete"],
         "stopped": data["stopped"],
@@ -158,7 +158,7 @@ def _with_seconds(row: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any
 
 
 def pairwise(data: dict[str, Any]) -> dict[str, Any]:
-    """How surely one model is better than another, and how surely they differ by little."""
+    """The probabilities that one model is better than another, and that they differ by little."""
     found, bounded = data["pairs"], data["plan"]["metric"] in BOUNDED
     widths = [0.0, 0.005, 0.01, 0.02, 0.05] if bounded else [0.0]
     n = range(len(found["models"]))
@@ -214,7 +214,7 @@ def _candidate(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def portraits(result: Result) -> dict[str, dict[str, Any]]:
-    """All portraits; that of the kept model with the importances of its last fit."""
+    """What each model learned; the recommended model with the importances of its final fit."""
     found, best = dict(result.portraits), result.recommended
     if best in found and result.finish.get("importances"):
         found[best] = {**found[best], "importances": result.finish["importances"]}
@@ -230,7 +230,7 @@ SHOWN = (
 def learned(
     portrait: dict[str, Any], classes: list[str] | None, numbers: np.ndarray
 ) -> dict[str, Any]:
-    """A portrait with class names instead of codes, and rows by their number in the table."""
+    """What a model learned, with class names instead of codes and row numbers of the table."""
     out = {name: portrait.get(name) for name in SHOWN}
 
     def named(code: Any) -> Any:
@@ -250,7 +250,7 @@ def learned(
 
 
 def _near(found: dict[str, Any], classes: list[str] | None, numbers: np.ndarray) -> dict[str, Any]:
-    """A row and its nearest rows, told as the user knows them."""
+    """A row and its nearest rows, with class names and row numbers of the table."""
     actual = found["actual"] if classes is None else classes[int(found["actual"])]
     out = {**found, "row": int(numbers[found["row"]]), "actual": actual}
     if "near" in found:
@@ -259,14 +259,14 @@ def _near(found: dict[str, Any], classes: list[str] | None, numbers: np.ndarray)
 
 
 def regions(result: Result) -> dict[str, Any] | None:
-    """Predictions of every model over the plane of two columns."""
+    """Predictions of every model over two columns."""
     plane, classes = result.details["profile"]["plane"], result.details["classes"]
     found = {m: p["region"] for m, p in result.portraits.items() if p.get("region")}
     if plane is None or not found or len(classes or ()) > MOST_CLASSES:
         return None
     return {
         "x": plane["x"], "y": plane["y"], "x_edges": plane["xs"], "y_edges": plane["ys"],
-        "others": "at their middle values", "classes": classes,
+        "others": "at their median or most frequent value", "classes": classes,
         "points": [
             {"x": x, "y": y, "label": classes[int(k)] if classes is not None else k}
             for x, y, k in plane["points"]
@@ -276,7 +276,7 @@ def regions(result: Result) -> dict[str, Any] | None:
 
 
 def single_rows(result: Result) -> dict[str, Any] | None:
-    """Rows worth looking at, with what the kept model says of them and why."""
+    """Example rows with their predictions and contributions."""
     details, best = result.details, result.recommended
     if not details["picked"] or best is None:
         return None
@@ -284,19 +284,19 @@ def single_rows(result: Result) -> dict[str, Any] | None:
     where = {int(row): k for k, row in reversed(list(enumerate(answers["rows"])))}
     groups = []
     for name, rows in details["picked"].items():
-        told = (result.finish.get("rows") or {}).get(name) or [{} for _ in rows]
+        reasons = (result.finish.get("rows") or {}).get(name) or [{} for _ in rows]
         groups.append({"name": name, "rows": [
             {
                 "row": int(details["numbers"][row]), "cells": cells,
-                **_said(answers, where[row], details["y"][row], classes), **why,
+                **_prediction(answers, where[row], details["y"][row], classes), **why,
             }
-            for row, cells, why in zip(rows, details["cells"][name], told)
+            for row, cells, why in zip(rows, details["cells"][name], reasons)
         ]})  # fmt: skip
     known = searchable(answers, details["y"], details["weights"], details["numbers"], classes)
     return {"columns": result.data["data"]["features"], "groups": groups, "all": known}
 
 
-def _said(answers: Any, k: int, truth: Any, classes: list[str] | None) -> dict[str, Any]:
+def _prediction(answers: Any, k: int, truth: Any, classes: list[str] | None) -> dict[str, Any]:
     if classes is None:
         return {"actual": float(truth), "predicted": float(answers["labels"][k]), "p": None}
     p = None
@@ -306,8 +306,8 @@ def _said(answers: Any, k: int, truth: Any, classes: list[str] | None) -> dict[s
     return {"actual": classes[int(truth)], "predicted": predicted, "p": p}
 
 
-def test_part(result: Result) -> dict[str, Any] | None:
-    """The locked part, with how often it was opened."""
+def test_set(result: Result) -> dict[str, Any] | None:
+    """The score on the test set, and how often the test set was used."""
     test = result.data["test"]
     if test is None or "failed" in test:
         return test
@@ -323,7 +323,7 @@ def test_part(result: Result) -> dict[str, Any] | None:
 
 
 def reproduce(result: Result) -> dict[str, Any]:
-    """All that is needed to run it again."""
+    """Everything that is needed to repeat the run."""
     data, timings = result.data, result.timings
     failures = [
         {"model": row["model"], "why": f"{row['status']}: {row['reason']}"}
@@ -347,13 +347,13 @@ def reproduce(result: Result) -> dict[str, Any]:
 
 
 def _command(source: str, data: dict[str, Any]) -> str:
-    """What to type in a shell, or in Python for a table that only Python has."""
+    """The command for a shell, or the call in Python if the table exists only there."""
     given = {k: v for k, v in sorted(data["settings"].items()) if v not in ([], None)}
     if source == IN_MEMORY:
         foreign = [r["model"] for r in data["leaderboard"] if not r["class"].startswith("pellucid")]
-        said = [f"{name}={value!r}" for name, value in given.items()]
+        arguments = [f"{name}={value!r}" for name, value in given.items()]
         extra = ", ".join(f"{name!r}: ..." for name in sorted(foreign))
-        parts = ["table", *([] if "target" in given else ["target=..."]), *said]
+        parts = ["table", *([] if "target" in given else ["target=..."]), *arguments]
         return f"pellucid.compare({', '.join(parts + ([f'extra={{{extra}}}'] if extra else []))})"
     flags = " ".join(
         f"--{name.replace('_', '-')} {_flag(value)}"

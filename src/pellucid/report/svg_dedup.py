@@ -1,8 +1,7 @@
-"""Shapes that many charts of a page have in common are written once and used by the others.
+"""Write SVG paths that several charts of a page share only once.
 
-The training rows stand on the decision regions of every model, chance is the same line in every ROC
-chart. Invariant: the page looks the same; only paths of charts are touched, since text of the table
-is escaped and cannot hold one.
+For example, the decision regions of all models show the same training rows. Invariant: the page looks
+the same; only paths of charts change, because text from the table is escaped and cannot contain one.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-LONG = 150  # characters of a path that is worth a name
+LONG = 150  # characters; shorter paths are not worth sharing
 _PATH = re.compile(rf'<path d="[^"<>]{{{LONG},}}"[^<>]*/>')
 
 

@@ -1,7 +1,4 @@
-"""The comparison as plain text of a given width, without colour: the marks carry the meaning.
-
-Input is the content of results.json and timings.json, output is a string.
-"""
+"""A comparison as plain text of a given width, from the content of results.json and timings.json."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.draw.label_text import cells, clean
+from pellucid.draw.label_text import cells, clean, pad
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.report import conclusion, wording
-from pellucid.report.screen import GLUE, PIPED, packed, pad, wrapped
-from pellucid.report.wording import EXACT, exact, p_digits, too_good
+from pellucid.report.screen import GLUE, PIPED, packed, wrapped
+from pellucid.report.wording import EXACT, exact, too_good
 
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
@@ -22,26 +19,18 @@ ADJECTIVES = {"number": "numeric"}
 MARKS = {"error": "!!", "warning": "!", "note": "."}
 AGREEMENT = {
     "": "",
-    "yes": "matches cross-validation: yes",
+    "yes": "agrees with cross-validation",
     "better": "better than cross-validation predicted (the intervals overlap)",
     "worse": "! worse than cross-validation predicted (the intervals overlap)",
-    "no": "! does not match cross-validation (they differ by more than the uncertainty of both)",
+    "no": "! disagrees with cross-validation: they differ by more than the uncertainty of both",
 }
 TITLE = "LEADERBOARD  "
-# Columns that a narrow screen does without, the first one first; those beside the metric by place.
+# Columns that a narrow terminal leaves out, the first one first; "beside 1" is the next metric.
 DROPS = ("beside 2", "fit", "beside 1", "95 % interval", "vs best")
 
 
-def share(value: float | None, decimals: int = 3) -> str:
-    """A number between 0 and 1 without its leading zero."""
-    if value is None or value != value:
-        return "n/a"
-    text = f"{value:.{decimals}f}"
-    return text[1:] if text.startswith("0.") else text
-
-
 def is_share(metric: str) -> bool:
-    """Whether a score is told with a fixed number of decimals."""
+    """Whether a score is shown with a fixed number of decimals."""
     return metric in wording.BOUNDED
 
 
@@ -49,15 +38,7 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as the table shows it."""
     if value is not None and value == value and not is_share(metric):
         return number(value, 4)
-    told = wording.score(value, metric, decimals)
-    return re.sub(r"^([<-]?)0\.", r"\1.", told)
-
-
-def p_value(p: float | None) -> str:
-    """p as a reader wants it."""
-    if p is None or p != p:
-        return ""
-    return "p<.001" if p < 0.001 else f"p={share(p, p_digits(p))}"
+    return re.sub(r"^([<-]?)0\.", r"\1.", wording.score(value, metric, decimals))
 
 
 # Before the run -------------------------------------------------------------------------------
@@ -87,13 +68,13 @@ def data_line(data: dict[str, Any], width: int = PIPED) -> list[str]:
 
 
 def finding(found: dict[str, Any]) -> str:
-    """Code, text, and what to do where the text does not say it."""
+    """Code and text of a check, and its action if the text does not contain it."""
     done = not found["action"] or found["action"] in found["text"]
     return f"{found['code']} {found['text']}" + ("" if done else f" ({found['action']})")
 
 
 def check_lines(checks: list[dict[str, Any]], fine: str, width: int = PIPED) -> list[str]:
-    """Findings, loudest first, then what is fine."""
+    """Findings, most severe first, then the checks that passed."""
     lines: list[str] = []
     for found in checks:
         first = "        " if lines else "checks  "
@@ -108,27 +89,27 @@ def plan_lines(
     plan: dict[str, Any],
     effort: str,
     estimate: str,
-    more: str = " (--plan shows all)",
+    more: str = " (details: --plan)",
     width: int = PIPED,
 ) -> list[str]:
-    """What is going to happen; `estimate` says how long it will take, `more` where more is told."""
+    """What will be done; `estimate` is the expected time, `more` where to find the details."""
     if plan["test_rows"]:
-        usual = plan["test_why"] in ("stratified", "drawn")  # as the folds are
-        locked = f"test set of {plan['test_rows']} rows held out"
-        locked += "" if usual else f" ({plan['test_why']})"
+        usual = plan["test_why"] in ("stratified", "drawn")  # like the folds
+        test = f"test set of {plan['test_rows']} rows held out"
+        test += "" if usual else f" ({plan['test_why']})"
     else:
-        locked = f"no test set{plan['test_why'].removeprefix('none')}"
+        test = f"no test set{plan['test_why'].removeprefix('none')}"
     fewer = plan["n_folds"] // plan["repeats"] < plan["cv"]
     why = f" (too few rows for {plan['cv']})" if fewer else ""
     search = f"nested {folds(plan)} {plan['folds']} CV{why}, {effort} search"
-    parts = [f"{locked} |", f"{search} |", f"metric {plan['metric']}"]
+    parts = [f"{test} |", f"{search} |", f"metric {plan['metric']}"]
     work = f"{plan['models']} models, about {plan['fits']:,} fits, {estimate}{more}"
     lines = whole(parts, "plan    ", width)
     return lines + wrapped(work, "        ", "        ", width)
 
 
 def whole(parts: list[str], first: str, width: int) -> list[str]:
-    """Parts side by side; a line ends between two of them, or inside one that needs more lines."""
+    """Parts on few lines, which break between parts, or inside a part that is too long."""
     indent = " " * len(first)
     tokens: list[str] = []
     for part in map(clean, parts):
@@ -144,20 +125,20 @@ def board(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> 
     """The leaderboard, the verdict, the test set and the notes."""
     lines = wrapped(title(data)[0].removeprefix(TITLE), TITLE, " " * len(TITLE), width)
     lines += [*table(data, timings, width), ""]
-    for said in verdict(data):
-        lines += wrapped(said, "", hanging(said), width)
+    for paragraph in verdict(data):
+        lines += wrapped(paragraph, "", hanging(paragraph), width)
     lines += ["", *test_set(data, timings, width)]
     return "\n".join(lines + note_lines(data, width)) + "\n"
 
 
 def hanging(text: str) -> str:
-    """What the further lines of a paragraph begin with: they stand behind its mark."""
+    """The indent below a paragraph's mark."""
     mark = next((mark for mark in ("!!", "!") if text.startswith(f"{mark} ")), "")
     return " " * (len(mark) + 1) if mark else ""
 
 
 def note_lines(data: dict[str, Any], width: int = PIPED) -> list[str]:
-    """What was noted about models, each thing once with all it is true of."""
+    """Notes about models; a note that several models share is printed once."""
     of: dict[str, list[str]] = {}
     for row in data["leaderboard"]:
         for note in row["notes"][:3] if row["place"] else []:
@@ -187,7 +168,7 @@ def folds(plan: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the board: what it is called in `DROPS`, its head and its cells."""
+    """One column of the board: its name in `DROPS`, and its texts, the head first."""
 
     name: str
     texts: list[str]
@@ -199,7 +180,7 @@ class Column:
 
 
 def table(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> list[str]:
-    """One line per model that was asked for."""
+    """One line per model, then the legend."""
     metric = data["plan"]["metric"]
     beside = wording.beside(data["data"]["task"], metric)
     scored = [row for row in data["leaderboard"] if row["place"]]
@@ -225,13 +206,13 @@ def table(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> 
         head = f"{' ' * blanks[0]}-{' ' * blanks[1]}{pad(clean(row['model'], 24), widest)}  "
         lines += wrapped(reason, head, " " * cells(head), width)
     gone = [column.texts[0] for column in parts if column not in kept]
-    told = conclusion.legend(data)
-    told += [f"a wider terminal also shows: {', '.join(gone)}"] if gone else []
-    return lines + [part for line in told for part in wrapped(line, "  ", "    ", width)]
+    legend = conclusion.legend(data)
+    legend += [f"a wider terminal also shows: {', '.join(gone)}"] if gone else []
+    return lines + [part for line in legend for part in wrapped(line, "  ", "    ", width)]
 
 
 def fitting(parts: list[Column], width: int) -> list[Column]:
-    """The columns that fit side by side with a blank before each, by their importance."""
+    """The most important columns that fit side by side with a blank before each."""
     kept = list(parts)
     for name in DROPS:
         if sum(column.size + 1 for column in kept) <= width:
@@ -241,9 +222,9 @@ def fitting(parts: list[Column], width: int) -> list[Column]:
 
 
 def gaps(sizes: list[int], width: int) -> list[int]:
-    """Blanks before each column: two, of which those to the right give one up in a wide table."""
+    """Blanks before each column: two, or one where the table would be too wide."""
     spare = width - sum(sizes) - len(sizes)
-    order = [2, 0, 1, *range(3, len(sizes))]  # the first are the last to do so
+    order = [2, 0, 1, *range(3, len(sizes))]  # the first keep two blanks longest
     return [2 if order.index(k) < spare else 1 for k in range(len(sizes))]
 
 
@@ -255,7 +236,7 @@ def columns(
     means = numbers([row["mean"] for row in scored], metric, 4)
     lows, highs = (numbers([row["ci"][end] for row in scored], metric) for end in (0, 1))
     ranges = [f"{low} - {high}" for low, high in zip(in_line(lows), in_line(highs))]
-    # As scores have none, p has no leading zero either.
+    # p has no leading zero, like the scores.
     against = [re.sub(r"p ([=<]) 0?", r"p\1", conclusion.against(row)) for row in scored]
     out = [
         Column("mean", ["mean", *means], right=True),
@@ -277,13 +258,13 @@ def numbers(values: list[float | None], metric: str, decimals: int = 3) -> list[
 
 
 def in_line(texts: list[str]) -> list[str]:
-    """Texts that end below each other."""
+    """Texts padded to one width, aligned right."""
     size = max(map(cells, texts), default=0)
     return [pad(text, size, right=True) for text in texts]
 
 
 def times(seconds: list[float | None]) -> list[str]:
-    """Times of one column: two decimals, or one if some take ten seconds or more."""
+    """Times of one column: two decimals, or one if the longest is ten seconds or more."""
     decimals = 1 if max((s for s in seconds if s is not None), default=0.0) >= 9.995 else 2
     least = 10**-decimals
     return [
@@ -293,7 +274,7 @@ def times(seconds: list[float | None]) -> list[str]:
 
 
 def use(row: dict[str, Any]) -> str:
-    """The last column: what the reader should do with the row."""
+    """The last column: a tag, or the number of notes."""
     if row["recommended"]:
         return "<- recommended"
     if row["baseline"]:
@@ -305,24 +286,22 @@ def use(row: dict[str, Any]) -> str:
 
 
 def verdict(data: dict[str, Any]) -> list[str]:
-    """What may be concluded, in words: the answer, and checks that put it into doubt.
-
-    Paragraphs that are not wrapped yet.
-    """
+    """The answer and the errors that call it into question, as paragraphs that are not wrapped yet."""
     own = next((row for row in data["leaderboard"] if row["recommended"]), None)
-    silent = own is not None and wording.gives_no_probabilities(own)
-    said = [*conclusion.answer(data), *(["It gives no probabilities."] if silent else [])]
-    lines = [" ".join(said)]
+    sentences = conclusion.answer(data)
+    if own is not None and wording.gives_no_probabilities(own):
+        sentences.append("It gives no probabilities.")
+    lines = [" ".join(sentences)]
     warning = too_good(data["verdict"])
     lines += [f"! {warning}"] if warning else []
-    for found in data["checks"]:  # the scores above probably mean nothing
+    for found in data["checks"]:  # the scores are probably meaningless
         if found["level"] == "error":
             lines.append(f"{MARKS['error']} {finding(found)}")
     return lines
 
 
 def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> list[str]:
-    """The rows that were held out, scored once."""
+    """The score on the test set."""
     test, head = data["test"], "TEST SET  "
     if test is None:
         why = "no model has a score" if data["complete"] else "the run is not complete"
@@ -348,7 +327,7 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
     if exact(test):
         lines += wrapped(f"! {EXACT}", "  ", "    ", width)
     if opened > 1:
-        text = f"! used {opened} times on this data: treat this score as optimistic"
+        text = f"! used {opened} times: treat this score as optimistic"
         lines += wrapped(text, "  ", "    ", width)
     return lines
 

@@ -1,6 +1,6 @@
-"""A decision tree of a summary as the tree chart of `draw`: what fits on a page, the rest counted.
+"""A decision tree of a summary as the tree chart of `draw`: its upper levels.
 
-Invariant: a picture has at most `WIDEST` answers; a branch that goes on below says how far.
+Invariant: a chart has at most `WIDEST` leaves; a branch that is cut off shows how many splits follow.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DEEPEST, WIDEST = 4, 16
 
 
 def tree(found: dict[str, Any], classes: list[str], table: bool = True) -> Markup:
-    """The upper levels of a tree; the way of one row is drawn bold if it is known."""
+    """The upper levels of a tree; the path of one row is bold if it is known."""
     nodes = {node["id"]: node for node in found["nodes"]}
     if not nodes:
         return Markup("")
@@ -25,10 +25,10 @@ def tree(found: dict[str, Any], classes: list[str], table: bool = True) -> Marku
     places = {i: k for k, i in enumerate(order)}
     ends = [node["value"][0] for node in nodes.values() if node.get("value")]
     boxes = [_box(nodes[i], nodes, places, classes, ends) for i in order]
-    way = [places[i] for i in found.get("way") or () if i in places]
-    said = f"Bold: path of row {found['row']}." if way and "row" in found else ""
+    path = [places[i] for i in found.get("way") or () if i in places]
+    note = f"Bold: path of row {found['row']}." if path and "row" in found else ""
     picture = draw.tree(
-        boxes, classes, path=way, title="Decision tree", note=said, table=table, style=False
+        boxes, classes, path=path, title="Decision tree", note=note, table=table, style=False
     )
     return Markup(f'<div class="tree scroll">{picture}</div>')
 
@@ -38,7 +38,7 @@ def _inner(node: dict[str, Any]) -> bool:
 
 
 def _drawn(nodes: dict[Any, dict[str, Any]], root: Any) -> list[Any]:
-    """Nodes level by level, as deep as there is room; parents come before their children."""
+    """Nodes level by level while they fit; parents come before their children."""
     out, level, ended = [root], [root], 0
     for _ in range(DEEPEST):
         inner = [nodes[i] for i in level if _inner(nodes[i])]
@@ -58,36 +58,36 @@ def _box(
     classes: list[str],
     ends: list[float],
 ) -> draw.Node:
-    asked = _inner(node) and node["left"] in places
-    hidden = 0 if asked else _questions(node, nodes)
-    text = _question(node) if asked else _says(node)
+    split = _inner(node) and node["left"] in places
+    hidden = 0 if split else _splits_below(node, nodes)
+    text = _condition(node) if split else _prediction(node)
     return draw.Node(
         text=text, samples=float(node["rows"]), shares=_shares(node, classes, ends),
-        left=places[node["left"]] if asked else -1, right=places[node["right"]] if asked else -1,
+        left=places[node["left"]] if split else -1, right=places[node["right"]] if split else -1,
         hidden=hidden,
     )  # fmt: skip
 
 
-def _questions(node: dict[str, Any], nodes: dict[Any, dict[str, Any]]) -> int:
-    """How many questions follow, as far as the summary knows."""
+def _splits_below(node: dict[str, Any], nodes: dict[Any, dict[str, Any]]) -> int:
+    """The number of splits in a subtree, as far as the summary has them."""
     if not _inner(node):
         return int(bool(node.get("cut")))
     below = (nodes[node[side]] for side in ("left", "right") if node[side] in nodes)
-    return 1 + sum(_questions(child, nodes) for child in below)
+    return 1 + sum(_splits_below(child, nodes) for child in below)
 
 
-def _question(node: dict[str, Any]) -> str:
+def _condition(node: dict[str, Any]) -> str:
     return clean(node.get("test") or "").replace("<=", "≤")
 
 
-def _says(node: dict[str, Any]) -> str:
+def _prediction(node: dict[str, Any]) -> str:
     if node.get("label") is not None:
         return clean(node["label"])
     return number(node["value"][0], 4) if node.get("value") else ""
 
 
 def _shares(node: dict[str, Any], classes: list[str], ends: list[float]) -> tuple[float, ...]:
-    """Of the classes; for numbers one part, from the lowest value of the tree to the highest."""
+    """Class shares; for regression the position between the lowest and the highest value of the tree."""
     value = node.get("value") or []
     if classes and len(value) == len(classes) and sum(value) > 0:
         return tuple(max(0.0, v) / sum(value) for v in value)

@@ -1,24 +1,29 @@
-"""What the views of the report share: how much is shown, cells that sort, shades of shares."""
+"""Shared by the views of the report: the level of detail, sortable cells, shades of shares."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from pellucid.draw.number import number
+from pellucid.report import wording
+
 
 @dataclass(frozen=True)
 class Detail:
-    """How much is shown; each step of the ladder in `html` gives some of it up."""
+    """How much the report shows; `html` reduces it step by step for a large report."""
 
-    tables: str = "all"  # data tables below the charts of: all cards, the recommended one, none
-    cards: str = "all"  # all models, those as good as the best, the recommended one, or none
-    columns: int = 24  # pictures of columns
+    tables: str = (
+        "all"  # data tables below the charts of "all" models, the "recommended" one, "none"
+    )
+    cards: str = "all"  # "all" models, the "good" ones (as good as the best), "recommended", "none"
+    columns: int = 24  # charts of columns
     rows: int = 100  # rows per group
-    searchable: int = 5000  # rows that the search knows
+    searchable: int = 5000  # rows that the search covers
     regions: bool = True
-    dependences: str = "all"  # of all models, or of the recommended one
-    bands: str = "all"  # of the curves of all models, or of the recommended one
-    said: str = ""
+    dependences: str = "all"  # partial dependence of "all" models, or of the "recommended" one
+    bands: str = "all"  # bands of the curves of "all" models, or of the "recommended" one
+    note: str = ""  # what was left out, for the reader
 
     def tables_of(self, model: str, best: str | None) -> bool:
         return self.tables == "all" or (self.tables == "recommended" and model == best)
@@ -27,7 +32,7 @@ class Detail:
         return self.bands == "all" or model == best
 
     def dependences_of(self, recommended: bool) -> int:
-        """How many columns are followed."""
+        """The number of partial dependence charts of a model."""
         return 4 if recommended else 2 if self.dependences == "all" else 0
 
     def shows(self, row: dict[str, Any]) -> bool:
@@ -39,17 +44,33 @@ class Detail:
 
 
 def best_of(summary: dict[str, Any]) -> str | None:
-    """Name of the recommended model."""
+    """The id of the recommended model."""
     return (summary.get("verdict") or {}).get("recommended")
 
 
 def chosen_first(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """The leaderboard with the recommended model in front: it is the one that readers look for."""
+    """The rows of the leaderboard, the recommended model first."""
     return sorted(summary["leaderboard"], key=lambda row: not row["recommended"])
 
 
+def name_of(summary: dict[str, Any], model: str | None) -> str:
+    """Title and id of a model of the leaderboard, for a sentence."""
+    row = next(row for row in summary["leaderboard"] if row["model"] == model)
+    return wording.model_name(row)
+
+
+def id_beside_title(row: dict[str, Any]) -> str:
+    """A model's id, to be typed; empty where it is the title."""
+    return "" if row["title"] == row["model"] else row["model"]
+
+
+def target_value(value: Any) -> str:
+    """A class label, or a number with four digits."""
+    return number(value, 4) if isinstance(value, float) else str(value)
+
+
 def cell(text: Any, value: Any = None) -> dict[str, Any]:
-    """A cell of a sortable table: what is shown, and what it sorts by."""
+    """A cell of a sortable table: the text shown, and the value to sort by."""
     return {"text": text, "value": text if value is None else value}
 
 

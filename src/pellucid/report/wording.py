@@ -1,6 +1,6 @@
-"""Plain words and numbers for readers: metrics, scores, p-values, times, checks.
+"""Texts for readers: names of metrics and models, scores, p-values, times.
 
-Invariant: pure functions of plain values; nothing here knows HTML, and nothing computes a score.
+Invariant: pure functions of plain values; no HTML, and no score is computed here.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from pellucid.draw.number import exponent, number
 METRICS = {
     "roc_auc": (
         "ROC AUC",
-        "how often a row of the class in question gets a higher score than a row of the other "
-        "(0.5 is guessing, 1 is perfect)",
+        "the probability that a row of a class is ranked above a row of another class (0.5 is guessing, "
+        "1 is perfect)",
     ),
-    "accuracy": ("accuracy", "the share of rows that are predicted right"),
+    "accuracy": ("accuracy", "the share of rows that are predicted correctly"),
     "balanced_accuracy": (
         "balanced accuracy",
-        "the share predicted right in each class, averaged, so that rare classes count as much",
+        "the recall of each class, averaged, so that rare classes count as much as frequent ones",
     ),
-    "f1": ("F1", "a mean of precision and recall (1 is perfect)"),
+    "f1": ("F1", "the harmonic mean of precision and recall (1 is perfect)"),
     "log_loss": (
         "log loss",
-        "how surprised the model is by the truth; wrong but certain answers cost most (0 is perfect)",
+        "minus the mean log probability of the actual class; confident errors cost most (0 is perfect)",
     ),
     "average_precision": ("average precision", "precision averaged over recall (1 is perfect)"),
     "rmse": (
         "RMSE",
-        "the typical size of a mistake in the units of the target; large ones weigh more",
+        "the root mean squared error, in the units of the target; large errors weigh more",
     ),
     "poisson_deviance": (
         "Poisson deviance",
-        "how far counts lie from their predicted means, by the log-likelihood (0 is perfect)",
+        "how far the counts are from their predicted means, by the log-likelihood (0 is perfect)",
     ),
-    "mae": ("MAE", "the mean size of a mistake in the units of the target"),
+    "mae": ("MAE", "the mean absolute error, in the units of the target"),
     "r2": (
         "R²",
-        "the share of the target's variation that is explained (0 is the mean, 1 is perfect)",
+        "the share of the target's variance that is explained (0 is the mean, 1 is perfect)",
     ),
 }
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision", "log_loss", "r2"}
@@ -47,32 +47,60 @@ BESIDE = {
     "classification": ("accuracy", "roc_auc", "log_loss"),
     "regression": ("r2", "mae", "rmse"),
 }
-LEVELS = {"error": "problem", "warning": "look at this", "note": "good to know"}
+PROPER = (
+    "AdaBoost",
+    "Bayesian",
+    "L1-penalised",
+    "Poisson",
+)  # titles that keep their capital letter
 NOT_AVAILABLE = "n/a"
 EXACT = (
-    "Every row of the test set is predicted exactly: the columns hold the answer, so this score says "
-    "nothing about rows where the answer is not known yet."
+    "Every row of the test set is predicted exactly, so the columns contain the answer. This score says "
+    "nothing about rows whose answer is not known yet."
 )
 
 
 def beside(task: str, metric: str) -> list[str]:
-    """Two further metrics that a board shows; of counts the squared error beside their deviance."""
+    """Two further metrics for the leaderboard; RMSE comes first beside a Poisson deviance."""
     others = ("rmse", *BESIDE[task]) if metric == "poisson_deviance" else BESIDE[task]
     return [name for name in dict.fromkeys(others) if name != metric][:2]
 
 
 def metric_name(metric: str) -> str:
-    """The name people use."""
+    """The usual name of a metric."""
     return METRICS.get(metric, (metric.replace("_", " "), ""))[0]
 
 
+def model_name(row: Mapping[str, Any]) -> str:
+    """A row's model inside a sentence: its title, and its id where that differs.
+
+    >>> model_name({"model": "forest", "title": "Random forest"})
+    'random forest (forest)'
+    >>> model_name({"model": "svm_rbf", "title": "Support vector machine (RBF kernel)"})
+    'support vector machine (RBF kernel; svm_rbf)'
+    >>> model_name({"model": "lasso", "title": "Lasso"})
+    'lasso'
+    """
+    title, model = title_in_sentence(row), row["model"]
+    if title.lower().replace(" ", "_") == model:
+        return title
+    return f"{title[:-1]}; {model})" if title.endswith(")") else f"{title} ({model})"
+
+
+def title_in_sentence(row: Mapping[str, Any]) -> str:
+    """A row's title without the capital letter of a heading."""
+    title = row["title"]
+    keeps = title == row["model"] or title.startswith(PROPER)
+    return title if keeps else title[0].lower() + title[1:]
+
+
 def with_names(text: str) -> str:
-    """A sentence in which metrics have the names people use."""
+    """A sentence in which metrics have their usual names."""
     return " ".join(metric_name(word) if word in METRICS else word for word in text.split(" "))
 
 
 def metric_meaning(metric: str) -> str:
-    """What it measures, in one sentence; empty for a metric that is not ours."""
+    """What a metric measures, in one sentence; empty for a scorer of scikit-learn."""
     return METRICS.get(metric, ("", ""))[1]
 
 
@@ -99,14 +127,14 @@ def interval(ends: Any, metric: str) -> str:
 
 
 def exact(test: Mapping[str, Any]) -> bool:
-    """Whether no row of the test part is predicted with an error that can be seen."""
+    """Whether every row of the test set is predicted without error, but for rounding."""
     error, usual = (test[part].get("rmse") for part in ("metrics", "baseline"))
     return error is not None and usual is not None and error <= 1e-6 * usual
 
 
 def agreement(data: Mapping[str, Any]) -> str:
-    """How the test score lies to the interval of cross-validation: "yes" (inside), "better" or "worse"
-    (outside, but no further than both are uncertain), "no" (further), or "" where that is not known.
+    """Whether the test score agrees with cross-validation: "yes" (inside its interval), "better" or
+    "worse" (outside, but within the uncertainty of both), "no" (further away), or "" if unknown.
     """
     test, plan = data["test"], data["plan"]
     own = next((r for r in data["leaderboard"] if r["model"] == test["model"] and r["place"]), None)
@@ -122,34 +150,33 @@ def agreement(data: Mapping[str, Any]) -> str:
 
 
 def too_good(verdict: Mapping[str, Any]) -> str:
-    """A warning about models that no honest table allows; empty if there is none."""
+    """A warning about models whose scores are implausibly good; empty if there are none."""
     found = verdict.get("too_good") or []
     if not found:
         return ""
-    named = ", ".join(found)
-    return f"{named}: too good to be true. Some columns probably add up to the target."
+    return f"{', '.join(found)}: too good to be true. Some columns probably add up to the target."
 
 
 def gives_no_probabilities(row: Mapping[str, Any]) -> bool:
-    """Whether a classifier of the board has no log loss: None in files, NaN in a running program."""
+    """Whether a classifier has no log loss: None in files, NaN in a running program."""
     loss = row["metrics"].get("log_loss", 0.0)
     return loss is None or loss != loss
 
 
 def p_value(p: float | None) -> str:
-    """p as a reader wants it."""
+    """`p = 0.03`, or `p < 0.001`."""
     if p is None or p != p:
         return ""
     return "p < 0.001" if p < 0.001 else f"p = {p:.{p_digits(p)}f}"
 
 
 def p_digits(p: float) -> int:
-    """Two decimals, three where they tell on which side of 0.05 it lies."""
+    """Decimals of a p-value: two, or three near 0.05 and below 0.01."""
     return 3 if p < 0.01 or 0.045 <= p < 0.055 else 2
 
 
 def seconds(value: float | None) -> str:
-    """A time that can be grasped."""
+    """A time in a readable unit."""
     if value is None or value != value:
         return NOT_AVAILABLE
     if value < 0.1:
@@ -160,7 +187,7 @@ def seconds(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as a whole percentage that never claims 0 or 100 % wrongly."""
+    """A share as a whole percentage; 0 % and 100 % are exact."""
     if share is None or share != share:
         return ""
     if 0 < share < 0.01:
@@ -168,20 +195,15 @@ def percent(share: float | None) -> str:
     return ">99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
 
 
-def amount(value: float) -> str:
-    """A contribution with its sign."""
-    return f"{'+' if value >= 0 else '−'}{number(abs(value), 3)}"
-
-
 def params(values: Mapping[str, Any] | None) -> str:
     """Parameters on one line."""
     if not values:
-        return "nothing to choose"
+        return "default settings"
     return ", ".join(f"{key} = {number(value, 3)}" for key, value in values.items())
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """What to do with a row of the board."""
+    """The tag of a row of the leaderboard."""
     if row.get("recommended"):
         return "recommended"
     return "baseline" if row.get("baseline") else ""

@@ -1,17 +1,35 @@
-"""A comparison as a file: HTML, Markdown or JSON by the ending of its name; and its card."""
+"""Reports as files (HTML, Markdown or JSON, by the file extension), as text, and as a notebook card."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from pellucid.comparison.execution.run_folder import write_whole
-from pellucid.errors import ParameterError
+from pellucid.comparison.result import SCHEMA
+from pellucid.errors import DataError, ParameterError
 from pellucid.report import markdown, terminal
 from pellucid.report.privacy import without_rows
 from pellucid.report.screen import width
 from pellucid.report.summary import summarise
+
+
+def read_run(folder: Path, name: str) -> dict[str, Any]:
+    """results.json or summary.json of a run; an error if the run is unfinished or another version
+    of Pellucid wrote it.
+    """
+    path, resume = folder / name, f"pellucid compare --resume --out {quote(str(folder))}"
+    if not path.exists():
+        raise DataError(f"{folder} is unfinished: it has no {name}. Resume it: {resume}")
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if found.get("schema") != SCHEMA:
+        raise DataError(
+            f"{path} has schema {found.get('schema')}, but this version of Pellucid reads schema "
+            f"{SCHEMA}. Resume the run ({resume}) or run the comparison again."
+        )
+    return found
 
 
 def write_report(result: Any, path: Path, rows: bool = True) -> Path:
@@ -20,10 +38,12 @@ def write_report(result: Any, path: Path, rows: bool = True) -> Path:
 
 
 def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Path:
-    """Write the report of a summary, whole or not at all; `rows=False` strips single rows."""
+    """Write the report of a summary atomically; `rows=False` removes individual rows."""
     ending = path.suffix.lower()
     if ending not in (".html", ".htm", ".md", ".json"):
-        raise ParameterError(f"a report ends in .html, .md or .json, not {ending or path.name!r}.")
+        raise ParameterError(
+            f"the name of a report must end in .html, .md or .json. Got {path.name!r} instead."
+        )
     if not rows:
         summary = without_rows(summary)
     if ending == ".md":
@@ -39,12 +59,12 @@ def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Pat
 
 
 def board(result: Any) -> str:
-    """The leaderboard and what it says, as the terminal shows it."""
+    """The leaderboard and the answer, as on a terminal."""
     return terminal.board(result.data, result.timings, width()).rstrip()
 
 
 def card(result: Any) -> str:
-    """The answer, the test score, the warnings and the board for a notebook."""
+    """The answer, the test score, the warnings and the leaderboard, for a notebook."""
     from pellucid.report.notebook_card import card
 
     return card(result.data, result.timings)

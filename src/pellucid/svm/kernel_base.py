@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Table, Wishes
+from pellucid.data import InputSpec, Problem, Table
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
 from pellucid.parameters import STATUS, learned
@@ -92,7 +92,6 @@ class KernelSVM(Estimator):
     scale_: np.ndarray = learned("Factors of the columns, shape (n_terms,); empty if not scaled.")
     gamma_: float = learned("Value of `gamma` that the kernel uses.")
 
-    _canonical_rows = True
     _takes_text = True
     # Whether the intercept is not penalised, so that centring the rows changes nothing.
     _free_intercept: ClassVar[bool] = True
@@ -101,20 +100,24 @@ class KernelSVM(Estimator):
     def _pairwise(self) -> bool:  # type: ignore[override]
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _wishes(self) -> Wishes:
-        """Columns of a kernel matrix stand for rows: their order stays, and no value can be imputed."""
-        wishes = super()._wishes()
-        if not self._pairwise:
-            return wishes
-        own = Table(missing="error") if self.table is None else None
-        return replace(wishes, canonical_rows=False, table=own)
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """The columns of a precomputed kernel stand for rows, which keep their order."""
+        return "user" if self._pairwise else "canonical"
 
-    def _encode_intake(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
+    def _input_spec(self) -> InputSpec:
+        """No missing cell of a precomputed kernel can be imputed."""
+        spec = super()._input_spec()
+        if not self._pairwise:
+            return spec
+        return replace(spec, table=Table(missing="error") if self.table is None else None)
+
+    def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN. A precomputed kernel needs a number for each pair of rows."
             )
-        return super()._encode_intake(rows, quiet, finite)
+        return super()._encode_table(rows, quiet, finite)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._solve(problem)
@@ -220,7 +223,7 @@ class KernelSVM(Estimator):
 
     def _kernel_matrix(self, problem: Problem) -> np.ndarray:
         """The precomputed kernel of the training rows, checked."""
-        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+        X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
         if problem.position is not None:
             X = X[:, problem.position >= 0]
         if X.shape[0] != X.shape[1]:

@@ -82,12 +82,12 @@ class LinearSVM(Estimator):
     history_: dict[str, np.ndarray] = learned(HISTORY)
     status_: Status = learned(STATUS)
 
-    _canonical_rows = True
+    _rows = "canonical"
     _takes_text = True
 
     def _prepared(self, problem: Problem) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """Rows as the solver sees them, factors of the columns, values subtracted before, and means."""
-        X, w = problem.X, problem.weights
+        X, w = problem.table, problem.weights
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
             scale = 1.0 / units(X, w, problem.schema)[1] if self.standardize else np.zeros(0)

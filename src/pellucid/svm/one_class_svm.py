@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
 from pellucid.data import Problem
 from pellucid.parameters import Real, param
 from pellucid.records import Recorder
@@ -25,7 +24,7 @@ from pellucid.svm.kernel_parameters import (
 )
 
 
-class OneClassSVM(KernelSVM, Explained):
+class OneClassSVM(KernelSVM):
     """The support of a distribution: minimise 1/2 |w|**2 - rho nu sum v + sum v_i (rho - w f(x_i))+.
 
     f is the feature map of the kernel and v_i the weight of a row. A row is an inlier (+1) if

@@ -1,6 +1,5 @@
 """`SVC`: support vector classification with a kernel."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from pellucid.parameters import (
     learned,
     param,
 )
+from pellucid.protocol import available_if
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import explain, multiclass
 from pellucid.svm.kernel_base import KernelSVM, n_rows, scaled
@@ -217,29 +217,11 @@ class SVC(KernelSVM, Classifier):
 
     # Using --------------------------------------------------------------------------------------
 
-    def _codes(self, X: Any) -> np.ndarray:
-        return self._proba(X).argmax(axis=1) if self.calibrate else super()._codes(X)
-
+    @available_if(lambda self: self.calibrate, "Fit it with calibrate=True.")
     def _proba(self, X: Any) -> np.ndarray:
         from pellucid.numerics.platt import probabilities
 
         return probabilities(self._finite(self._scores(X)), self.calibration_)
-
-    def _calibrated(self) -> None:
-        if not self.calibrate:
-            raise AttributeError("predict_proba is only available with calibrate=True.")
-
-    @property
-    def predict_proba(self) -> Callable[[Any], np.ndarray]:
-        """Probability of each class, in the order of `classes_`; only with `calibrate=True`."""
-        self._calibrated()
-        return lambda X: self._answer(self._proba, X)
-
-    @property
-    def predict_log_proba(self) -> Callable[[Any], np.ndarray]:
-        """Logarithm of `predict_proba`; only with `calibrate=True`."""
-        self._calibrated()
-        return lambda X: np.log(self._answer(self._proba, X))
 
     def _pair_scores(self, X: Any) -> np.ndarray:
         """Scores of the binary problems (n, problems): positive for the first class of each.

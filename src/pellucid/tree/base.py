@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes, prepare
+from pellucid.data import InputSpec, Problem, prepare
 from pellucid.data.canonical import canonical
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.tree import prediction
@@ -36,7 +36,7 @@ class TreeModel(TreesExplained):
     tree_: Nodes
     _layout = "codes"
     _takes_sparse = False
-    _by_rows = True
+    _rows = "user_view"
     _invariant = ("weight scale", "column scale")
     _lent = False  # by a forest, as one of its `estimators_`
 
@@ -214,7 +214,7 @@ class TreeModel(TreesExplained):
 
         self._check_parameters()
         X, y, sample_weight = opened(X, y, sample_weight)
-        wishes: Wishes = self._wishes()
-        problem = one_or_several(prepare(X, y, sample_weight, None, self.table, wishes)[0])
+        spec: InputSpec = self._input_spec()
+        problem = one_or_several(prepare(X, y, sample_weight, None, self.table, spec)[0])
         alphas, impurities = pruning_path(self._grow(problem))
         return {"ccp_alphas": alphas, "impurities": impurities}

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.parameters import Choice, ClassWeight
@@ -14,7 +14,7 @@ from pellucid.tree.criteria import CLASS_CRITERIA
 from pellucid.tree.stopping import TREE_PARAMETERS
 
 
-class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
+class DecisionTreeClassifier(TreeModel, Classifier):
     """Divides the table again and again, each time by the column and threshold (or set of levels)
     that lowers the weighted impurity of the two parts most; a leaf predicts its class shares.
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.base import Explained
+from pellucid.base import Estimator
 from pellucid.errors import ParameterError
 from pellucid.tree import prediction
 from pellucid.tree.nodes import Nodes
 
 
-class TreesExplained(Explained):
+class TreesExplained(Estimator):
     """Models whose answer is a weighted sum of trees' leaf values."""
 
     def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:

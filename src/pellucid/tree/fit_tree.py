@@ -57,14 +57,14 @@ def with_weight(model: Any, limits: Limits, weights: np.ndarray) -> Limits:
 def _sorted(model: Any, problem: Problem, weights: np.ndarray, limits: Limits) -> Presorted:
     """The sorted or binned table of one tree, which may use it up."""
     if takes_bins(model, problem.n):
-        return binned_table(problem.X, problem.kinds, problem.n_levels, weights)
+        return binned_table(problem.table, problem.kinds, problem.n_levels, weights)
     short = (
         problem.n < SHORT_ROWS
         and limits.max_depth > 1
         and not looks_at_few(limits, problem.p)
         and bool((weights > 0).all())
     )
-    return presort(problem.X, problem.kinds, problem.n_levels, short=short)
+    return presort(problem.table, problem.kinds, problem.n_levels, short=short)
 
 
 def grow_classes(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data.row_view import RowView
 from pellucid.tree import _histogram
-from pellucid.tree.rows import Rows
 
 WIDTH = 4  # columns in a word of bins
 FEWEST = 10  # rows below which a level has no bin of its own, if there are too many
@@ -31,11 +31,13 @@ class Bins:
     kinds: np.ndarray  # uint8 (d,), 1: levels
     n_bins: np.ndarray  # int32, 0 for the columns that fill the last word
 
-    def words(self, X: "np.ndarray | Rows") -> np.ndarray:
+    def words(self, X: np.ndarray | RowView) -> np.ndarray:
         """Bins of new rows, (blocks of four columns, rows) as uint32."""
         n, d = X.shape[0], len(self.column)
         words = np.empty((len(self.n_bins) // WIDTH, n), dtype=np.uint32)
-        table, order = (X.table, X.order) if isinstance(X, Rows) else (X, None)
+        table, order = (X, None)
+        if isinstance(X, RowView):
+            table, order = X.table, X.places.astype(np.intp)
 
         def fill(block: int) -> None:
             cells = np.zeros((len(table), WIDTH), dtype=np.uint8)
@@ -62,7 +64,7 @@ def _threads(cells: int) -> int | None:
 
 
 def learn_bins(
-    X: "np.ndarray | Rows",
+    X: np.ndarray | RowView,
     kinds: np.ndarray,
     n_levels: np.ndarray,
     weights: np.ndarray,
@@ -71,7 +73,7 @@ def learn_bins(
     """Cut every column into at most `max_bins` bins, besides the one for missing values."""
     n, d = X.shape
     equal = bool((weights == weights[0]).all())
-    if isinstance(X, Rows) and equal and len(X.table) == n:
+    if isinstance(X, RowView) and equal and len(X.table) == n:
         X = X.table  # all rows: their order does not matter
 
     def cut(j: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -1,1 +1,1 @@
-"""One module per command, named after it; imported only when that command is asked for."""
+"""One module per command, named after it and imported only when the command is called."""

@@ -1,4 +1,4 @@
-"""`pellucid check DATA`: the checks alone, nothing is trained."""
+"""`pellucid check DATA`: run the data checks without training."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 from pellucid.app.options import config_option, gather_settings, setting_options
 
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
@@ -23,17 +23,18 @@ GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 )  # fmt: skip
 @click.option(
     "--format", "format_", default="text", envvar="PELLUCID_FORMAT",
-    type=click.Choice(["text", "json", "jsonl", "github"]), help="Form of the findings.",
+    type=click.Choice(["text", "json", "jsonl", "github"]), help="Output format.",
 )  # fmt: skip
 @click.option(
-    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="The same as --format json."
+    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
 )
-@voice_options
+@message_options
 @click.pass_context
 def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **given: Any) -> None:
-    """Look for leaks, identifiers, duplicates and the like in DATA; exit with 1 on errors.
+    """Check DATA for target leakage, row IDs, duplicates and other problems.
 
-    Every finding has a code: --ignore D011 mutes one, --select D0 runs only some.
+    Exits with 1 if a check finds an error. Every check has a code: --ignore D011 skips one,
+    --select D01 runs only those that start with D01.
     """
     from pellucid.comparison.planning.prepare import prepare
 
@@ -47,7 +48,7 @@ def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **g
 
 
 def shown(findings: Any, plan: Any, format_: str, source: str) -> str:
-    """The findings as text, JSON, or annotations of a continuous integration."""
+    """The findings as text, JSON, or annotations for GitHub Actions."""
     from pellucid.comparison.results_json import describe_data
     from pellucid.report import terminal
     from pellucid.report.screen import width
@@ -68,6 +69,6 @@ def shown(findings: Any, plan: Any, format_: str, source: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text inside an annotation."""
+    """Text, escaped for an annotation."""
     codes = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
     return "".join(codes.get(character, character) for character in text)

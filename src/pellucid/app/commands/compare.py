@@ -1,4 +1,4 @@
-"""`pellucid compare DATA`: the main job."""
+"""`pellucid compare DATA`: compare models and recommend one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 from pellucid.app.options import config_option, setting_options
 
 
@@ -19,27 +19,32 @@ from pellucid.app.options import config_option, setting_options
     "--out",
     metavar="DIR",
     envvar="PELLUCID_OUT",
-    help="Folder of the run; default: runs/DATE-NAME.",
+    help="Folder for the run; default: runs/DATE-NAME.",
 )
-@click.option("--force", is_flag=True, help="Replace the run in --out.")
+@click.option("--force", is_flag=True, help="Replace an existing run in --out.")
 @click.option(
-    "--resume", is_flag=True, help="Continue the latest run, or RUN given as DATA or as --out."
+    "--resume", is_flag=True, help="Resume the latest run, or the run given as DATA or --out."
 )
 @click.option(
     "--use",
     metavar="MODEL",
-    help="With --resume: save this model of the run, whatever was recommended.",
+    help="With --resume: save this model instead of the recommended one.",
 )
-@click.option("--plan", "only_plan", is_flag=True, help="Show what would be done, and stop.")
 @click.option(
-    "--strict", is_flag=True, envvar="PELLUCID_STRICT", help="Stop if a check finds an error."
+    "--plan", "only_plan", is_flag=True, help="Show the plan of the run without fitting anything."
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    envvar="PELLUCID_STRICT",
+    help="Stop with exit code 1 if a data check finds an error.",
 )
 @click.option(
     "--fail-under",
     type=float,
     envvar="PELLUCID_FAIL_UNDER",
     metavar="X",
-    help="Exit with 1 if the recommended model scores worse than X.",
+    help="Exit with 1 if the score of the recommended model is worse than X.",
 )
 @click.option(
     "--format",
@@ -47,22 +52,22 @@ from pellucid.app.options import config_option, setting_options
     default="text",
     envvar="PELLUCID_FORMAT",
     type=click.Choice(["text", "json", "jsonl", "csv", "md"]),
-    help="Form of the result on stdout.",
+    help="Format of the result on stdout.",
 )
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser at the end.")
 @click.option(
-    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="The same as --format json."
+    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
 )
 @click.option(
-    "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="No progress on stderr."
+    "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="Show no progress on stderr."
 )
-@voice_options
+@message_options
 @click.pass_context
 def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
     """Compare all suitable models on DATA (a file, '-', or the name of a built-in data set).
 
-    Holds out a test set, cross-validates every model with a search inside the folds, shows which
-    are as good as the best, recommends the simplest of them, and saves it as a safe model file.
+    Holds out a test set, scores every model by nested cross-validation, recommends the simplest
+    model that is as good as the best, scores it on the test set, and writes a report and a model file.
     """
     from pellucid.app.compare_command import run_compare
 

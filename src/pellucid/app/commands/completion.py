@@ -1,16 +1,16 @@
-"""`pellucid completion SHELL`: the script that makes a shell complete commands and options."""
+"""`pellucid completion SHELL`: the script for shell completion."""
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@voice_options
+@message_options
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the completion script of SHELL; source it in the shell's start file."""
+    """Print the completion script for SHELL; source it in the start-up file of the shell."""
     from click.shell_completion import get_completion_class
 
     from pellucid.app.cli import cli

@@ -1,4 +1,4 @@
-"""`pellucid explain MODEL DATA --row N`: why a model says what it says about a row."""
+"""`pellucid explain MODEL DATA --row N`: the contributions of the columns to a prediction."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ from typing import Any
 import click
 
 from pellucid.app.commands.predict import encoding_option
-from pellucid.app.messages import Voice, voice_options
+from pellucid.app.messages import Messages, message_options
 from pellucid.report.screen import packed, terminal_width
 
-FIRST = 3  # rows that are explained if none is named
+FIRST = 3  # rows to explain if no --row is given
 
 
 @click.command()
 @click.argument("model", default="runs/latest")
 @click.argument("data", required=False)
-@click.option("--row", "rows", type=int, multiple=True, help="Number of a row, from 0; repeatable.")
 @click.option(
-    "--allow-missing", is_flag=True, help="Treat columns that DATA lacks as missing values."
+    "--row", "rows", type=int, multiple=True, help="Row number, starting at 0; repeatable."
+)
+@click.option(
+    "--allow-missing", is_flag=True, help="Treat columns missing from DATA as missing values."
 )
 @click.option(
     "--format", "format_", default="text", type=click.Choice(["text", "json", "jsonl"]),
-    help="Form of the explanation.",
+    help="Output format.",
 )  # fmt: skip
 @click.option(
-    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="The same as --format json."
+    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
 )
 @encoding_option
-@voice_options
+@message_options
 @click.pass_obj
 def explain(
-    voice: Voice,
+    messages: Messages,
     model: str,
     data: str | None,
     rows: tuple[int, ...],
@@ -45,13 +47,15 @@ def explain(
     as_json: bool,
     encoding: str | None,
 ) -> None:
-    """Explain rows of DATA with MODEL (a file, or a run folder, which knows its own table).
+    """Explain the predictions of MODEL for rows of DATA.
 
-    The contributions of the columns add up exactly to the prediction. They count towards the
-    positive class if there are two classes, and towards the predicted class if there are more.
+    MODEL is a model file or the folder of a run (default: runs/latest); with a folder, DATA may be left
+    out and is the data of the run. The contributions of the columns add up exactly to the prediction.
+    They refer to the positive class if there are two classes, and to the predicted class if there are
+    more.
 
-    JSON has one object per row: row, prediction, class (what the contributions count towards),
-    baseline, contributions {column: amount} and total = baseline + all contributions.
+    JSON has one object per row: row, prediction, class (to which the contributions refer), baseline,
+    contributions {column: amount} and total = baseline + all contributions.
     """
     import numpy as np
 
@@ -60,22 +64,24 @@ def explain(
 
     path, data, stored = find(model, data)
     fitted = load_model(path, data, "explain")[1]
-    table = read_table(fitted, data, voice, encoding or stored, encoding_of_run(path))
+    table = read_table(fitted, data, messages, encoding or stored, encoding_of_run(path))
     chosen = rows or tuple(range(min(FIRST, table.num_rows)))
     refuse_outside(chosen, table.num_rows, data)
-    matched = match_columns(fitted, table, data, voice, allow_missing, extra_is_fine=True)
+    matched = match_columns(fitted, table, data, messages, allow_missing, extra_is_fine=True)
     part = shared_tables.take(matched, np.array(chosen))
-    told = fitted.explain(part)
-    if hasattr(told, "contributions"):
-        own = told.columns == tuple(part.column_names)  # a formula makes columns of its own
-        told = replace(told, rows=chosen, values=_values(part) if own else told.values)
-    form, answers = "json" if as_json else format_, predicted(fitted, part, told)
-    text = as_text(told, answers) if form == "text" else as_lines(told, form, answers)
-    click.echo(text, nl=False)
+    found = fitted.explain(part)
+    if hasattr(found, "contributions"):
+        own = found.columns == tuple(part.column_names)  # a formula makes its own columns
+        found = replace(found, rows=chosen, values=_values(part) if own else found.values)
+    form, predictions = "json" if as_json else format_, predicted(fitted, part, found)
+    if form == "text":
+        messages.show(as_text(found, predictions))
+    else:
+        click.echo(as_lines(found, form, predictions), nl=False)
 
 
 def find(model: str, data: str | None) -> tuple[str, str, str | None]:
-    """The model file, the table and, if it is the run's own table, its encoding."""
+    """The model file, the data and, if it is the data of the run, its encoding."""
     from pellucid.app.arguments import refuse_table
     from pellucid.app.options import read_config
     from pellucid.comparison.execution.run_folder import find_run
@@ -84,7 +90,7 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     if Path(model).is_file():
         refuse_table(model, data, "explain")
         if data is None:
-            raise DataError(f"which rows? Say: pellucid explain {quote(model)} DATA --row 0")
+            raise DataError(f"DATA is missing. Usage: pellucid explain {quote(model)} DATA --row 0")
         return model, data, None
     folder = find_run(model)
     path = model_of_run(folder)
@@ -93,12 +99,12 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     stored = folder / "config.toml"  # runs from Python have none
     config = read_config(stored, required=True) if stored.exists() else {}
     if config.get("data") in (None, "-"):
-        raise DataError(f"{folder} does not know its table any more: name DATA.")
+        raise DataError(f"{folder} does not record which data it used. Pass DATA explicitly.")
     return str(path), str(config["data"]), config.get("encoding")
 
 
 def model_of_run(folder: Path) -> Path:
-    """The model file of a run; an error says why there is none."""
+    """The model file of a run; the error explains why there is none."""
     from pellucid.errors import DataError
 
     path = folder / "model.pellucid"
@@ -108,22 +114,22 @@ def model_of_run(folder: Path) -> Path:
 
 
 def _why_none(folder: Path) -> str:
-    """Why a run has kept no model."""
+    """Why a run has no model file."""
     results = folder / "results.json"
     data = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
     if not data.get("complete"):
         again = f"pellucid compare --resume --out {quote(str(folder))}"
-        return f"its run is not complete. Continue: {again}"
+        return f"the run is not complete. Resume it: {again}"
     best, failed = data["recommended"], (data["test"] or {}).get("failed")
     if best is None:
-        return "no model had a score"
+        return "no model has a score"
     if failed:
         return f"{best} could not be fitted ({failed})"
-    return f"{best} is not a model of Pellucid"
+    return f"{best} is not a Pellucid model"
 
 
 def read_table(
-    fitted: Any, data: str, voice: Voice, encoding: str | None, usual: str | None
+    fitted: Any, data: str, messages: Messages, encoding: str | None, usual: str | None
 ) -> Any:
     """A file, or the name of a built-in data set."""
     from pellucid.app.commands.predict import read_like
@@ -131,7 +137,7 @@ def read_table(
 
     if data in datasets.names() and not Path(data).is_file():
         return datasets.load(data).table
-    return read_like(fitted, data, voice, encoding, usual)
+    return read_like(fitted, data, messages, encoding, usual)
 
 
 def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:
@@ -143,31 +149,31 @@ def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:
 
 
 def _values(table: Any) -> list[list[Any]]:
-    """Cells by column; one that is missing says so."""
+    """Cells by column, "missing" where a value is missing."""
     from pellucid.data.io.shared_tables import python_columns
 
     cells = python_columns(table)
     return [["missing" if v is None or v != v else v for v in column] for column in cells]
 
 
-def predicted(fitted: Any, rows: Any, told: Any) -> list[float] | None:
-    """Predictions of numbers in the units of the target, where contributions are on the link scale."""
-    if getattr(told, "scale", "") != "link" or told.classes is not None:
+def predicted(fitted: Any, rows: Any, found: Any) -> list[float] | None:
+    """Predictions in the units of the target, if the contributions are on the link scale."""
+    if getattr(found, "scale", "") != "link" or found.classes is not None:
         return None
     return [float(value) for value in fitted.predict(rows)]
 
 
-def as_text(told: Any, answers: list[float] | None = None) -> str:
-    """One line per row; a terminal breaks it between its parts."""
+def as_text(found: Any, predictions: list[float] | None = None) -> str:
+    """One line per row, wrapped between its parts on a terminal."""
     from pellucid.draw.number import number
 
     width = terminal_width(sys.stdout)
-    lines = str(told).splitlines()
-    for i, answer in enumerate((answers or [])[: len(lines)]):
+    lines = str(found).splitlines()
+    for i, prediction in enumerate((predictions or [])[: len(lines)]):
         head, sign, rest = lines[i].partition(" -> ")
         total, _, terms = rest.partition("  ")
         if sign:
-            lines[i] = f"{head} -> {number(answer, 3)} (link {total})  {terms}"
+            lines[i] = f"{head} -> {number(prediction, 3)} (link {total})  {terms}"
     if width is not None:
         lines = [
             part for line in lines for part in packed(line.split("  "), "", "    ", width, "  ")
@@ -175,32 +181,32 @@ def as_text(told: Any, answers: list[float] | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_lines(told: Any, form: str, answers: list[float] | None = None) -> str:
+def as_lines(found: Any, form: str, predictions: list[float] | None = None) -> str:
     """The numbers as JSON: one object per row, or per row and neighbour."""
     from pellucid.comparison.execution.journal import plain
 
-    if hasattr(told, "contributions"):
-        entries = [_entry(told, i) for i in range(len(told.prediction))]
-        for entry, answer in zip(entries, answers or ()):
-            entry["prediction"] = answer
+    if hasattr(found, "contributions"):
+        entries = [_entry(found, i) for i in range(len(found.prediction))]
+        for entry, prediction in zip(entries, predictions or ()):
+            entry["prediction"] = prediction
     else:
-        columns = told.frame()
-        entries = [dict(zip(columns, found)) for found in zip(*columns.values())]
+        columns = found.frame()
+        entries = [dict(zip(columns, row)) for row in zip(*columns.values())]
     entries = plain(entries)
     if form == "json":
-        facts = {"schema": 2, "scale": getattr(told, "called", None), "rows": entries}
+        facts = {"schema": 2, "scale": getattr(found, "called", None), "rows": entries}
         return json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
     return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
 
 
-def _entry(told: Any, i: int) -> dict[str, Any]:
-    """One explained row, with the class and the signs that the text has."""
-    outcome, amounts = told.towards(i)
+def _entry(found: Any, i: int) -> dict[str, Any]:
+    """One explained row, with the class and the signs of the text."""
+    outcome, amounts = found.towards(i)
     return {
-        "row": told.rows[i],
+        "row": found.rows[i],
         "prediction": outcome.total if outcome.label is None else outcome.label,
         "class": outcome.of,
-        "baseline": told.base[outcome.k],
-        "contributions": dict(zip(told.columns, amounts.tolist())),
+        "baseline": found.base[outcome.k],
+        "contributions": dict(zip(found.columns, amounts.tolist())),
         "total": outcome.total,
     }

@@ -1,4 +1,4 @@
-"""`pellucid init`: a settings file with every setting, its default and what it means."""
+"""`pellucid init`: a settings file with every setting, its default and its meaning."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 
 
 @click.command()
-@click.option("-o", "--out", default="pellucid.toml", show_default=True, help="Where to write.")
+@click.option("-o", "--out", default="pellucid.toml", show_default=True, help="The file to write.")
 @click.option("-t", "--target", help="The column to predict.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-@voice_options
+@message_options
 @click.pass_obj
-def init(voice: Any, out: str, target: str | None, force: bool) -> None:
-    """Write a pellucid.toml: all settings with their defaults, ready to be edited."""
+def init(messages: Any, out: str, target: str | None, force: bool) -> None:
+    """Write a pellucid.toml with all settings and their defaults, ready to edit."""
     from pellucid.app.options import toml_value
     from pellucid.comparison.execution.run_folder import write_whole
     from pellucid.comparison.planning.settings import SETTINGS, allowed
@@ -25,8 +25,11 @@ def init(voice: Any, out: str, target: str | None, force: bool) -> None:
 
     path = Path(out)
     if path.exists() and not force:
-        raise DataError(f"{path} exists. Edit it, or replace it with --force.")
-    lines = ["# Settings of 'pellucid compare'; the command line and PELLUCID_* variables win.", ""]
+        raise DataError(f"{path} exists already. Edit it, or replace it with --force.")
+    lines = [
+        "# Settings of 'pellucid compare'. The command line and PELLUCID_* variables take precedence.",
+        "",
+    ]
     for setting in SETTINGS:
         lines.append(f"# {setting.help} ({allowed(setting)})")
         name = setting.name.replace("_", "-")
@@ -38,4 +41,4 @@ def init(voice: Any, out: str, target: str | None, force: bool) -> None:
             lines.append(f"# {name} = {toml_value(setting.default)}")
         lines.append("")
     write_whole(path, "\n".join(lines))
-    voice.note(f"wrote {path}")
+    messages.note(f"wrote {path}")

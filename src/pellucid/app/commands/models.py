@@ -1,4 +1,4 @@
-"""`pellucid models`: the models that take part in a comparison, and what is searched."""
+"""`pellucid models`: the models that a comparison runs, and their search spaces."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import Messages, message_options
 
 
 @click.command()
 @click.option(
     "--task", default="all", type=click.Choice(["all", "classification", "regression"]),
-    help="Only the models of one task.",
+    help="List the models of this task only.",
 )  # fmt: skip
 @click.option(
     "--effort", default="normal", type=click.Choice(["quick", "normal", "thorough"]),
-    help="The search space of this effort.",
+    help="Show the search space of this effort.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="As JSON.")
-@voice_options
-def models(task: str, effort: str, as_json: bool) -> None:
-    """List the models: name, simplicity (0 is simplest), candidates, what is searched."""
+@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Print JSON.")
+@message_options
+@click.pass_obj
+def models(messages: Messages, task: str, effort: str, as_json: bool) -> None:
+    """List the models that a comparison runs, and the parameters it searches.
+
+    The rank orders models by simplicity: 0 is the simplest. Candidates are the parameter settings
+    that a search tries.
+    """
     from pellucid.app.plan_text import searched
     from pellucid.comparison.planning.registry import entries
     from pellucid.report.screen import grid, width, wrapped
@@ -31,6 +36,7 @@ def models(task: str, effort: str, as_json: bool) -> None:
     facts: list[dict[str, Any]] = [
         {
             "model": entry.id,
+            "title": entry.title,
             "task": entry.task,
             "rank": entry.rank,
             "candidates": len(entry.candidates(effort)),
@@ -48,16 +54,19 @@ def models(task: str, effort: str, as_json: bool) -> None:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
     wide = width()
+    heads = ["model", "rank", "candidates", "what it is"]
     for which in tasks:
         own = [f for f in facts if f["task"] == which]
-        rows = [[f["model"], str(f["rank"]), str(f["candidates"]), f["says"]] for f in own]
-        heads = ["model", "rank", "candidates", "what it does"]
+        rows = [
+            [f["model"], str(f["rank"]), str(f["candidates"]), f"{f['title']}: {f['says']}"]
+            for f in own
+        ]
         lines = grid(heads, rows, wide, wraps=heads[3:], right=["rank", "candidates"])
-        lines = [which, *lines, "searched:"]
+        lines = [which, *lines, "", "searched:"]
         for f in own:
             if f["space"]:
-                found = f"{f['model']}: {searched(f['space'], f['in_units'])}"
-                lines += wrapped(found, "  ", "    ", wide)
+                space = f"{f['model']}: {searched(f['space'], f['in_units'])}"
+                lines += wrapped(space, "  ", "    ", wide)
         if which == "regression":
-            lines.append("* in standard deviations of the target")
-        click.echo("\n".join(lines) + "\n")
+            lines.append("* in units of the target's standard deviation")
+        messages.show("\n".join(lines) + "\n\n")

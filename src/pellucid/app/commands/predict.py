@@ -1,23 +1,23 @@
-"""`pellucid predict MODEL DATA`: the rows of a file, predicted with a saved model."""
+"""`pellucid predict MODEL DATA`: predict the rows of a file with a saved model."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from pellucid.app.messages import Voice, voice_options
+from pellucid.app.messages import Messages, message_options
 
-NAMED = 5  # so many column names are written out in a message
+NAMED = 5  # column names listed in a message
 EXPLAINED_ROWS = 4096  # at a time: contributions are rows x columns x classes
 encoding_option = click.option(
-    "--encoding", metavar="TEXT", help="Encoding of the file, such as cp1252; default: detected."
+    "--encoding", metavar="TEXT", help="Encoding of DATA, such as cp1252; default: detected."
 )
 
 
 def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
-    """The path of the model (in its run, if a folder is named) and the model.
+    """The path of the model file (that of a run, if `model` is a folder) and the model.
 
-    Arguments in the wrong order are told apart from a damaged file.
+    Swapped arguments get their own error message.
     """
     from pathlib import Path
 
@@ -37,12 +37,12 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
 @click.command()
 @click.argument("model")
 @click.argument("file", metavar="DATA")
-@click.option("-o", "--out", default="-", show_default="stdout", help="Where to write.")
+@click.option("-o", "--out", default="-", show_default="stdout", help="The file to write.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["csv", "jsonl", "parquet"]),
-    help="Format of the output; default: what the ending of --out says, else csv.",
+    help="Output format; default: by the extension of --out, otherwise csv.",
 )
 @click.option("--id", "ids", multiple=True, help="Copy this column into the output; repeatable.")
 @click.option(
@@ -51,16 +51,16 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Add the N strongest reasons of each row as columns why_1, why_2, ..., and why_class.",
+    help="Add the N largest contributions of each row as columns why_1, why_2, ..., and why_class.",
 )
 @click.option(
-    "--allow-missing", is_flag=True, help="Treat columns that DATA lacks as missing values."
+    "--allow-missing", is_flag=True, help="Treat columns missing from DATA as missing values."
 )
 @encoding_option
-@voice_options
+@message_options
 @click.pass_obj
 def predict(
-    voice: Voice,
+    messages: Messages,
     model: str,
     file: str,
     out: str,
@@ -72,54 +72,53 @@ def predict(
 ) -> None:
     """Predict the rows of DATA (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
 
-    MODEL is a model file, or the folder of a run. Writes one row per row of DATA: the column
-    'prediction' and, for a classifier that knows probabilities, one column 'p_<class>' for each
-    class.
+    MODEL is a model file or the folder of a run. The output has one row per row of DATA: the column
+    'prediction' and, for a classifier with probabilities, one column 'p_<class>' per class.
 
-    With --explain, 'why_1' reads 'column (amount)': what the column adds to the score of the class
-    in 'why_class'. That is the positive class in every row if there are two classes, and the
-    predicted class of the row if there are more; numbers have no 'why_class'. 'pellucid explain'
-    and its JSON use the same class and the same signs.
+    With --explain, 'why_1' has the form 'column (amount)': the contribution of the column to the
+    score of the class in 'why_class'. This is the positive class if there are two classes, and the
+    predicted class of the row if there are more; regression has no 'why_class'. 'pellucid explain'
+    uses the same class and the same signs.
     """
     from pellucid.data.io.write import format_of, write
 
-    format_ = format_ or format_of(out)  # a wrong name is said before any work is done
+    format_ = format_ or format_of(out)  # report a wrong extension before any work
     model, fitted = load_model(model, file, "predict")
-    table = read_like(fitted, file, voice, encoding, encoding_of_run(model))
+    table = read_like(fitted, file, messages, encoding, encoding_of_run(model))
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
-    rows = match_columns(fitted, table, source, voice, allow_missing, copied=ids)
-    said = predictions(fitted, rows, model)
+    rows = match_columns(fitted, table, source, messages, allow_missing, copied=ids)
+    columns = predictions(fitted, rows, model)
     if explained:
-        said |= reasons(fitted, rows, explained, model)
-    refuse_twice(kept, said)
-    warn_outside(fitted, rows, voice)
-    write({**kept, **said}, out, format_)
+        columns |= contributions(fitted, rows, explained, model)
+    refuse_duplicates(kept, columns)
+    warn_outside(fitted, rows, messages)
+    write({**kept, **columns}, out, format_)
 
 
-def refuse_twice(kept: dict[str, Any], said: dict[str, Any]) -> None:
-    """A column of the file must not vanish behind one of ours."""
+def refuse_duplicates(kept: dict[str, Any], columns: dict[str, Any]) -> None:
+    """Raise an error if a copied column has the name of an output column."""
     from pellucid.errors import DataError
 
-    twice = [name for name in kept if name in said]
+    twice = [name for name in kept if name in columns]
     if twice:
         raise DataError(
-            f"--id {twice[0]}: a column of that name is written with the answers. Rename it in the "
+            f"--id {twice[0]}: the output already has a column of that name. Rename the column in the "
             "file, or leave it out."
         )
 
 
-def reasons(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str]]:
-    """`why_class`, then `why_1`, `why_2`, ...: the strongest contributions towards that class."""
+def contributions(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str]]:
+    """`why_class`, then `why_1`, `why_2`, ...: the largest contributions to that class."""
     classes: list[str | None] = []
-    told: list[list[str]] = []
+    texts: list[list[str]] = []
     for start in range(0, rows.num_rows, EXPLAINED_ROWS):
         for of, terms in _strongest(fitted, rows.slice(start, EXPLAINED_ROWS), most, model):
             classes.append(of)
-            told.append(terms)
+            texts.append(terms)
     named = {} if None in classes else {"why_class": [str(label) for label in classes]}
     return named | {
-        f"why_{k + 1}": [row[k] if k < len(row) else "" for row in told] for k in range(most)
+        f"why_{k + 1}": [row[k] if k < len(row) else "" for row in texts] for k in range(most)
     }
 
 
@@ -130,29 +129,29 @@ def _strongest(
 
     from pellucid.errors import DataError, UnseenLevelWarning
 
-    with warnings.catch_warnings():  # the prediction has said it already
+    with warnings.catch_warnings():  # the prediction has warned already
         warnings.simplefilter("ignore", UnseenLevelWarning)
-        told: Any = fitted.explain(rows) if hasattr(fitted, "explain") else None
-    if not hasattr(told, "contributions"):
+        found: Any = fitted.explain(rows) if hasattr(fitted, "explain") else None
+    if not hasattr(found, "contributions"):
         raise DataError(
-            f"{model} holds a {type(fitted).__name__}, which gives no reasons by column: leave "
-            "--explain out."
+            f"{model} contains a {type(fitted).__name__}, which has no contributions of columns. Leave "
+            "out --explain."
         )
-    for i in range(len(told.prediction)):
-        outcome, amounts = told.towards(i)
+    for i in range(len(found.prediction)):
+        outcome, amounts = found.towards(i)
         own = amounts.tolist()
         order = sorted(range(len(own)), key=lambda j: -abs(own[j]))[:most]
-        yield outcome.of, [f"{told.columns[j]} ({own[j]:+.3g})" for j in order]
+        yield outcome.of, [f"{found.columns[j]} ({own[j]:+.3g})" for j in order]
 
 
-def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
-    """Say how many rows have a number or a date that training never saw the like of."""
+def warn_outside(fitted: Any, rows: Any, messages: Messages) -> None:
+    """Warn about rows with numbers or dates outside the range of the training rows."""
     from pellucid.data.arrow import arrow_column
 
     schema = getattr(fitted, "schema_", None)
     if schema is None or schema.names is None:  # a formula, or an array: no ranges of columns
         return
-    outside, said = None, []
+    outside, limits = None, []
     for j, name in enumerate(schema.names):
         kind = schema.kinds[j]
         if kind not in ("number", "datetime") or schema.low[j] > schema.high[j]:
@@ -166,16 +165,19 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
         ):
             if wrong.any():
                 outside = wrong if outside is None else outside | wrong
-                said.append((int(wrong.sum()), f"{name} {sign} {_end(limit, kind)}"))
+                limits.append((int(wrong.sum()), f"{name} {sign} {_end(limit, kind)}"))
     if outside is not None:
-        named = ", ".join(text for _, text in sorted(said, key=lambda pair: -pair[0])[:3])
+        named = ", ".join(text for _, text in sorted(limits, key=lambda pair: -pair[0])[:3])
         count = int(outside.sum())
-        lie = "lies" if count == 1 else "lie"
-        voice.warn(f"{count} of {rows.num_rows} rows {lie} outside the training range ({named})")
+        are, what = ("is", "its prediction is an extrapolation") if count == 1 else (
+            "are", "their predictions are extrapolations")  # fmt: skip
+        messages.warn(
+            f"{count} of {rows.num_rows} rows {are} outside the training range ({named}): {what}"
+        )
 
 
 def _end(limit: float, kind: str) -> str:
-    """The end of a range, in the user's terms: dates are days since 1970."""
+    """A limit as a number, or as a date (days since 1970)."""
     import numpy as np
 
     from pellucid.draw.number import number
@@ -185,11 +187,11 @@ def _end(limit: float, kind: str) -> str:
     return str(np.datetime64(round(limit * 86400), "s")).removesuffix("T00:00:00").replace("T", " ")
 
 
-def read_for(fitted: Any, file: Any, voice: Voice, encoding: str | None) -> Any:
-    """The table of a file as the model knows it: what training took for levels are levels here.
+def read_for(fitted: Any, file: Any, messages: Messages, encoding: str | None) -> Any:
+    """Read a file with the column types of the model.
 
-    Levels of text stay text in a file that happens to hold only digits, and a level such as "NA"
-    is not a missing cell in its column.
+    Levels that were text stay text, even if they are all digits in this file, and a level such as
+    "NA" is not a missing value in its column.
     """
     from pellucid.data.io.dialect import MISSING
     from pellucid.data.io.read import read
@@ -201,7 +203,7 @@ def read_for(fitted: Any, file: Any, voice: Voice, encoding: str | None) -> Any:
         for name, levels in known_levels(fitted).items()
         if levels and all(isinstance(level, str) for level in levels)
     }
-    table = read(source, text=list(texts), note=voice.note, encoding=encoding)
+    table = read(source, text=list(texts), note=messages.note, encoding=encoding)
     for name, levels in texts.items():
         if name in table.column_names and not levels.isdisjoint(MISSING):
             markers = [marker for marker in MISSING if marker not in levels]
@@ -215,14 +217,14 @@ def read_for(fitted: Any, file: Any, voice: Voice, encoding: str | None) -> Any:
 
 
 def known_levels(fitted: Any) -> dict[str, Any]:
-    """The levels of each column: of the model's schema, or of its formula."""
+    """The levels of each column, from the model's schema or its formula."""
     if not hasattr(fitted, "schema_"):
         return fitted.levels
     return {fitted.schema_.name(j): levels for j, levels in enumerate(fitted.schema_.levels)}
 
 
 def encoding_of_run(model: str) -> str | None:
-    """The encoding that the run of a model was told; None if it was told none, or there is no run."""
+    """The encoding that was given to the run of a model; None if there was none."""
     from pathlib import Path
 
     from pellucid.app.options import read_config
@@ -233,25 +235,27 @@ def encoding_of_run(model: str) -> str | None:
     return read_config(stored, required=False).get("encoding")
 
 
-def read_like(fitted: Any, file: str, voice: Voice, encoding: str | None, usual: str | None) -> Any:
-    """As `read_for`; a file that is not UTF-8 is read in the encoding of the run's own table."""
+def read_like(
+    fitted: Any, file: str, messages: Messages, encoding: str | None, usual: str | None
+) -> Any:
+    """As `read_for`; a file that is not UTF-8 is read in the encoding of the run."""
     from pellucid.data.io.encodings import needs_encoding
     from pellucid.data.io.source import find
     from pellucid.errors import DataError
 
     source = find(file)
     if encoding is not None or usual is None or not needs_encoding(source):
-        return read_for(fitted, source, voice, encoding)
+        return read_for(fitted, source, messages, encoding)
     try:
-        table = read_for(fitted, source, Voice(-2), usual)
+        table = read_for(fitted, source, Messages(-2), usual)
     except DataError:
-        return read_for(fitted, source, voice, None)
-    voice.note(f"{source.name} is not UTF-8: read as {usual}, like the table of the model's run")
+        return read_for(fitted, source, messages, None)
+    messages.note(f"{source.name} is not UTF-8: read as {usual}, the encoding of the run")
     return table
 
 
 def require(name: str, table: Any, source: str) -> str:
-    """The name itself if the table has that column, else an error with the nearest one."""
+    """The name, if the table has that column; otherwise an error with the nearest name."""
     from pellucid.data.io.source import did_you_mean
     from pellucid.errors import DataError
 
@@ -267,12 +271,12 @@ def match_columns(
     fitted: Any,
     table: Any,
     source: str,
-    voice: Voice,
+    messages: Messages,
     allow_missing: bool,
     extra_is_fine: bool = False,
     copied: tuple[str, ...] = (),
 ) -> Any:
-    """The columns the model needs, in its order; others are dropped with a note, unless copied."""
+    """The columns that the model needs, in its order; a note lists those that are dropped."""
     needed = getattr(fitted, "feature_names_in_", None)
     if needed is None:  # trained on an array: columns are taken by position
         return table
@@ -282,16 +286,16 @@ def match_columns(
     if missing and not allow_missing:
         raise_missing(needed, missing, table, source)
     if missing:
-        voice.note(f"{source} lacks {listed(missing)}: treated as missing in all rows")
+        messages.note(f"{source} has no column {listed(missing)}: treated as missing values")
     if extra and not extra_is_fine:
-        voice.note(f"ignored {listed(extra)}: not used by the model")
+        messages.note(f"ignored columns that the model does not use: {listed(extra)}")
     for name in missing:
         table = table.append_column(name, [[None] * table.num_rows])
     return table.select(needed)
 
 
 def raise_missing(needed: list[str], missing: list[str], table: Any, source: str) -> None:
-    """The error for columns that the model needs and the file lacks."""
+    """Raise the error for columns that the model needs and the file does not have."""
     from pellucid.data.io.source import did_you_mean
     from pellucid.errors import DataError
 
@@ -299,26 +303,26 @@ def raise_missing(needed: list[str], missing: list[str], table: Any, source: str
     columns, them = ("column", "it") if len(missing) == 1 else ("columns", "them")
     hint = did_you_mean(missing[0], [n for n in table.column_names if n not in needed])
     raise DataError(
-        f"{source} lacks {columns} {listed(missing)} (the model needs {len(needed)} columns; "
-        f"{found} found).{hint} --allow-missing treats {them} as missing values."
+        f"{source} has no {columns} {listed(missing)} ({found} of the {len(needed)} columns that the "
+        f"model needs were found).{hint} --allow-missing treats {them} as missing values."
     )
 
 
 def listed(names: list[str]) -> str:
-    """Some names, quoted, and how many more there are."""
+    """Some names, quoted, and the number of the others."""
     shown = ", ".join(repr(name) for name in names[:NAMED])
     return shown + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def predictions(fitted: Any, rows: Any, model: str) -> dict[str, Any]:
-    """Output columns: `prediction` (or `prediction_0`, ...), and `p_<class>` where known."""
+    """Output columns: `prediction` (or `prediction_0`, ...), and `p_<class>` for probabilities."""
     from pellucid.errors import DataError
 
     if not hasattr(fitted, "predict"):
-        raise DataError(f"{model} holds a {type(fitted).__name__}, which does not predict.")
+        raise DataError(f"{model} contains a {type(fitted).__name__}, which cannot predict.")
     if hasattr(fitted, "predict_proba"):
         shares = fitted.predict_proba(rows)
-        # Every classifier with probabilities predicts the largest, the lowest class among equals.
+        # Every classifier with probabilities predicts the most probable class, the first among equals.
         columns = {"prediction": fitted.classes_[shares.argmax(axis=1)]}
         for k, label in enumerate(fitted.classes_.tolist()):
             name = str(label).lower() if isinstance(label, bool) else label  # as CSV writes it

@@ -1,46 +1,40 @@
-"""`pellucid report RUN`: the report of a run, written again or opened."""
+"""`pellucid report RUN`: write or open the report of a run."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 
 
 @click.command()
 @click.argument("run", required=False)
 @click.option(
-    "-o", "--out", metavar="FILE", help="Where to write (.html, .md, .json); default: in the run."
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="File to write (.html, .md or .json); default: report.html in RUN.",
 )
 @click.option(
     "--no-rows",
     is_flag=True,
     envvar="PELLUCID_NO_ROWS",
-    help="Leave out every single row of the table.",
+    help="Leave out everything that shows values of the table.",
 )
-@click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
-@voice_options
+@click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
+@message_options
 @click.pass_obj
-def report(voice: Any, run: str | None, out: str | None, no_rows: bool, open_: bool) -> None:
-    """Write the report of RUN (default: the latest) as one file that works offline."""
+def report(messages: Any, run: str | None, out: str | None, no_rows: bool, open_: bool) -> None:
+    """Write the report of RUN (default: the latest run) as one file that works offline."""
     from pellucid.comparison.execution.run_folder import find_run
-    from pellucid.errors import DataError
-    from pellucid.report.write_report import write_summary
+    from pellucid.report.write_report import read_run, write_summary
 
     folder = find_run(run)
-    source = folder / "summary.json"
-    if not source.exists():
-        raise DataError(
-            f"{folder} has no summary yet. Finish it: pellucid compare --resume --out "
-            f"{quote(str(folder))}"
-        )
-    summary = json.loads(source.read_text(encoding="utf-8"))
+    summary = read_run(folder, "summary.json")
     path = write_summary(summary, Path(out) if out else folder / "report.html", rows=not no_rows)
-    voice.note(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+    messages.note(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
     if open_:
         click.launch(path.resolve().as_uri())

@@ -1,4 +1,4 @@
-"""`pellucid runs`: the runs of a folder, newest last; reads results only."""
+"""`pellucid runs`: list the runs in a folder, newest last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 
 RUNS = "runs"
 
@@ -19,25 +19,24 @@ RUNS = "runs"
 @click.argument("folder", default=RUNS)
 @click.option(
     "--format", "format_", default="text", type=click.Choice(["text", "json", "jsonl"]),
-    help="Form of the list.",
+    help="Output format.",
 )  # fmt: skip
 @click.option(
-    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="The same as --format json."
+    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
 )
-@voice_options
+@message_options
 @click.pass_obj
-def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
+def runs(messages: Any, folder: str, format_: str, as_json: bool) -> None:
     """List the runs in FOLDER (default: runs), newest last.
 
-    On a terminal that is too narrow for all columns some are left out; run names are always whole.
-    In a pipe, and in JSON, nothing is left out.
+    A narrow terminal shows fewer columns. Pipes and JSON have all of them.
     """
     from pellucid.comparison.execution.run_folder import runs as found
     from pellucid.errors import DataError
     from pellucid.report.screen import terminal_width
 
     if folder != RUNS and not Path(folder).is_dir():
-        raise DataError(f"there is no folder {folder}.")
+        raise DataError(f"folder {folder} does not exist.")
     entries = [facts(path) for path in found(Path(folder))]
     if as_json or format_ == "json":
         click.echo(json.dumps(entries, ensure_ascii=False, indent=1))
@@ -48,13 +47,13 @@ def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
         )
         return
     if not entries:
-        voice.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
+        messages.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
         return
-    click.echo("\n".join(listed(entries, terminal_width(sys.stdout))))
+    messages.show("\n".join(listed(entries, terminal_width(sys.stdout))) + "\n")
 
 
 def listed(entries: list[dict[str, Any]], width: int | None) -> list[str]:
-    """The runs as a table; a narrow terminal has fewer columns, but always the whole names."""
+    """The runs as a table; a narrow terminal has fewer columns, but always the full names."""
     from pellucid.draw.label_text import clean
     from pellucid.report.screen import grid
     from pellucid.report.wording import score
@@ -64,11 +63,11 @@ def listed(entries: list[dict[str, Any]], width: int | None) -> list[str]:
     ]  # fmt: skip
     rows = []
     for entry in entries:
-        told = entry | {"took": duration(entry["seconds"])}
-        told["date"] = (entry["date"] or "")[:16].replace("T", " ")
+        texts = entry | {"took": duration(entry["seconds"])}
+        texts["date"] = (entry["date"] or "")[:16].replace("T", " ")
         if entry["mean"] is not None:
-            told["mean"] = score(entry["mean"], entry["metric"], 4)
-        rows.append(["" if told[c] is None else clean(told[c]) for c in columns])
+            texts["mean"] = score(entry["mean"], entry["metric"], 4)
+        rows.append(["" if texts[c] is None else clean(texts[c]) for c in columns])
     wraps, drops = ["state", "target", "data"], ["models", "data", "target", "state", "metric"]
     right = ["took", "models", "mean"]
     return grid(columns, rows, width, wraps, [*drops, "recommended", "mean", "took", "date"], right)
@@ -87,7 +86,7 @@ def duration(seconds: float | None) -> str:
 
 
 def began(path: Path, seconds: float | None) -> str | None:
-    """When a run began, by its files: settings are written first, results last."""
+    """When a run began, from the times of its files."""
     for name, spent in (("config.toml", 0.0), ("results.json", seconds), ("events.jsonl", 0.0)):
         if spent is not None and (path / name).is_file():
             clock = time.localtime((path / name).stat().st_mtime - spent)
@@ -96,7 +95,7 @@ def began(path: Path, seconds: float | None) -> str | None:
 
 
 def facts(path: Path) -> dict[str, Any]:
-    """One line of the list; what is not known yet is None."""
+    """The facts of one run; what is not known yet is None."""
     entry: dict[str, Any] = dict.fromkeys(
         ("data", "target", "models", "recommended", "metric", "mean")
     )
@@ -118,7 +117,7 @@ def facts(path: Path) -> dict[str, Any]:
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """The content of a JSON file; None if it is not there, or not whole."""
+    """The content of a JSON file; None if it is missing or incomplete."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`pellucid show WHAT`: a method, a model file or a run, in this order; nothing is executed."""
+"""`pellucid show WHAT`: describe a method, a model file or a run."""
 
 from __future__ import annotations
 
@@ -8,77 +8,70 @@ import json
 import re
 import sys
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
 
-from pellucid.app.messages import Voice, voice_options
+from pellucid.app.messages import Messages, message_options
 from pellucid.draw.label_text import cells
 from pellucid.report.screen import PIPED, packed, terminal_width, width
 
 LATEST = "runs/latest"
-ITEM = re.compile(r"[\w, *]+ : |\d+\. |- ")  # what begins a line of its own: `C : float`, `1. `
+ITEM = re.compile(r"[\w, *]+ : |\d+\. |- ")  # starts a new line: `C : float`, `1. `
 
 
 @click.command()
 @click.argument("what", default=LATEST)
-@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="As JSON.")
-@voice_options
+@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Print JSON.")
+@message_options
 @click.pass_obj
-def show(voice: Voice, what: str, as_json: bool) -> None:
+def show(messages: Messages, what: str, as_json: bool) -> None:
     """Show WHAT: a method ('logistic'), a model file, or a run folder (default: runs/latest).
 
-    A method is described by its objective, its parameters and where its source is. A model file is
-    described without building the model: no code of a file can run.
+    For a method, shows its objective, its parameters and its source file. A model file is described
+    without running any code from it.
     """
     path = Path(what)
     if path.is_file():
-        show_model(what, as_json)
+        show_model(what, as_json, messages)
     elif what == LATEST or path.exists() or (Path("runs") / what).exists():
-        show_run(what, as_json, voice)
+        show_run(what, as_json, messages)
     else:
-        show_method(what, as_json)
+        show_method(what, as_json, messages)
 
 
-def show_model(path: str, as_json: bool) -> None:
-    """What a model file says of itself."""
+def show_model(path: str, as_json: bool, messages: Messages) -> None:
+    """The content of a model file."""
     from pellucid.persist import describe
 
-    told, wide = describe(path), terminal_width(sys.stdout)
+    found, wide = describe(path), terminal_width(sys.stdout)
     if as_json:
-        click.echo(json.dumps(vars(told), ensure_ascii=False, indent=1, default=str))
+        click.echo(json.dumps(vars(found), ensure_ascii=False, indent=1, default=str))
         return
-    lines = str(told).splitlines()
+    lines = str(found).splitlines()
     if wide is not None:
         starts = [(" " * _indent(line), line.strip().split(" ")) for line in lines]
         lines = [p for indent, parts in starts for p in packed(parts, indent, "      ", wide)]
-    click.echo("\n".join(lines))
+    messages.show("\n".join(lines) + "\n")
 
 
-def show_run(what: str, as_json: bool, voice: Voice) -> None:
-    """The board of a run."""
+def show_run(what: str, as_json: bool, messages: Messages) -> None:
+    """The leaderboard and the answer of a run."""
     from pellucid.comparison.execution.run_folder import find_run
-    from pellucid.errors import DataError
     from pellucid.report import terminal
+    from pellucid.report.write_report import read_run
 
     folder = find_run(what)
-    path = folder / "results.json"
-    if not path.exists():
-        raise DataError(
-            f"{folder} has no results yet. Continue it: pellucid compare --resume --out "
-            f"{quote(str(folder))}"
-        )
+    data = read_run(folder, "results.json")
     if as_json:
-        click.echo(path.read_text(encoding="utf-8"), nl=False)
+        click.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
-    data = json.loads(path.read_text(encoding="utf-8"))
     timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
-    voice.show(terminal.board(data, timings, width()))
+    messages.show(terminal.board(data, timings, width()))
 
 
-def show_method(name: str, as_json: bool) -> None:
-    """What a method is, its objective, and where its source stands."""
+def show_method(name: str, as_json: bool, messages: Messages) -> None:
+    """The objective, the parameters and the source file of a method."""
     from pellucid.comparison.planning.registry import ALIASES, ENTRIES
     from pellucid.data.io.source import did_you_mean
     from pellucid.errors import DataError
@@ -98,21 +91,22 @@ def show_method(name: str, as_json: bool) -> None:
         hint = f" Did you mean '{meant[0]}'?" if meant else did_you_mean(name, [*ids, *classes])
         raise DataError(
             f"'{name}' is not a method, model file or run.{hint} "
-            f"Methods: {', '.join(ids)}; or the name of any class."
+            f"Methods: {', '.join(ids)}; or the name of a class."
         )
     facts = [method_facts(entry) for entry in found]
     facts += [class_facts(module, known) for module, known in others]
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
-    click.echo("\n".join(method_text(fact, width()) for fact in facts), nl=False)
+    messages.show("\n".join(method_text(fact, width()) for fact in facts))
 
 
 def method_facts(entry: Any) -> dict[str, Any]:
-    """A method in plain data."""
+    """A method as plain data."""
     model = entry.model_class()
     return {
         "id": entry.id,
+        "title": entry.title,
         "task": entry.task,
         "says": entry.says,
         "rank": entry.rank,
@@ -125,10 +119,10 @@ def method_facts(entry: Any) -> dict[str, Any]:
 
 
 def class_facts(module: str, name: str) -> dict[str, Any]:
-    """A class that takes no part in comparisons, in plain data."""
+    """A class that comparisons do not use, as plain data."""
     model = getattr(importlib.import_module(module), name)
-    says = "for use from Python; takes no part in comparisons"
-    return {"id": name, "task": module.partition(".")[2], "says": says, "rank": None,
+    says = "available from Python; not part of comparisons"
+    return {"id": name, "title": name, "task": module.partition(".")[2], "says": says, "rank": None,
             **_source(model, module), "space": None}  # fmt: skip
 
 
@@ -141,24 +135,26 @@ def _source(model: type, module: str) -> dict[str, Any]:
 
 
 def method_text(fact: dict[str, Any], width: int = PIPED) -> str:
-    """For a reader."""
+    """The description of a method, at most `width` columns wide."""
     from pellucid.app.plan_text import searched
 
     facts = {"class": fact["class"], "source": fact["source"]}
     if fact["space"] is not None:
         facts["search"] = searched(fact["space"])
-    lines = packed(f"{fact['id']} ({fact['task']}): {fact['says']}".split(" "), "", "  ", width)
+    which = "" if fact["title"] == fact["id"] else f"{fact['id']}, "
+    head = f"{fact['title']} ({which}{fact['task']}): {fact['says']}"
+    lines = packed(head.split(" "), "", "  ", width)
     for name, text in facts.items():
-        first, *rest = str(text).split(" ")  # a path stands behind its name, however long it is
+        first, *rest = str(text).split(" ")  # a path stays on the line of its name
         lines += packed(rest, f"{name:<8}{first} ", " " * 8, width)
     about = fact["about"].split("\nExamples\n")[0].rstrip()
     return "\n".join([*lines, "", *reflowed(about, width), ""]) + "\n"
 
 
 def reflowed(text: str, width: int) -> list[str]:
-    """A docstring in a narrower page: paragraphs with too long a line are filled anew.
+    """A docstring at another width: paragraphs with a line that is too long are wrapped again.
 
-    Lines of one indentation belong together unless they are set in columns, as formulas are.
+    Lines of one indentation form a paragraph, unless they have columns, like formulas.
     """
     lines: list[str] = []
     block: list[str] = []

@@ -110,6 +110,7 @@ def _row(
     last = memory.done.get((contender.id, FINAL))
     row: dict[str, Any] = {
         "model": contender.id,
+        "title": contender.entry.title if contender.entry else contender.id,
         "status": state,
         "reason": why,
         "place": place,

@@ -3,7 +3,6 @@
 Invariant: a perfect learner outweighs all before it together, so it decides alone.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from pellucid.ensemble.base_estimators import takes_weights
 from pellucid.ensemble.bootstrap_samples import Bag, Drawer
 from pellucid.records import Status
 from pellucid.tree.base import TreeModel
-from pellucid.tree.rows import Rows
 
 NO_BETTER = 1e-12  # than chance: an error that is lower by less is rounding
 
@@ -39,8 +37,7 @@ def by_samples(problem: Problem, learner: Any) -> Problem:
     if copies is None or not _counts(learner) or copies.sum() > max(EACH, 4 * problem.n):
         return problem
     rows = np.repeat(np.arange(problem.n), copies)
-    whole = replace(problem, X=np.asarray(problem.X)) if isinstance(problem.X, Rows) else problem
-    return whole.take(rows, np.ones(len(rows)))
+    return problem.gathered().take(rows, np.ones(len(rows)))
 
 
 def _counts(learner: Any) -> bool:

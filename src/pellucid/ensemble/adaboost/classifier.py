@@ -1,29 +1,28 @@
 """AdaBoost: learners in turn, each on the rows that the earlier ones got wrong (SAMME)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem, Wishes
-from pellucid.data.canonical import canonical
+from pellucid.base import Classifier
+from pellucid.data import InputSpec, Problem
+from pellucid.data.row_view import RowView
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.adaboost import stump_filter
 from pellucid.ensemble.adaboost.base import NO_BETTER, by_samples, decisive, drawn, told
 from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.errors import DataError, ParameterError
+from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeClassifier, prediction
 from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.rows import Rows, in_canonical_order
 
 
-class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
+class AdaBoostClassifier(TreesExplained, Classifier):
     """Weighted vote of learners, each fitted to the rows weighted by the mistakes before it.
 
     1. Learner t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
@@ -60,7 +59,6 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
     array([0, 0, 1, 1, 0])
     """
 
-    _canonical_rows = True
     # The checks fit hundreds of times; a few learners show the same faults as fifty.
     _check_params = {"n_estimators": 5}
     _parameters = {
@@ -92,21 +90,17 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._learner())
 
-    def _wishes(self) -> Wishes:
-        wishes = base_estimators.wishes_of(self._learner(), type(self).__name__)
-        if stump_filter.plain(
-            self._learner()
-        ):  # reads the user's array where it stands: `_in_order`
-            return replace(wishes, canonical_rows=False, by_rows=True)
-        return wishes
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        return base_estimators.rows_for(self._learner())
 
-    def _in_order(self, problem: Problem) -> Problem:
-        """The problem on canonical rows; of a table for the filter no copy is made."""
-        if not stump_filter.plain(self._learner()):
-            return problem
-        if not stump_filter.applies(self._learner(), problem):
-            return canonical(problem)
-        return in_canonical_order(problem, position=False)
+    def _input_spec(self) -> InputSpec:
+        return base_estimators.input_spec_of(self._learner(), type(self).__name__)
+
+    def _in_place(self, problem: Problem) -> Problem:
+        """The problem on canonical rows: a view for the filter, else a copy."""
+        filtered = stump_filter.applies(self._learner(), problem)
+        return problem if filtered else problem.gathered()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the learners one after the other."""
@@ -116,7 +110,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
         assert problem.classes is not None
         K = len(problem.classes)
         chance = 1 - 1 / K
-        problem = by_samples(base_estimators.coded(self._in_order(problem)), self._learner())
+        problem = by_samples(base_estimators.coded(self._in_place(problem)), self._learner())
         fit_one = self._fitter(problem)
         log_w = np.log(problem.weights)
         found: list[Any] = []
@@ -154,7 +148,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             learner._check_parameters()
         weighted = base_estimators.takes_weights(learner)
         filtered = None
-        if isinstance(problem.X, Rows):
+        if isinstance(problem.X, RowView):
             filtered = stump_filter.Filter(problem, learner.criterion)
         engine = cache(lambda: _sorted(learner, problem))
 
@@ -294,13 +288,12 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
 
 def _sorted(learner: Any, problem: Problem) -> tuple[Problem, Any]:
     """The problem with a table of its own, and for trees its sorted columns."""
-    if isinstance(problem.X, Rows):
-        problem = replace(problem, X=np.asarray(problem.X))
+    problem = problem.gathered()
     if not isinstance(learner, DecisionTreeClassifier):
         return problem, None
     from pellucid.tree.presort import presort
 
-    presorted = presort(problem.X, problem.kinds, problem.n_levels)
+    presorted = presort(problem.table, problem.kinds, problem.n_levels)
     # The engine looks the rows of stumps up by their places.
     return problem, presorted.placed() if learner.max_depth == 1 else presorted
 
@@ -326,6 +319,4 @@ def _narrow(scores: np.ndarray) -> np.ndarray:
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
     """Softmax of score / (K - 1)."""
-    z = scores / (scores.shape[1] - 1)
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return z / z.sum(axis=1, keepdims=True)
+    return softmax(scores / (scores.shape[1] - 1))

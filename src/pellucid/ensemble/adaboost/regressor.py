@@ -7,11 +7,12 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Regressor
-from pellucid.data import Problem, Wishes
-from pellucid.ensemble import base_estimators, in_place
+from pellucid.data import InputSpec, Problem
+from pellucid.ensemble import base_estimators
 from pellucid.ensemble.adaboost import weighted_median
 from pellucid.ensemble.adaboost.base import NO_BETTER, by_samples, decisive, drawn, told
 from pellucid.ensemble.bootstrap_samples import Bag
+from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Choice, Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeRegressor, prediction
@@ -64,7 +65,6 @@ class AdaBoostRegressor(TreesExplained, Regressor):
     array([0., 5.])
     """
 
-    _canonical_rows = True
     # The checks fit hundreds of times; a few learners show the same faults as fifty.
     _check_params = {"n_estimators": 5}
     _parameters = {
@@ -99,18 +99,19 @@ class AdaBoostRegressor(TreesExplained, Regressor):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._learner())
 
-    def _wishes(self) -> Wishes:
-        learner = self._learner()
-        return in_place.wishes(
-            base_estimators.wishes_of(learner, type(self).__name__, "regressor"), learner
-        )
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        return base_estimators.rows_for(self._learner())
+
+    def _input_spec(self) -> InputSpec:
+        return base_estimators.input_spec_of(self._learner(), type(self).__name__, "regressor")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the learners one after the other."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        problem = by_samples(in_place.in_order(problem, self._learner()), self._learner())
+        problem = by_samples(in_place(problem, self._learner()), self._learner())
         fit_one = self._fitter(problem)
         log_w = np.log(problem.weights)
         found: list[Any] = []
@@ -154,7 +155,7 @@ class AdaBoostRegressor(TreesExplained, Regressor):
         learner, seed = self._learner(), parallel.seed_sequence(self.random_state)
         weighted, table = (
             base_estimators.takes_weights(learner),
-            in_place.Standing.of(problem, learner),
+            SharedTable.of(problem, learner),
         )
 
         def fit_one(t: int, w: np.ndarray) -> tuple[Any, np.ndarray]:

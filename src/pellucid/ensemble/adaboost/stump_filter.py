@@ -19,13 +19,13 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.row_view import RowView
 from pellucid.protocol import signature
 from pellucid.tree import DecisionTreeClassifier, _histogram
 from pellucid.tree._presort import buckets_of, sort_column
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 from pellucid.tree.histogram_bins import midpoints
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.rows import Rows
 
 MANY_ROWS = 2**14  # from which the filter pays
 MOST_CLASSES = 4  # corners of a box double with each class
@@ -49,7 +49,8 @@ def plain(learner: Any) -> bool:
 def applies(learner: Any, problem: Problem) -> bool:
     """Whether a learner is a plain stump, and the table worth a filter."""
     assert problem.classes is not None
-    worth = problem.n >= MANY_ROWS and problem.p > 2 and len(problem.classes) <= MOST_CLASSES
+    n = len(problem.X.table) if isinstance(problem.X, RowView) else problem.n
+    worth = n >= MANY_ROWS and problem.p > 2 and len(problem.classes) <= MOST_CLASSES
     return worth and plain(learner)
 
 
@@ -80,9 +81,9 @@ class Filter:
         self.y, self.K, self.criterion = problem.y, problem.n_classes, criterion
         self.n, self.n_levels = problem.n, problem.n_levels
         rows: Any = problem.X
-        self.table = rows.table if isinstance(rows, Rows) else rows
-        order = rows.order if isinstance(rows, Rows) else np.arange(self.n)
-        self.at = order.astype(np.int32)  # row i of the problem stands there
+        view = isinstance(rows, RowView)
+        self.table = rows.table if view else rows
+        self.at = rows.places if view else np.arange(self.n, dtype=np.int32)
         dealt = parallel.map(self._deal, np.flatnonzero(problem.kinds == 0).tolist())
         found = [(j, *part) for j, part in dealt if part is not None]
         self.columns = np.array([j for j, _, _ in found], dtype=np.int64)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
-from pellucid.ensemble import base_estimators, in_place
+from pellucid.data import InputSpec, Problem
+from pellucid.ensemble import base_estimators
 from pellucid.ensemble.averaging import (
     BAGGED_PARAMETERS,
     SHARE,
@@ -24,6 +24,7 @@ from pellucid.ensemble.averaging import (
 )
 from pellucid.ensemble.bootstrap_samples import Bag, Drawer, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
+from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Boolean, Either, Integer, Learner, Nothing, RandomState
 from pellucid.protocol import copied
@@ -52,15 +53,19 @@ class Bagging(Bagged):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._learner())
 
-    def _wishes(self) -> Wishes:
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        return base_estimators.rows_for(self._learner())
+
+    def _input_spec(self) -> InputSpec:
         learner = self._learner()
-        wishes = base_estimators.wishes_of(
+        spec = base_estimators.input_spec_of(
             learner, type(self).__name__, str(self._kind), several=True
         )
-        wishes = in_place.wishes(wishes, learner)
+        spec = replace(spec, positions=True)
         if self.warm_start and "estimators_" in self.__dict__:
-            return replace(wishes, schema=self.schema_, classes=vars(self).get("classes_"))
-        return wishes
+            return replace(spec, schema=self.schema_, classes=vars(self).get("classes_"))
+        return spec
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_oob()
@@ -70,7 +75,7 @@ class Bagging(Bagged):
         problem = with_targets(problem)
         if old and problem.classes is None:
             check_width(vars(self).get("n_outputs_", 1), answer_width(problem))
-        problem = in_place.in_order(problem, self._learner())
+        problem = in_place(problem, self._learner())
         drawer = Drawer(
             problem, self.max_samples, self.max_features, self.bootstrap, self.bootstrap_features
         )
@@ -118,7 +123,7 @@ class Bagging(Bagged):
         learner = self._learner()
         if not numbers:
             return []
-        table = in_place.Standing.of(problem, learner, self.n_jobs)
+        table = SharedTable.of(problem, learner, self.n_jobs)
 
         def task(i: int) -> tuple[Any, np.ndarray | None]:
             own, bag = base_estimators.seeded(learner, seed, numbers[i]), table.bag(bag_of(i))

@@ -1,35 +1,17 @@
 """Bagging classifiers: the same learner on many bags of rows and columns, and their mean."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.bagging.base import Bagging
+from pellucid.protocol import available_if
 from pellucid.tree import DecisionTreeClassifier
 
 
-class _IfLearnerHasScores:
-    """A method that exists only over learners with decision scores."""
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self.method
-        if not base_estimators.has_scores(instance._learner()):
-            raise AttributeError(
-                f"{type(instance).__name__} has no decision_function: its estimator "
-                f"{instance._learner()!r} has none."
-            )
-        return self.method.__get__(instance)
-
-
-class BaggingClassifier(Bagging, ProbabilisticClassifier):
+class BaggingClassifier(Bagging, Classifier):
     """Mean of the class probabilities of learners fitted to random bags.
 
     p(k | x) = 1/B sum_b p_b(k | x); learner b sees `max_samples` samples drawn with replacement and
@@ -122,7 +104,10 @@ class BaggingClassifier(Bagging, ProbabilisticClassifier):
     def _proba(self, X: Any) -> np.ndarray:
         return self._mean(X)
 
-    @_IfLearnerHasScores
+    @available_if(
+        lambda self: base_estimators.has_scores(self._learner()),
+        "Its base estimator has none.",
+    )
     def decision_function(self, X: Any) -> np.ndarray:
         """Mean of the learners' decision scores; only if they have some."""
         encoded = self._encoded(X)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes, prepare
-from pellucid.data.canonical import canonical
-from pellucid.data.output import opened
+from pellucid.data import Problem, prepare
+from pellucid.data.opening import opened
 from pellucid.data.targets import offset_values
 from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError, warn
@@ -27,24 +26,17 @@ class Boosting(TreesExplained):
 
     _layout = "codes"
     _takes_sparse = False
-    _canonical_rows = True
+    _rows = "canonical_view"
     trees_: BoostedTrees
     baseline_: np.ndarray
     # Validation rows that the user gave, while a fit runs.
     _given: tuple[Any, Any, Any, Any] | None = None
 
-    def _wishes(self) -> Wishes:
-        # A fit reads the user's array where it stands: `_in_order`.
-        return replace(super()._wishes(), by_rows=True, canonical_rows=False)
-
     def _in_order(self, problem: Problem) -> Problem:
-        """The problem on canonical rows; only their bins are ever needed in that order, unless
-        other models look at them."""
-        from pellucid.tree.rows import in_canonical_order
-
-        if self.warm_start or getattr(self, "init", None) is not None:
-            return canonical(problem)
-        return in_canonical_order(problem, position=False)
+        """The problem as the rounds take it: they need the bins of a view of the table only, but
+        other models and earlier trees need the rows."""
+        copied = self.warm_start or getattr(self, "init", None) is not None
+        return problem.gathered() if copied else problem
 
     def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
         """What `score` would say of rows with these raw predictions."""
@@ -107,18 +99,17 @@ class Boosting(TreesExplained):
 
     def _shifted_by(self, first: Any, problem: Problem) -> Problem:
         """The problem with the first model's raw predictions as offsets, (n,) or (n, K)."""
-        raw = self._initial(problem.X, first, problem.schema)
+        raw = self._initial(problem.table, first, problem.schema)
         raw = raw[:, 0] if raw.shape[1] == 1 else raw
         return replace(problem, offset=raw if problem.offset is None else raw + problem.offset)
 
     def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any, offset: Any) -> Problem:
         """Validation rows by the columns and classes of the training rows."""
         X, y, weights, offset = opened(X, y, weights, offset)
-        wishes = replace(
-            self._wishes(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
-            by_rows=False,
-        )  # fmt: skip
-        validation = prepare(X, y, weights, offset, self.table, wishes)[0]
+        spec = replace(
+            self._input_spec(), schema=problem.schema, classes=problem.classes, rows="user"
+        )
+        validation = prepare(X, y, weights, offset, self.table, spec)[0]
         self._check_target(validation)
         return validation
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import default_scores
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.ensemble.boosting.base import Boosting
@@ -15,7 +15,7 @@ from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import log_softmax, softmax
 
 
-class ClassBoosting(Boosting, ProbabilisticClassifier):
+class ClassBoosting(Boosting, Classifier):
     """Family of boosting classifiers with the log loss, or the exponential one."""
 
     def _objective(self, problem: Problem) -> Any:

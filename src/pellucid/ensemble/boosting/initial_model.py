@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import Problem
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.raw_column import RawColumn
 from pellucid.data.schema import CATEGORICAL, Schema
 from pellucid.ensemble import base_estimators
@@ -21,7 +21,7 @@ SMALLEST = float(np.finfo(np.float64).eps)  # chance that counts, as in scikit-l
 LOWEST = float(np.log(SMALLEST))
 
 
-def table_of(X: np.ndarray, schema: Schema) -> Intake:
+def table_of(X: np.ndarray, schema: Schema) -> RawTable:
     """The user's table behind codes."""
     columns = []
     for j, kind in enumerate(schema.kinds):
@@ -29,7 +29,7 @@ def table_of(X: np.ndarray, schema: Schema) -> Intake:
         if kind == CATEGORICAL:
             values = np.where(np.isnan(values), -1, values).astype(np.int32)
         columns.append(RawColumn(schema.name(j), kind, values, levels))
-    return Intake(len(X), schema.names, columns=columns)
+    return RawTable(len(X), schema.names, columns=columns)
 
 
 def _rows(init: Any, X: np.ndarray, schema: Schema) -> Any:
@@ -46,7 +46,7 @@ def _rows(init: Any, X: np.ndarray, schema: Schema) -> Any:
 
 def fitted(init: Any, problem: Problem) -> Any:
     """A copy of the model, fitted to the training rows."""
-    twin, X, w = copied(init), problem.X, problem.weights
+    twin, X, w = copied(init), problem.table, problem.weights
     y = problem.y if problem.classes is None else problem.classes[problem.y]
     if problem.classes is not None and not hasattr(twin, "predict_proba"):
         raise ParameterError(f"init needs probabilities, which {init!r} does not have.")

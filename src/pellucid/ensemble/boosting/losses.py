@@ -13,6 +13,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.numerics.objectives import losses as formulas
 from pellucid.numerics.objectives.links import expit
+from pellucid.numerics.quantiles import lower_quantile
 from pellucid.tree import _histogram
 
 BLOCK = 2**14
@@ -82,17 +83,6 @@ def pinball(q: float) -> formulas.Loss:
     )
 
 
-def weighted_quantile(values: Array, weights: Array, q: float) -> float:
-    """The first value whose cumulative weight reaches the share q of the total."""
-    n = len(values)
-    if (weights == weights[0]).all():
-        at = min(max(int(np.ceil(q * n - 1e-12 * n)), 1), n) - 1
-        return float(np.partition(values, at)[at])
-    order = np.argsort(values, kind="stable")
-    total = np.cumsum(weights[order])
-    return float(values[order[min(np.searchsorted(total, q * total[-1]), n - 1)]])
-
-
 def _fill_exponential(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
     """exp(-raw) for y = 1, exp(raw) for y = 0; held where the next step would overflow."""
     side = 1.0 - 2.0 * y[first:last]
@@ -108,7 +98,7 @@ def huber(q: float) -> "Objective":
     knee = np.zeros(1)
 
     def adapt(residuals: Array, w: Array) -> None:
-        knee[0] = weighted_quantile(np.abs(residuals), w, q)
+        knee[0] = lower_quantile(np.abs(residuals), w, q)
 
     def fill(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
         r, w, d = y[first:last] - raw[0, first:last], w[first:last], knee[0]
@@ -118,7 +108,7 @@ def huber(q: float) -> "Objective":
         return float(w @ np.where(size <= d, 0.5 * r * r, d * (size - 0.5 * d)))
 
     def renew(residuals: Array, w: Array) -> float:
-        middle = weighted_quantile(residuals, w, 0.5)
+        middle = lower_quantile(residuals, w, 0.5)
         return middle + float(np.average(np.clip(residuals - middle, -knee[0], knee[0]), weights=w))
 
     return Objective(
@@ -138,7 +128,7 @@ def _start_mean(y: Array, w: Array, offset: Array | None) -> Array:
 
 def _start_quantile(q: float) -> Callable[[Array, Array, Array | None], Array]:
     def start(y: Array, w: Array, offset: Array | None) -> Array:
-        return np.array([weighted_quantile(y if offset is None else y - offset, w, q)])
+        return np.array([lower_quantile(y if offset is None else y - offset, w, q)])
 
     return start
 
@@ -206,7 +196,7 @@ def quantile(q: float) -> Objective:
     """The q-quantile."""
     return Objective(
         "quantile", 1, _fill_by_formula(pinball(q)), _start_quantile(q), _same,
-        constant_curvature=True, power=1, renew=lambda r, w: weighted_quantile(r, w, q),
+        constant_curvature=True, power=1, renew=lambda r, w: lower_quantile(r, w, q),
     )  # fmt: skip
 
 

@@ -81,9 +81,9 @@ class Course:
         if before is not None:
             trees = before[0]
             more = trees.add(
-                problem.X,
+                problem.table,
                 np.zeros((problem.n, len(self.raw))),
-                trees.walkers(problem.X),
+                trees.walkers(problem.table),
                 0,
                 trees.n_rounds,
             )

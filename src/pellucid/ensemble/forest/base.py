@@ -108,6 +108,7 @@ class Forest(Bagged):
     )
 
     _layout = "codes"
+    _rows = "canonical"
     _takes_sparse = False
     _splitter = "best"
 
@@ -152,7 +153,7 @@ class Forest(Bagged):
         model = self._tree()
         first = drawer.rows(int(keys[0]))
         limits = limits_of(model, problem.reweight(first))
-        table = presort(problem.X, problem.kinds, problem.n_levels, self.n_jobs)
+        table = presort(problem.table, problem.kinds, problem.n_levels, self.n_jobs)
         if looks_at_few(limits, table.d):
             table = table.placed(self.n_jobs)
         if suits(model, problem, limits, drawer.counted):

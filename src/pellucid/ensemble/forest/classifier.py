@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.ensemble.forest.base import Forest
@@ -13,7 +13,7 @@ from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.criteria import CLASS_CRITERIA
 
 
-class ForestClassifier(Forest, ProbabilisticClassifier):
+class ForestClassifier(Forest, Classifier):
     """Mean of the trees' class shares."""
 
     criterion: str = param(

@@ -11,7 +11,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model.base import additive_parts, check_coefficients
@@ -239,7 +239,7 @@ class GLMRegressor(Regressor):
             self.fit_intercept, largest,
         )  # fmt: skip
         if self.solver == "gd":
-            plain = replace(task.objective, X=solver.Rows(problem.X), shift=None, last={})
+            plain = replace(task.objective, X=solver.Rows(problem.X), shift=None)
             found = solver.descend(plain, loss, self.tol, self.max_iter, self.step, l1)
             x = found.x
         elif l1 > 0:

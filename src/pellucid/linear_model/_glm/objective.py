@@ -88,7 +88,7 @@ class GLMObjective:
     alpha: np.ndarray
     intercept: bool
     shift: np.ndarray | None = None
-    last: dict[str, Any] = field(default_factory=dict)
+    last: dict[str, Any] = field(init=False, default_factory=dict)
 
     def block(self, rows: slice) -> Any:
         return self.X.X[rows] if self.shift is None else self.X.dense(rows) - self.shift

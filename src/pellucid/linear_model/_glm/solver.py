@@ -184,7 +184,7 @@ def head_start(task: Task, x: np.ndarray) -> np.ndarray:
     part = replace(
         whole, X=Rows(few if whole.X.sparse else np.ascontiguousarray(few)),
         y=np.ascontiguousarray(whole.y[rows]), weights=whole.weights[rows] * SAMPLE,
-        offset=None if whole.offset is None else np.ascontiguousarray(whole.offset[rows]), last={},
+        offset=None if whole.offset is None else np.ascontiguousarray(whole.offset[rows]),
     )  # fmt: skip
     if not np.isfinite(part.evaluate(x)[0]):
         return x

@@ -101,7 +101,6 @@ def constant_scores(task: Task, loss: GLMLoss) -> np.ndarray | None:
         return None
     alone = replace(
         task.objective, X=Rows(np.zeros((task.objective.X.n, 0))), alpha=np.zeros(0), shift=None,
-        last={},
     )  # fmt: skip
     empty = Task(alone, np.zeros(0), np.zeros(0, dtype=np.int64), task.weights_lift)
     x = np.zeros(1)

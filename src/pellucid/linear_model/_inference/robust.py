@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.problem import prepare
 from pellucid.data.raw_column import is_missing
 from pellucid.data.targets import as_vector, check_lengths
@@ -70,8 +70,8 @@ class Wanted:
 def training_rows(model: Any, wanted: Wanted) -> tuple[Problem, np.ndarray | None]:
     """The training rows, encoded as at the fit, and the group codes of those that count."""
     X, y, weights, offset = opened(wanted.X, wanted.y, wanted.sample_weight, wanted.offset)
-    wishes = replace(model._wishes(), schema=model.schema_)
-    problem, rows = prepare(X, y, weights, offset, model.table, wishes)
+    spec = replace(model._input_spec(), schema=model.schema_)
+    problem, rows = prepare(X, y, weights, offset, model.table, spec)
     if wanted.groups is None:
         return problem, None
     given = as_vector(wanted.groups, "groups")

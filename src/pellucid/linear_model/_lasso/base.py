@@ -107,7 +107,7 @@ def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict
 
     if problem.y.ndim == 2 or model.positive:
         raise ParameterError("solver='gd' takes one target, and not positive=True.")
-    X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+    X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
     share = problem.weights / problem.weights.sum()
     A = np.column_stack([X, np.full(len(X), float(model.fit_intercept))])
     step = model.step

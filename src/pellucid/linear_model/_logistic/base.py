@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.errors import ModelFileError
 from pellucid.linear_model.linear_classifier import LinearScores
 from pellucid.numerics import bayes
@@ -51,7 +51,7 @@ DUAL = param(
 INTERCEPT_SCALING = param(1, Ignored("the intercept is never penalised.", Real(0, None)))
 
 
-class LogisticModel(LinearScores, ProbabilisticClassifier):
+class LogisticModel(LinearScores, Classifier):
     """Base of `LogisticRegression` and `LogisticRegressionCV`; scores are log-odds."""
 
     _scale = "log-odds"

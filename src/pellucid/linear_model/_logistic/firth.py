@@ -36,7 +36,7 @@ def solve_firth(prepared: Prepared, setting: Setting) -> tuple[Prepared, Solutio
     """The minimum of F, and the problem prepared for it (centred)."""
     whole = prepared.likelihood
     if setting.intercept and whole.shift is None:
-        whole = replace(whole, shift=prepared.mean, last={})
+        whole = replace(whole, shift=prepared.mean)
         prepared = replace(prepared, likelihood=whole, mean=np.zeros_like(prepared.mean))
     turned = Turned.of(whole)
     F = Jeffreys(turned.likelihood)
@@ -77,9 +77,7 @@ class Turned:
         Z = np.empty((whole.X.n, len(aliases.kept)))
         for rows in whole.X.blocks:
             Z[rows] = whole.table(rows)[:, aliases.kept] @ turn
-        inner = replace(
-            whole, X=Rows(Z), alpha=np.zeros(Z.shape[1]), intercept=False, shift=None, last={}
-        )
+        inner = replace(whole, X=Rows(Z), alpha=np.zeros(Z.shape[1]), intercept=False, shift=None)
         return cls(inner, aliases, whole.X.p + 1)
 
     def inward(self, x: np.ndarray) -> np.ndarray:

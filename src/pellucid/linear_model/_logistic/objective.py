@@ -44,7 +44,7 @@ class Likelihood:
     intercept: bool
     shift: np.ndarray | None = None
     # x, value, gradient, the least and largest probability; of a small table all of them, P
-    last: dict[str, Any] = field(default_factory=dict)
+    last: dict[str, Any] = field(init=False, default_factory=dict)
 
     @property
     def q(self) -> int:

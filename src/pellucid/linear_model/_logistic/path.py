@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError
 from pellucid.linear_model._logistic.absent_classes import (
     all_classes,
@@ -99,11 +100,7 @@ def class_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold] | lis
     test = np.zeros((k, problem.n))
     for cls in range(len(counts)):
         rows = np.flatnonzero(problem.y == cls)
-        ends = np.concatenate([[0.0], np.cumsum(copies[rows])])
-        edges = np.concatenate([[0], np.cumsum(dealt[:, cls])])
-        for j in range(k):
-            inside = np.minimum(ends[1:], edges[j + 1]) - np.maximum(ends[:-1], edges[j])
-            test[j, rows] = np.clip(inside, 0.0, None)
+        test[:, rows] = list(consecutive_parts(copies[rows], dealt[:, cls]))
     if not whole:
         test *= problem.weights
     return [Dealt(problem.weights, part) for part in test]
@@ -187,7 +184,7 @@ def _training(
         raise DataError("A training part of cv has only one class. Give fewer folds.")
     usual = problem.n_classes == K and abs(int(exponents(w.max()))) <= EXTREME
     if prepared is not None and ratio == 0 and usual:
-        own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w, last={}))
+        own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w))
         return present, _newton_path(own, Cs, search.setting, K)
     part, w = without_absent(problem, w, present)
     return present, _path(part, part.y, w, K, search, ratio, Cs)
@@ -213,7 +210,7 @@ def _newton_path(
     x = np.zeros(whole.size)
     scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
     for C in Cs:
-        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250), last={})
+        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250))
         with np.errstate(over="ignore", invalid="ignore"):  # such steps are refused by the search
             found = newton(
                 F.evaluate, F.factor, x, max_iter=setting.max_iter, scale=scale,

@@ -57,7 +57,7 @@ def solve_wide(prepared: smooth.Prepared, setting: smooth.Setting) -> Solution |
         return None
     r = small.shape[1]
     turned = smooth.Prepared(
-        replace(whole, X=Rows(small), alpha=np.full(r, whole.alpha[0]), shift=None, last={}),
+        replace(whole, X=Rows(small), alpha=np.full(r, whole.alpha[0]), shift=None),
         np.zeros(r), np.full(r, 1.0), np.zeros(r, dtype=np.int64),
     )  # fmt: skip
     x0 = None

@@ -1,12 +1,11 @@
 """What classifiers by stochastic gradient descent share: one walker per class, fit, batches."""
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
@@ -48,8 +47,6 @@ WALKING = {
 class StochasticClassifier(LinearClassifier):
     """Base of `SGDClassifier` and `Perceptron`: one walker per class, class against the others."""
 
-    _canonical_rows = True
-
     penalty: str | None
     alpha: float
     l1_ratio: float
@@ -66,11 +63,12 @@ class StochasticClassifier(LinearClassifier):
     warm_start: bool
     standardize: bool
 
-    def _wishes(self) -> Wishes:
-        """Rows are put into canonical order here, by their places, unless standardising copies them
-        anyway; without shuffling the user's order is what was asked for."""
-        copied = bool(self.shuffle and self.standardize)
-        return replace(super()._wishes(), canonical_rows=copied)
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
+        if not self.shuffle:
+            return "user"
+        return "canonical" if self.standardize else "canonical_view"
 
     def _plan(self) -> dict[str, Any]:
         """Options of `Plan` that only the subclass knows."""
@@ -110,9 +108,9 @@ class StochasticClassifier(LinearClassifier):
         return self._learn_more(X, y, weights=sample_weight, classes=classes)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import new_walker
+        from pellucid.linear_model._sgd.solver import addressable, new_walker
 
-        problem = self._in_order(problem)
+        problem = addressable(problem)
         assert problem.classes is not None
         K = len(problem.classes)
         q = 1 if K == 2 else K
@@ -124,11 +122,6 @@ class StochasticClassifier(LinearClassifier):
         walkers = [new_walker(problem.p, coef[k], b0[k]) for k in range(q)]
         learned = self._walk(seen, walkers, self.max_iter, 0)
         return learned if units is None else units.restore(learned, problem.X, problem.weights)
-
-    def _in_order(self, problem: Problem) -> Problem:
-        from pellucid.linear_model.placed import in_place
-
-        return in_place(problem) if self.shuffle and not self.standardize else problem
 
     def _first_state(self, q: int, p: int) -> tuple[np.ndarray, np.ndarray]:
         given = self.__dict__.get("_start", (None, None))
@@ -148,9 +141,9 @@ class StochasticClassifier(LinearClassifier):
         return coef, b0
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import Walker, new_walker
+        from pellucid.linear_model._sgd.solver import Walker, addressable, new_walker
 
-        problem = self._in_order(problem)
+        problem = addressable(problem)
         assert problem.classes is not None
         q = 1 if len(problem.classes) == 2 else len(problem.classes)
         if first:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.data.row_view import RowView, blocks_of
 from pellucid.linear_model._sgd import _loops
-from pellucid.linear_model.placed import Placed
 from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
@@ -93,10 +94,17 @@ def new_walker(p: int, coef: np.ndarray | None = None, intercept: float = 0.0) -
     return Walker(v, np.zeros(p), np.zeros(p + 1), state)
 
 
+def addressable(problem: Problem) -> Problem:
+    """The problem as `parts_of` takes it: the rows of a CSR table are copied into their order."""
+    X = problem.X
+    dense = not isinstance(X, RowView) or isinstance(X.table, np.ndarray)
+    return problem if dense else problem.gathered()
+
+
 def parts_of(X: Any) -> tuple[np.ndarray, ...]:
     """Dense X, or the parts of a CSR one, and the places of rows in a table."""
     none, nowhere = np.empty(0), np.empty(0, np.int32)
-    if isinstance(X, Placed):
+    if isinstance(X, RowView):
         return X.table, none, nowhere, nowhere, X.places
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X), none, nowhere, nowhere, nowhere
@@ -164,8 +172,8 @@ def walk(
 
 def mean_loss(plan: Plan, X: Any, y: np.ndarray, w: np.ndarray, walker: Walker) -> float:
     """Of numbers, where a walker stands; block by block."""
-    total, blocks = 0.0, X.blocks if isinstance(X, Placed) else parallel.row_blocks(*X.shape)
-    for rows in blocks:
+    total = 0.0
+    for rows in blocks_of(X):
         distance = np.abs(y[rows] - X[rows] @ walker.coef - walker.intercept)
         with np.errstate(over="ignore"):
             total += float(w[rows] @ NUMBER_LOSSES[plan.loss](distance, plan.epsilon))

@@ -204,21 +204,3 @@ def softmax(Z: Array) -> Array:
     """exp(Z), each row divided by its sum; adding a number to a row changes nothing."""
     P = np.exp(Z - Z.max(axis=1, keepdims=True))
     return P / P.sum(axis=1, keepdims=True)
-
-
-def softmax_value(y: Array, Z: Array) -> Array:
-    """-log of the probability of class y (int codes), row by row."""
-    return -log_softmax(Z)[np.arange(len(y)), y]
-
-
-def softmax_gradient(y: Array, Z: Array) -> Array:
-    """Probabilities minus the indicator of class y: (n, K)."""
-    P = softmax(Z)
-    P[np.arange(len(y)), y] -= 1.0
-    return P
-
-
-def softmax_curvature(y: Array, Z: Array) -> Array:
-    """diag(p) - p p' of each row: (n, K, K)."""
-    P = softmax(Z)
-    return P[:, :, None] * (np.eye(Z.shape[1]) - P[:, None, :])

@@ -4,7 +4,7 @@
   const read = (where) => JSON.parse(where.querySelector("script[type='application/json']").textContent);
   all(document, ".js").forEach((part) => (part.hidden = false));
 
-  // Tables: a click on a head sorts by the values behind the cells, numbers as numbers.
+  // Tables: a click on a column head sorts by the values of data-v, numbers as numbers.
   const order = (a, b) => {
     const [x, y] = [Number(a), Number(b)];
     if (a === "" || b === "") return (a === "") - (b === "");
@@ -28,8 +28,8 @@
     });
   }
 
-  // Thresholds: [threshold, tp, fp, fn, tn], counted beforehand. The confusion matrix of the card and
-  // the rings on its curves follow.
+  // Thresholds: precomputed [threshold, tp, fp, fn, tn]. The slider updates the confusion matrix of the
+  // card and the rings on its curves.
   const share = (part, whole) => (whole ? (100 * part / whole).toFixed(1) + " %" : "n/a");
   const count = (amount) => amount.toLocaleString("en-US");
   const percent = (p) =>
@@ -86,7 +86,7 @@
     show();
   }
 
-  // Pairs: the width of "the same" chooses one of the tables counted beforehand.
+  // Pairs: the slider chooses one of the precomputed tables.
   for (const box of all(document, ".pairs")) {
     const { widths, tables } = read(box);
     const slider = box.querySelector(".rope");
@@ -94,9 +94,9 @@
     slider.addEventListener("input", () => {
       const which = Number(slider.value);
       box.querySelector("output").textContent = which ? widths[which - 1] : "0";
-      box.querySelector(".pairs-says").textContent = which
-        ? `How likely the two differ by at most ${widths[which - 1]}: for practical purposes the same.`
-        : "How likely the model of the row is better than the model of the column.";
+      box.querySelector(".pairs-caption").textContent = which
+        ? `Probability that two models differ by at most ${widths[which - 1]}, so that they are practically equal.`
+        : "Probability that the model in the row is better than the model in the column.";
       all(box, "tbody tr").forEach((row, i) => all(row, "td").forEach((cell, j) => {
         const p = i === j ? null : tables[which][i][j];
         cell.textContent = percent(p);
@@ -105,8 +105,8 @@
     });
   }
 
-  // Rows: by number, by class, by text, or by a cell of the confusion matrix. Predictions are known of
-  // all rows of the lists (the largest errors first), cells and reasons of the listed ones.
+  // Rows: search by number, class or text, or by a cell of the confusion matrix. Predictions are known
+  // for all rows of the lists (largest errors first), cells and contributions for the listed rows.
   const listed = all(document, ".row");
   const search = document.getElementById("row-search");
   const source = document.getElementById("row-data");
@@ -147,17 +147,17 @@
       row.hidden = !wanted(row);
       shown += !row.hidden;
     }
-    const said = document.getElementById("row-count");
+    const status = document.getElementById("row-count");
     const found = document.getElementById("row-found");
-    said.textContent = word ? `${shown} of ${listed.length} listed rows${word}` : "";
+    status.textContent = word ? `${shown} of ${listed.length} listed rows${word}` : "";
     if (!found) return;
     found.hidden = !word;
     found.replaceChildren();
     if (!word) return;
     const places = known.row.map((_, k) => k).filter(matches);
-    const which = places.length > most ? `, the ${most} largest errors of them below` : "";
-    said.textContent =
-      `${count(places.length)} of ${count(known.row.length)} rows${word}${which}; ${shown} rows listed in detail.`;
+    const which = places.length > most ? `; the ${most} with the largest errors are listed below` : "";
+    status.textContent =
+      `${count(places.length)} of ${count(known.row.length)} rows${word}${which}; ${shown} shown in detail.`;
     if (places.length) found.append(tabulate(places, by));
   };
   if (search) {
@@ -175,15 +175,15 @@
     });
     for (const cell of all(document, "td[data-actual]")) {
       const go = () => {
-        const { actual, said } = cell.dataset;
+        const { actual, predicted } = cell.dataset;
         const cut = cell.closest("table").dataset.cut;
         const by = (k) => (cut ? known.labels[+(known.p[k] >= cut)] : target(known.predicted[k]));
         const where = known ? new Map(known.row.map((row, k) => [String(row), k])) : new Map();
-        const predicted = (row) => (where.has(row.dataset.row) ? by(where.get(row.dataset.row)) : row.dataset.said);
+        const label = (row) => (where.has(row.dataset.row) ? by(where.get(row.dataset.row)) : row.dataset.predicted);
         search.value = "";
-        keep((row) => row.dataset.actual === actual && predicted(row) === said,
-          (k) => target(known.actual[k]) === actual && by(k) === said,
-          `: actual ${actual}, predicted ${said}${cut ? ` at threshold ${(+cut).toFixed(3)}` : ""}`, by);
+        keep((row) => row.dataset.actual === actual && label(row) === predicted,
+          (k) => target(known.actual[k]) === actual && by(k) === predicted,
+          `: actual ${actual}, predicted ${predicted}${cut ? ` at threshold ${(+cut).toFixed(3)}` : ""}`, by);
         document.getElementById("rows").scrollIntoView();
       };
       cell.tabIndex = 0;
@@ -194,7 +194,7 @@
     }
   }
 
-  // Cards: paper shows what is open, so all can be opened at once.
+  // Cards: only open cards are printed, so one button opens them all.
   for (const button of all(document, ".open-all")) {
     const cards = all(button.closest("section"), ".card");
     button.addEventListener("click", () => {

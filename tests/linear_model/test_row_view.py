@@ -1,15 +1,16 @@
-"""Rows by their places: the bits of a reordered copy, without one."""
+"""A view of rows gives the bits of a reordered copy, without one."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from pellucid.data.canonical import canonical, merged, ordered
-from pellucid.data.problem import Wishes, prepare
-from pellucid.linear_model import Perceptron, SGDClassifier, SGDRegressor, placed
+from pellucid.data import problem as problems
+from pellucid.data.canonical import canonical, canonical_view, merged, ordered
+from pellucid.data.problem import InputSpec, prepare
+from pellucid.data.row_view import RowView
+from pellucid.linear_model import Perceptron, SGDClassifier, SGDRegressor
 from pellucid.linear_model.linear_classifier import column_means
-from pellucid.linear_model.placed import Placed, in_place
 
 MODELS = [
     SGDRegressor(max_iter=3, tol=None, random_state=0),
@@ -37,7 +38,7 @@ def test_bits_of_a_copy(model, monkeypatch):
     order = np.random.default_rng(1).permutation(len(X))
     again = model.fit(X[order], y[order], sample_weight=w[order])
     assert again.coef_.tobytes() == coef and again.means_.tobytes() == means.tobytes()
-    monkeypatch.setattr(placed, "in_place", canonical)
+    monkeypatch.setattr(problems.canonical, "canonical_view", lambda problem, _: canonical(problem))
     copied = model.fit(X, y, sample_weight=w)
     assert copied.coef_.tobytes() == coef
     np.testing.assert_allclose(copied.means_, means, rtol=1e-12)
@@ -54,11 +55,12 @@ def test_the_table_is_not_copied(model):
     assert peak < X.nbytes / 4
 
 
-def test_placed_rows_are_rows():
+def test_a_view_is_the_rows_of_the_table():
     rng = np.random.default_rng(2)
     table, places = rng.normal(size=(50, 3)), rng.permutation(50)[:20].astype(np.int32)
-    X, plain = Placed(table, places), table[places]
+    X, plain = RowView(table, places), table[places]
     assert X.shape == (20, 3) and np.array_equal(X[3:9], plain[3:9])
+    assert len(X) == 20 and np.array_equal(X[:, 1], plain[:, 1])
     some = np.array([4, 1, 1])
     assert np.array_equal(X[some][:], plain[some])
     np.testing.assert_allclose(X @ np.ones(3), plain @ np.ones(3), rtol=1e-15)
@@ -68,11 +70,11 @@ def test_placed_rows_are_rows():
 
 
 @pytest.mark.parametrize("fractions", [False, True])
-def test_canonical_rows_in_their_place(fractions):
+def test_a_canonical_view_is_the_canonical_copy(fractions):
     X, y, w = sample(MODELS[0], 300)
     w = w + 0.5 if fractions else w
-    problem, _ = prepare(X, y, w, None, None, Wishes("Model", target="numbers"))
-    copy, there = canonical(problem), in_place(problem)
+    problem, _ = prepare(X, y, w, None, None, InputSpec("Model", target="numbers"))
+    copy, there = canonical(problem), canonical_view(problem)
     assert np.array_equal(there.X[:], copy.X) and np.array_equal(there.y, copy.y)
     assert np.array_equal(there.weights, copy.weights)
     assert np.array_equal(ordered(problem)[0], merged(problem)[0])

@@ -1,4 +1,4 @@
-"""Results as tables: dataframes for `set_output`, and the target column out of a table."""
+"""Tables behind paths, and y, weights and offset that are named columns of the table."""
 
 from pathlib import Path
 from typing import Any
@@ -8,18 +8,6 @@ import numpy as np
 from pellucid.data.intake import check_names, is_frame
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, DataTypeError
-
-
-def to_frame(values: np.ndarray, columns: np.ndarray, like: Any, kind: str) -> Any:
-    """A pandas or polars frame; pandas keeps the index of `like`."""
-    if kind == "polars":
-        import polars
-
-        return polars.DataFrame(np.asarray(values), schema=list(columns), orient="row")
-    import pandas
-
-    index = like.index if isinstance(like, pandas.DataFrame) else None
-    return pandas.DataFrame(values, columns=columns, index=index, copy=False)
 
 
 def opened(X: Any, *columns: Any) -> tuple[Any, ...]:
@@ -74,14 +62,3 @@ def _split(X: Any, name: str) -> tuple[Any, Any]:
     if hasattr(X, "column_names"):
         return X.drop_columns([name]), X.column(name)
     return X[[n for n in raw if str(n) != name]], X[raw[names.index(name)]]
-
-
-def check_same_names(given: np.ndarray, schema: Any) -> None:
-    """Refuse names of input columns that are not those of training."""
-    if schema.names is not None and given.tolist() != list(schema.names):
-        raise DataError("input_features is not equal to feature_names_in_")
-    if len(given) != schema.n_columns:
-        raise DataError(
-            "input_features should have length equal to number of features "
-            f"({schema.n_columns}), got {len(given)}"
-        )
