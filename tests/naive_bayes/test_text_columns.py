@@ -150,7 +150,7 @@ def test_saved_and_damaged_files(tmp_path):
     )
     model.distributions_ = ("normal", *model.distributions_[1:])
     model.save(tmp_path / "bad.pellucid")
-    with pytest.raises(ModelFileError, match="do not suit its columns"):
+    with pytest.raises(ModelFileError, match="do not match its columns"):
         pellucid.load(tmp_path / "bad.pellucid")
 
 

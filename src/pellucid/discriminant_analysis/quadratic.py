@@ -94,8 +94,8 @@ def status(named: list[tuple[Any, list[str]]]) -> Status:
     return Status(
         "collinear",
         f"Singular covariance in {', '.join(shown)}{more}: columns are constant or collinear. In these "
-        "directions the variance of all classes together is used.",
-        "Leave out columns that others determine, or give the classes more rows or a shrinkage.",
+        "directions the pooled variance of all classes is used.",
+        "Drop constant or collinear columns, add rows, or use a shrinkage.",
     )
 
 

@@ -45,9 +45,10 @@ class MixedNB(NaiveBayes):
     where p_j is the distribution of column j: categorical for categories, Bernoulli for numbers that are
     all 0 or 1, normal for other numbers, multinomial for the words of a text. `distributions` can set
     others. Missing cells, levels and words that training did not contain, and constant columns are left
-    out. A new value that a distribution cannot have (2 in a Bernoulli column, too many successes) is
-    left out as well; it is an error if `distributions` sets the distribution. The `text` option of
-    `table` determines which words count, and whether by count, presence or tf-idf.
+    out; so are, in prediction, numbers other than 0 and 1 in a column that became Bernoulli by default,
+    and more successes than training contained if the number of trials was not given. All other values
+    that a distribution cannot have raise an error. The `text` option of `table` determines which words
+    count, and whether by count, presence or tf-idf.
 
     Examples
     --------
@@ -66,7 +67,8 @@ class MixedNB(NaiveBayes):
         "Distributions of columns, as {name or position: distribution}. For numbers: 'normal', "
         "'bernoulli', 'poisson', 'binomial' (the number of trials is the largest value), ('binomial', "
         "trials), or 'multinomial' (all such columns are the counts of one multinomial). For text: "
-        "'multinomial words' or 'bernoulli words' (which words occur). All others are chosen by kind.",
+        "'multinomial words' or 'bernoulli words' (which words occur). All other columns have the "
+        "default of their kind.",
     )
     alpha: float = param(
         1.0,
@@ -347,7 +349,7 @@ class MixedNB(NaiveBayes):
                 content == TEXT,
                 content == CATEGORICAL,
             ):
-                raise ModelFileError("the distributions of its MixedNB do not suit its columns")
+                raise ModelFileError("the distributions_ of its MixedNB do not match its columns")
         widths = [(K, int(n)) for n in self.schema_.n_levels]
         if not isinstance(tables, list) or [np.shape(t) for t in tables] != widths:
             raise ModelFileError("the level_log_prob_ of its MixedNB have a wrong shape")

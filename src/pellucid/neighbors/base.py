@@ -25,7 +25,7 @@ class NeighborModel(Estimator):
     effective_metric_: Any = learned("Metric without aliases: 'minkowski' with p=2 is 'euclidean'.")
     effective_metric_params_: dict[str, Any] = learned("Further arguments of `effective_metric_`.")
     rows_: Any = learned(
-        "Training rows in the space of the metric, in panels; CSR parts if sparse."
+        "Training rows in the space of the metric, in panels, or the arrays of a CSR matrix."
     )
     order_: np.ndarray = learned("Row numbers of the stored rows in the training table.")
     tree_: dict[str, Any] | None = learned("KD-tree of the stored rows, or None.")
@@ -272,4 +272,6 @@ def _check_square(problem: Problem) -> None:
         )
     smallest = X.min(initial=0.0) if isinstance(X, np.ndarray) else X.data.min(initial=0.0)
     if smallest < 0:
-        raise ParameterError("Negative values in data passed to precomputed distance matrix.")
+        raise ParameterError(
+            "Negative values in data passed to precomputed distance matrix. Distances are at least 0."
+        )

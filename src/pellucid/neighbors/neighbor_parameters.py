@@ -34,16 +34,17 @@ P = param(
     2,
     Either(Real(0, None, "neither"), Choice(np.inf), Nothing),
     "Order of the metric 'minkowski', at most 32 or inf. 1 is 'manhattan', 2 is 'euclidean', inf is "
-    "'chebyshev'.",
+    "'chebyshev'. None is 2.",
 )
 METRIC = param(
     "minkowski",
     Either(Choice(*distances.NAMES), Function),
-    "Distance of two rows. 'hamming' is the share of the table's columns that differ. 'mahalanobis' "
-    "estimates the covariance of the training rows with Ledoit and Wolf's shrinkage. 'gower' is for "
-    "mixed columns: it uses ranges and categories and leaves missing cells out; all other metrics use "
-    "the mean of the column and an indicator for missing numbers. With 'precomputed' X holds the "
-    "distances. A function gets two rows and returns a number.",
+    "Distance of two rows. 'hamming' is the share of the table's columns that differ; two missing "
+    "cells are equal. 'mahalanobis' estimates the covariance of the training rows with Ledoit and "
+    "Wolf's shrinkage, unless `metric_params` gives it. 'gower' is for mixed columns: it uses ranges "
+    "and categories and leaves missing cells out; all other metrics use the mean of the column and an "
+    "indicator for missing numbers. With 'precomputed' X contains the distances. A function gets two "
+    "rows and returns a number.",
 )
 METRIC_PARAMS = param(
     None,
@@ -60,8 +61,8 @@ SCALED = STANDARDIZE.replace(
 )
 _WEIGHTS = Either(Choice("uniform", "distance", "exp", "rational", None), Function)
 _RULES = (
-    "Weight of a neighbour at distance d: 'uniform' or None 1, 'distance' 1 / d, 'exp' exp(-beta d), "
-    "'rational' 1 / (1 + d**beta). "
+    "Weight of a neighbour at distance d: 'uniform' or None 1, 'distance' 1 / d (if some d are 0, only "
+    "these rows count), 'exp' exp(-beta d), 'rational' 1 / (1 + d**beta). "
 )
 WEIGHTS = param("uniform", _WEIGHTS, _RULES + "A function gets all distances, shape (n, k).")
 RADIUS_WEIGHTS = WEIGHTS.replace(

@@ -86,7 +86,7 @@ class KernelSVM(Estimator):
     history_: dict[str, np.ndarray] = learned(HISTORY)
     status_: Status = learned(STATUS)
     vectors_: Any = learned(
-        "Support vectors as the kernel sees them; of a sparse table, CSR parts."
+        "Support vectors as the kernel sees them; for a sparse table, the arrays of a CSR matrix."
     )
     centre_: np.ndarray = learned("Values subtracted from the scaled columns, shape (n_terms,).")
     scale_: np.ndarray = learned("Factors of the columns, shape (n_terms,); empty if not scaled.")

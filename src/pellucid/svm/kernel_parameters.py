@@ -1,5 +1,6 @@
 """Parameters and learned attributes that SVC, SVR and OneClassSVM share."""
 
+from pellucid.parameters import CLASS_WEIGHT as SHARED_CLASS_WEIGHT
 from pellucid.parameters import (
     STANDARDIZE,
     VERBOSE,
@@ -38,6 +39,10 @@ TOL = param(
     "Largest accepted violation of the optimality conditions.",
 )
 SHRINKING = param(True, Ignored("the working sets always leave out rows at their bounds.", Boolean))
+CLASS_WEIGHT = SHARED_CLASS_WEIGHT.replace(
+    description="Factors for the weights of the rows by class. 'balanced' gives every class the same "
+    "total weight."
+)
 CACHE_SIZE = param(
     200, Real(0, None, "neither"), "Megabytes of memory for rows of the kernel matrix."
 )

@@ -19,13 +19,19 @@ from pellucid.parameters import (
     Choice,
     Ignored,
     Integer,
+    RandomState,
     Real,
     learned,
     param,
 )
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Solution, Status
-from pellucid.svm.kernel_base import TOO_LARGE, largest_cell, scaled
+from pellucid.svm.kernel_base import largest_cell, scaled
+
+TOO_LARGE = (
+    "A product of these rows exceeds the largest float64. Divide the columns by a power of ten, or use "
+    "standardize=True."
+)
 
 
 class FiniteC(Real):
@@ -60,6 +66,7 @@ INTERCEPT_SCALING = param(
     "Value of the constant column whose coefficient gives the intercept. A large value makes the "
     "penalty on the intercept small.",
 )
+FIXED_ORDER = param(None, Ignored("the rows are always visited in the same order.", RandomState))
 MAX_ITER = param(1000, Integer(1), "Largest number of iterations of the solver.")
 SCALED = STANDARDIZE.replace(
     description="Subtract the means of the columns and divide numbers by their standard deviations "
@@ -69,7 +76,8 @@ SCALED = STANDARDIZE.replace(
 )
 HISTORY = (
     "Diagnostics by iteration: 'iteration', 'objective' and 'duality_gap', and 'violation' or "
-    "'gradient_norm', depending on the solver."
+    "'gradient_norm', depending on the solver. With more than two classes also 'machine', the number of "
+    "the binary problem."
 )
 
 

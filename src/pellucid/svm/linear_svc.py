@@ -11,16 +11,16 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
 from pellucid.parameters import (
-    CLASS_WEIGHT,
-    NO_RANDOM_STATE,
     VERBOSE,
     Choice,
     learned,
     param,
     positional,
 )
+from pellucid.svm.kernel_parameters import CLASS_WEIGHT
 from pellucid.svm.linear_base import (
     DUAL,
+    FIXED_ORDER,
     INTERCEPT,
     INTERCEPT_SCALING,
     MAX_ITER,
@@ -75,7 +75,7 @@ class LinearSVC(LinearSVM, Classifier):
     intercept_scaling: float = INTERCEPT_SCALING.replace(default=1)
     class_weight: Any = CLASS_WEIGHT
     verbose: int = VERBOSE
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = FIXED_ORDER
     max_iter: int = MAX_ITER
     standardize: bool = SCALED
 

@@ -7,9 +7,10 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
-from pellucid.parameters import NO_RANDOM_STATE, VERBOSE, Choice, Real, learned, param
+from pellucid.parameters import N_ITER, VERBOSE, Choice, Real, learned, param
 from pellucid.svm.linear_base import (
     DUAL,
+    FIXED_ORDER,
     INTERCEPT,
     INTERCEPT_SCALING,
     MAX_ITER,
@@ -51,11 +52,13 @@ class LinearSVR(LinearSVM, Regressor):
     intercept_scaling: float = INTERCEPT_SCALING
     dual: Any = DUAL
     verbose: int = VERBOSE
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = FIXED_ORDER
     max_iter: int = MAX_ITER
     standardize: bool = SCALED
 
     coef_: np.ndarray = learned("Coefficients, shape (n_terms,).")
+    intercept_: np.ndarray = learned("Intercept, shape (1,).")
+    n_iter_: int = learned(N_ITER)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients; weight k counts as k equal rows."""

@@ -10,11 +10,10 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.parameters import (
-    CLASS_WEIGHT,
-    NO_RANDOM_STATE,
     Boolean,
     Choice,
     Ignored,
+    RandomState,
     Real,
     learned,
     param,
@@ -25,6 +24,7 @@ from pellucid.svm import explain, multiclass
 from pellucid.svm.kernel_base import KernelSVM, n_rows, scaled
 from pellucid.svm.kernel_parameters import (
     CACHE_SIZE,
+    CLASS_WEIGHT,
     COEF0,
     DEGREE,
     GAMMA,
@@ -82,7 +82,10 @@ class SVC(KernelSVM, Classifier):
     break_ties: bool = param(
         False, Ignored("the decision function always decides between equal votes.", Boolean)
     )
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = param(
+        None,
+        Ignored("the solver, and the folds of `calibrate`, are always the same.", RandomState),
+    )
     max_time: float | None = MAX_TIME.replace(
         description="Largest number of seconds of the solver in each binary problem. A fit that needs "
         "more keeps what it has and warns."
