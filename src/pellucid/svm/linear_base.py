@@ -24,7 +24,6 @@ from pellucid.parameters import (
     learned,
     param,
 )
-from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Solution, Status
 from pellucid.svm.kernel_base import largest_cell, scaled
 
@@ -155,6 +154,8 @@ class LinearSVM(Estimator):
 
     def _check_linear(self, *shape: int) -> None:
         """Raise an error for inconsistent arrays in a model file; `shape` without the columns."""
+        from pellucid.persist.fitted_state import expect_array, n_terms
+
         p = n_terms(self)
         expect_array(self, "coef_", *shape, p, finite=True)
         expect_array(self, "intercept_", *(shape or (1,)), finite=True)
