@@ -43,8 +43,8 @@ def compile(model: Any) -> "RowPredictor":
     """
     if not isinstance(model, Classifier | Regressor):
         raise ParameterError(
-            f"compile takes a classifier or regressor of pellucid, not {type(model).__name__}: "
-            "others have no answer for a single row, or are asked through their own predict."
+            f"compile takes a classifier or regressor of Pellucid, not {type(model).__name__}. Use "
+            "the model's own predict."
         )
     model._check_fitted()
     return RowPredictor(model)
@@ -52,7 +52,7 @@ def compile(model: Any) -> "RowPredictor":
 
 @dataclass(frozen=True)
 class _Cell:
-    """What one of the user's columns becomes: the rest of a number, a gap, each level."""
+    """What one of the user's columns becomes: the rest of a number, a missing value, each level."""
 
     after: list[float]
     gap: list[float]
@@ -62,8 +62,8 @@ class _Cell:
 class RowPredictor:
     """The answers of a fitted model for one row at a time; made by `compile`.
 
-    A row is a sequence of cells in the order of training, or a mapping from names to cells. What
-    the model makes of every level and of a missing cell was asked once, so that a row costs a few
+    A row is a sequence of cells in the order of training, or a mapping from names to cells. The
+    encoding of every level and of a missing cell is computed once, so that a row costs a few
     look-ups; a row with anything else in it (a new level, a date, a text, infinity) goes the way
     of tables, with its warnings and errors.
     """
