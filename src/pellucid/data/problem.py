@@ -90,6 +90,15 @@ class Problem:
             words={j: part[rows] for j, part in self.words.items()},
         )
 
+    def user_rows(self) -> np.ndarray:
+        """Row number in the user's table of each row; the first of several equal rows."""
+        if self.position is None:
+            return np.arange(self.n)
+        seen = np.flatnonzero(self.position >= 0)[::-1]
+        rows = np.empty(self.n, dtype=np.int64)
+        rows[self.position[seen]] = seen
+        return rows
+
     @property
     def table(self) -> "np.ndarray | csr_array | csr_matrix":
         """X of a problem whose rows are not a view."""

@@ -5,13 +5,33 @@ underflows; the leading class is the first largest entry of the posterior.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from pellucid.errors import ParameterError
 from pellucid.numerics.densities import by_blocks, loops
 
 FEW = 32  # rows up to which probabilities are found sooner than the rows that need none
 NEAR = 1e-13  # difference of logarithms below which rounding decides which class leads
+
+
+def checked_priors(given: Any, n_classes: int, name: str, owner: str) -> np.ndarray:
+    """Prior probabilities that a user gave in parameter `name` of class `owner`."""
+    prior = np.asarray(given, dtype=float)
+    if prior.shape != (n_classes,):
+        raise ParameterError(
+            f"Number of priors must match number of classes: {name} of {owner} has shape "
+            f"{prior.shape}, but there are {n_classes} classes."
+        )
+    if not (prior >= 0).all():
+        raise ParameterError(f"Priors must be non-negative. Got {prior.tolist()}.")
+    if not np.isclose(prior.sum(), 1.0):
+        raise ParameterError(
+            f"The sum of the priors should be 1. Got {prior.tolist()}, which sum to {prior.sum():g}: "
+            "divide them by their sum."
+        )
+    return prior
 
 
 def log_joint(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
