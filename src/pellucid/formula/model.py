@@ -165,7 +165,7 @@ class FormulaModel:
         loaded model has no training rows: it takes `X=fit.matrix(table)`, `y` and what else was
         given to the fit, as the plain estimator does.
         """
-        from pellucid.linear_model._inference.least_squares import NO_INTERCEPT
+        from pellucid.linear_model._inference.estimates import NO_INTERCEPT
 
         if self.training is not None:
             options = self._options(self.training, options)

@@ -1,12 +1,15 @@
-# Probabilities of the classes from the scores of one row; included by the loops that need them.
+"""Probabilities of the classes from the scores of one row, inlined into the loops that need them."""
 
-cdef inline double row_chances(
-    double *z, Py_ssize_t q, int y, bint pivot, double *chance, double *miss, double *left
+from libc.math cimport exp
+
+
+cdef inline double row_probabilities(
+    double *z, Py_ssize_t q, int y, bint pivot, double *p_own, double *p_others, double *left
 ) noexcept nogil:
-    """Replace scores by probabilities; p_y and 1 - p_y, all to full precision.
+    """Replace scores by probabilities; set p_own = p_y and p_others = 1 - p_y, to full precision.
 
-    -log p_y is what is returned plus log(1 + left). Sums leave out the largest score (its
-    exponential is 1) and the class y, never subtract them.
+    -log p_y is the returned number plus log(1 + left). Sums leave out the largest score (its
+    exponential is 1) and the class y instead of subtracting them.
     """
     cdef Py_ssize_t k, own = y - 1 if pivot else y, top = -1 if pivot else 0
     cdef double high = 0.0 if pivot else z[0]
@@ -30,7 +33,7 @@ cdef inline double row_chances(
     total = 1.0 + rest
     for k in range(q):
         z[k] /= total
-    miss[0] = others / total
-    chance[0] = z[own] if own >= 0 else base / total
+    p_others[0] = others / total
+    p_own[0] = z[own] if own >= 0 else base / total
     left[0] = rest
     return mine
