@@ -1,6 +1,6 @@
-"""Fitted models for other uses: `compile` makes a predictor of single rows.
+"""`compile` makes a fast predictor of single rows from a fitted model.
 
-Invariant: a row gets the answer that the model gives to a table of this row alone.
+Invariant: the prediction for a row equals that of the model for a table of this row alone.
 """
 
 import math
@@ -19,14 +19,14 @@ from pellucid.errors import DataTypeError, ParameterError
 
 Row = Sequence[Any] | Mapping[str, Any]
 
-WIDEST = 1000  # encoded columns up to which those of every level are kept ready
-_EXACT = 2.0**53  # whole numbers up to here are floats; larger cells go the way of tables
+WIDEST = 1000  # largest number of encoded columns for which the code of every level is stored
+_EXACT = 2.0**53  # integers up to here are exact as floats; larger ones are encoded as a table
 _FLOATS = {float}
 _NUMBERS = (float, int, np.floating, np.integer, np.bool_)
 
 
 def compile(model: Any) -> "RowPredictor":
-    """A predictor of single rows, for services: some 10 us a row where `predict` takes 50 to 100.
+    """A fast predictor of single rows, for services: about 10 us per row; `predict` takes 50 to 100 us.
 
     Parameters
     ----------
@@ -43,36 +43,40 @@ def compile(model: Any) -> "RowPredictor":
     """
     if not isinstance(model, Classifier | Regressor):
         raise ParameterError(
-            f"compile takes a classifier or regressor of pellucid, not {type(model).__name__}: "
-            "others have no answer for a single row, or are asked through their own predict."
+            f"compile needs a classifier or regressor of pellucid, not {type(model).__name__}. Use the "
+            "methods of that object."
         )
     model._check_fitted()
     return RowPredictor(model)
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """What one of the user's columns becomes: the rest of a number, a gap, each level."""
+class _ColumnCodes:
+    """Encoded values of one of the user's columns.
 
-    after: list[float]
-    gap: list[float]
+    `after_number`: those that follow a number itself; `missing`: those of a missing value; `levels`:
+    those of each level, None for a numeric column.
+    """
+
+    after_number: list[float]
+    missing: list[float]
     levels: dict[Any, list[float]] | None
 
 
 class RowPredictor:
-    """The answers of a fitted model for one row at a time; made by `compile`.
+    """Predictions of a fitted model for one row at a time; made by `compile`.
 
-    A row is a sequence of cells in the order of training, or a mapping from names to cells. What
-    the model makes of every level and of a missing cell was asked once, so that a row costs a few
-    look-ups; a row with anything else in it (a new level, a date, a text, infinity) goes the way
-    of tables, with its warnings and errors.
+    A row is a sequence of cells in the order of training, or a mapping from names to cells. The codes
+    of every level and of missing values are computed once, so that a row needs only a few look-ups. A
+    row with anything else (a new level, a date, a text, infinity) is encoded as a table of one row,
+    with the same warnings and errors.
     """
 
     def __init__(self, model: Any) -> None:
-        self._model = copy(model)  # another fit of the model leaves this one as it is
+        self._model = copy(model)  # so that refitting the model does not change this one
         self._labels = model.classes_.tolist() if isinstance(model, Classifier) else []
-        self._cells = _known_cells(model)
-        self._plain = model.schema_.plain and self._cells is not None
+        self._column_codes = _column_codes(model)
+        self._plain = model.schema_.plain and self._column_codes is not None
 
     def predict(self, row: Row) -> Any:
         """The predicted label, or number (an array for several targets)."""
@@ -80,8 +84,8 @@ class RowPredictor:
             x = self._encoded(row)
             if self._labels:
                 return self._labels[int(self._model._codes(x)[0])]
-            answer = self._model._finite(self._model._predict(x))[0]
-        return answer if answer.ndim else answer.item()
+            predicted = self._model._finite(self._model._predict(x))[0]
+        return predicted if predicted.ndim else predicted.item()
 
     def predict_proba(self, row: Row) -> np.ndarray:
         """Probabilities of the classes, in the order of `classes_`."""
@@ -91,28 +95,28 @@ class RowPredictor:
             return self._model._finite(self._model._proba(self._encoded(row)))[0]
 
     def _encoded(self, row: Row) -> Any:
-        """The row as the model has it, (1, p)."""
+        """The encoded row, (1, p)."""
         cells: Any = row if type(row) in (list, tuple) else self._in_order(row)
-        if self._cells is None or len(cells) != len(self._cells):
+        if self._column_codes is None or len(cells) != len(self._column_codes):
             return self._as_table(cells)
         if self._plain and set(map(type, cells)) == _FLOATS and math.isfinite(sum(cells)):
-            return np.array([cells])  # numbers alone are their own code
+            return np.array([cells])  # plain numbers need no encoding
         encoded: list[float] = []
-        for cell, known in zip(cells, self._cells):
-            number = known.levels is None and isinstance(cell, _NUMBERS)
+        for cell, codes in zip(cells, self._column_codes):
+            number = codes.levels is None and isinstance(cell, _NUMBERS)
             if number and -_EXACT <= cell <= _EXACT:
                 encoded.append(float(cell))
-                encoded += known.after
-            elif known.levels is not None and isinstance(cell, str | int) and cell in known.levels:
-                encoded += known.levels[cell]
+                encoded += codes.after_number
+            elif codes.levels is not None and isinstance(cell, str | int) and cell in codes.levels:
+                encoded += codes.levels[cell]
             elif is_missing(cell):
-                encoded += known.gap
+                encoded += codes.missing
             else:
                 return self._as_table(cells)
         return np.array([encoded])
 
     def _in_order(self, row: Any) -> list[Any]:
-        """The cells in the order of training: by name, or as they stand in a vector."""
+        """The cells in the order of training, from a mapping by name or from a vector."""
         schema = self._model.schema_
         if hasattr(row, "to_dict") and not hasattr(row, "columns"):  # a row of a pandas frame
             row = row.to_dict()
@@ -123,21 +127,23 @@ class RowPredictor:
         if isinstance(row, np.ndarray) and row.ndim == 1 and not np.ma.isMaskedArray(row):
             return row.tolist() if row.dtype.kind in "fiub" else list(row)
         raise DataTypeError(
-            f"a row is a list or vector of cells, or a dict from column names to cells; got "
-            f"{type(row).__name__}."
+            f"A row must be a list or vector of cells, or a dict from column names to cells. Got "
+            f"{type(row).__name__} instead."
         )
 
     def _as_table(self, cells: Sequence[Any]) -> Any:
         table = np.empty((1, len(cells)), dtype=object)
         for j, cell in enumerate(cells):
             if isinstance(cell, list | tuple | dict | set | np.ndarray):
-                raise DataTypeError(f"cell {j} of the row is a {type(cell).__name__}.")
+                raise DataTypeError(
+                    f"Cell {j} of the row must be a single value, not a {type(cell).__name__}."
+                )
             table[0, j] = cell
         return self._model._encoded(table)
 
 
-def _known_cells(model: Any) -> list[_Cell] | None:
-    """One entry per column; None if rows always go the way of tables."""
+def _column_codes(model: Any) -> list[_ColumnCodes] | None:
+    """The codes of every column; None if rows are always encoded as tables."""
     schema = model.schema_
     if {DATETIME, TEXT} & set(schema.kinds) or len(schema.owner) > WIDEST:
         return None
@@ -150,9 +156,9 @@ def _known_cells(model: Any) -> list[_Cell] | None:
             probe[0, j] = 0.0
     encoded = model._encode_table(raw_table(probe, type(model).__name__), quiet=True)
     encoded = encoded if isinstance(encoded, np.ndarray) else encoded.toarray()
-    cells = []
+    codes = []
     for j, levels in enumerate(schema.levels):
         part = encoded[:, schema.owner == j].tolist()
         own = dict(zip(levels, part)) if schema.kinds[j] == CATEGORICAL else None
-        cells.append(_Cell(part[0][1:], part[-1], own))
-    return cells
+        codes.append(_ColumnCodes(part[0][1:], part[-1], own))
+    return codes

@@ -320,8 +320,8 @@ def test_callable_init_and_starts():
 
     KMeans(3, init=init, random_state=0).fit(iris())
     assert len(set(calls)) == 10
-    assert KMeans(3, init="random", random_state=0)._starts() == 10
-    assert KMeans(3)._starts() == 1
+    assert KMeans(3, init="random", random_state=0)._n_starts() == 10
+    assert KMeans(3)._n_starts() == 1
 
 
 def test_score_and_names():

@@ -225,7 +225,9 @@ def test_products_leave_what_rounding_could_change_to_distances(build, rng):
 
 def test_non_finite_rows_are_seen_on_the_way(rng):
     C, X = rng.standard_normal((5, 3)), rng.standard_normal((50, 3))
-    assert RowTable(X, 5).looked_at(C)[1] == _loops.use_wide(True)  # only products look at all
+    assert RowTable(X, 5).label_and_check(C)[1] == _loops.use_wide(
+        True
+    )  # only products look at all
     for cell in (np.nan, np.inf, -np.inf):
         X[41, 2] = cell
-        assert not RowTable(X, 5).looked_at(C)[1]
+        assert not RowTable(X, 5).label_and_check(C)[1]

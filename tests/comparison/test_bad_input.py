@@ -166,8 +166,8 @@ def test_too_many_classes(complain):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "rocauc"], "unknown metric 'rocauc'"),
-        (["--metric", "rmse"], "metric 'rmse' is not for classification"),
+        (["--metric", "rocauc"], "Unknown metric 'rocauc'"),
+        (["--metric", "rmse"], "metric 'rmse' does not fit a classification"),
         (["--models", "logistik"], "unknown model 'logistik'. Did you mean 'logistic'?"),
         (["--models", "ols"], "model 'ols' is for regression"),
         (["--cv", "1"], "cv must be an integer of at least 2"),
@@ -258,7 +258,7 @@ def test_a_gate_that_nothing_can_pass(tmp_path, monkeypatch, capsys):
 def test_too_few_groups_say_the_way_out(complain):
     table = "g,a,y\n" + "".join(f"{i % 5},{i * 3 % 11},{i * i % 7}.5\n" for i in range(60))
     told = complain(table, "-t", "y", "--group", "g")
-    assert "5 folds need that many groups, but there are 4 to learn from." in told
+    assert "5 folds need at least 5 groups, but only 4 can be used for training." in told
     assert "(--cv 4)" in told and "(--test-size 0)" in told
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from pellucid.decomposition import PCA
-from pellucid.decomposition.centred import Centred, Facts
+from pellucid.decomposition.centred import Centred, ColumnStats
 from tests.decomposition import exact
 
 
@@ -75,7 +75,7 @@ def test_gram_and_triangle_agree_where_both_hold(rng):
     V = rng.standard_normal((6, 2))
     np.testing.assert_allclose(table.times_gram(V), gram @ V, atol=1e-11 * np.trace(gram))
     assert table.squares() == pytest.approx(np.trace(gram), rel=1e-13)
-    whole = table.whole()
+    whole = table.centred_copy()
     np.testing.assert_allclose(whole.T @ whole, gram, atol=1e-12 * np.trace(gram))
 
 
@@ -88,8 +88,8 @@ def test_a_shift_far_from_the_mean_is_mended(rng):
     table = Centred(X, np.ones(n))
     assert np.abs(table.shift[:2]).max() == 0.0
     gram = table.gram()
-    assert np.abs(table.slip[:2]).max() < 1.0
-    whole = table.whole()
+    assert np.abs(table.correction[:2]).max() < 1.0
+    whole = table.centred_copy()
     np.testing.assert_allclose(gram, whole.T @ whole, rtol=1e-13, atol=1e-13 * gram.max())
 
 
@@ -98,11 +98,11 @@ def test_facts_save_work_but_no_digits(middle, rng):
     """With means near 0 blocks are not copied; an outlier that only looks like spread is noticed."""
     X = rng.standard_normal((5000, 3)) * [1, 2, 3] + middle
     X[0] = -1000.0
-    facts = Facts(X.mean(axis=0), X.min(axis=0), X.max(axis=0))
-    table = Centred(X, np.ones(5000), facts)
+    stats = ColumnStats(X.mean(axis=0), X.min(axis=0), X.max(axis=0))
+    table = Centred(X, np.ones(5000), stats)
     assert table.plain
     assert np.shares_memory(table.block(slice(0, 9)), X)
     gram = table.gram()
     assert table.plain == (middle < 100)
-    expected = Centred(X, np.ones(5000)).whole()
+    expected = Centred(X, np.ones(5000)).centred_copy()
     np.testing.assert_allclose(gram, expected.T @ expected, rtol=1e-13, atol=1e-14 * gram.max())

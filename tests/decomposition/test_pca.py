@@ -73,7 +73,12 @@ def test_minka(name):
 
 def test_a_share_must_be_exceeded():
     ratio = np.array([0.5, 0.25, 0.25])
-    assert [dimension.for_share(ratio, share) for share in (0.4, 0.5, 0.75, 0.9)] == [1, 2, 3, 3]
+    assert [dimension.axes_for_share(ratio, share) for share in (0.4, 0.5, 0.75, 0.9)] == [
+        1,
+        2,
+        3,
+        3,
+    ]
 
 
 def test_covariance_solver():

@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 
 from pellucid.errors import ConvergenceWarning, DataError
 from pellucid.manifold import TSNE, _loops, affinities
-from pellucid.manifold.embedding import Divergence, Walk, components
+from pellucid.manifold.embedding import Divergence, State, components
 from tests.manifold import plain
 
 
@@ -26,13 +26,13 @@ def test_affinities_have_the_perplexity(rng):
 
 def test_affinities_are_those_of_scikit_learn():
     X = load_iris().data
-    P = affinities.whole(affinities.centred(X), 30.0, "euclidean", None)
+    P = affinities.all_pairs(affinities.centred(X), 30.0, "euclidean", None)
     theirs = squareform(_t_sne._joint_probabilities(pairwise_distances(X, squared=True), 30.0, 0))
     assert np.abs(P - theirs).max() < 1e-7 and P.sum() == pytest.approx(1)  # they search to 1e-5
-    near = affinities.nearest(affinities.centred(X), 30.0, "euclidean", None)
+    near = affinities.of_neighbours(affinities.centred(X), 30.0, "euclidean", None)
     assert (near != near.T).nnz == 0 and near.sum() == pytest.approx(1)
-    everyone = affinities.nearest(affinities.centred(X), 55.0, "euclidean", None).toarray()
-    whole = affinities.whole(affinities.centred(X), 55.0, "euclidean", None)
+    everyone = affinities.of_neighbours(affinities.centred(X), 55.0, "euclidean", None).toarray()
+    whole = affinities.all_pairs(affinities.centred(X), 55.0, "euclidean", None)
     np.testing.assert_allclose(everyone, whole, atol=1e-12)  # 3 * 55 neighbours are all
 
 
@@ -47,14 +47,14 @@ def test_other_metrics(metric):
     one = TSNE(metric=metric, **options).fit(X)
     other = TSNE(metric="precomputed", **options).fit(D)
     assert one.kl_divergence_ == pytest.approx(other.kl_divergence_, rel=1e-4)
-    P = affinities.whole(X, 10.0, metric, None)
-    np.testing.assert_allclose(P, affinities.whole(D, 10.0, "precomputed", None), atol=1e-12)
+    P = affinities.all_pairs(X, 10.0, metric, None)
+    np.testing.assert_allclose(P, affinities.all_pairs(D, 10.0, "precomputed", None), atol=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_slopes_are_derivatives(rng, d):
     """In three and more dimensions scikit-learn's slope is not quite that of its divergence."""
-    P = affinities.whole(affinities.centred(rng.normal(size=(12, 4))), 4.0, "euclidean", None)
+    P = affinities.all_pairs(affinities.centred(rng.normal(size=(12, 4))), 4.0, "euclidean", None)
     Y, goal = rng.normal(size=(12, d)), Divergence(P, d, 0.0)
     value, slope = goal.gradient(Y)
     assert value == pytest.approx(plain.divergence(P, Y), rel=1e-10)
@@ -91,7 +91,7 @@ def test_the_tree_stays_small(points):
 
 def test_groups_are_as_near_the_truth_as_scikit_learns():
     X = affinities.centred(load_digits().data[:300])
-    P = affinities.nearest(X, 20.0, "euclidean", None)
+    P = affinities.of_neighbours(X, 20.0, "euclidean", None)
     Y = TSNE(method="exact", perplexity=20, max_iter=500).fit(X).embedding_
     truth = Divergence(P.toarray(), 2, 0.5).gradient(Y)[1]
     single = P.astype(np.float32)
@@ -105,15 +105,15 @@ def test_groups_are_as_near_the_truth_as_scikit_learns():
 
 def test_steps_are_those_of_scikit_learn():
     X = affinities.centred(load_iris().data)
-    P, start = affinities.whole(X, 30.0, "euclidean", None), components(X, 2)
-    walk, goal = Walk.begin(start), Divergence(P, 2, 0.5)
+    P, start = affinities.all_pairs(X, 30.0, "euclidean", None), components(X, 2)
+    state, goal = State.begin(start), Divergence(P, 2, 0.5)
     for _ in range(40):
-        walk.move(goal.gradient(walk.Y, 1.0, False)[1], 0.5, 50.0)
+        state.move(goal.gradient(state.Y, 1.0, False)[1], 0.5, 50.0)
     theirs = _t_sne._gradient_descent(
         _t_sne._kl_divergence, start.ravel(), 0, 40, n_iter_check=1000, momentum=0.5,
         learning_rate=50.0, args=[squareform(P), 1, len(X), 2],
     )[0].reshape(-1, 2)  # fmt: skip
-    np.testing.assert_allclose(walk.Y, theirs, atol=1e-8)
+    np.testing.assert_allclose(state.Y, theirs, atol=1e-8)
 
 
 @pytest.fixture(scope="module")
@@ -177,19 +177,19 @@ def test_units_do_not_matter(rng):
 @pytest.mark.parametrize("power", [-1000, 1000])
 def test_units_do_not_matter_to_angles(rng, metric, power):
     X = rng.normal(size=(20, 3))
-    found = affinities.whole(np.ldexp(X, power), 5.0, metric, None)
-    assert (found == affinities.whole(X, 5.0, metric, None)).all()
+    found = affinities.all_pairs(np.ldexp(X, power), 5.0, metric, None)
+    assert (found == affinities.all_pairs(X, 5.0, metric, None)).all()
 
 
 def test_rows_without_a_distance_are_named(rng):
     X = rng.normal(size=(20, 3))
     X[4] = 0.0
-    with pytest.raises(DataError, match="puts nan between rows 0 and 4"):
+    with pytest.raises(DataError, match="between rows 0 and 4 is nan"):
         TSNE(perplexity=5, metric="cosine").fit(X)
 
 
 def test_too_large_steps_are_said(rng):
-    with pytest.warns(ConvergenceWarning, match="flew apart"):
+    with pytest.warns(ConvergenceWarning, match="points diverged"):
         model = TSNE(perplexity=5, learning_rate=1e300).fit(rng.normal(size=(30, 3)))
     assert np.isfinite(model.embedding_).all()
 
@@ -197,19 +197,19 @@ def test_too_large_steps_are_said(rng):
 @pytest.mark.parametrize("rate", [2e3, 1e5, 1e12])
 def test_pictures_worse_than_points_at_one_place_are_said(rate):
     X = load_iris().data
-    P = affinities.whole(affinities.centred(X), 30.0, "euclidean", None)
+    P = affinities.all_pairs(affinities.centred(X), 30.0, "euclidean", None)
     together = (P[P > 0] * np.log(P[P > 0] * len(X) * (len(X) - 1))).sum()
-    with pytest.warns(ConvergenceWarning, match=r"above that of points.*Lower learning_rate"):
+    with pytest.warns(ConvergenceWarning, match=r"if all points coincided.*Lower learning_rate"):
         model = TSNE(learning_rate=rate, max_iter=400, method="exact").fit(X)
     assert model.status_.code == "diverged" and model.kl_divergence_ > together
-    assert f"one place, {together:.3g}" in model.status_.message
+    assert f"points coincided, {together:.3g}" in model.status_.message
     good = TSNE(max_iter=400, method="exact").fit(X)
     assert good.status_.ok and good.kl_divergence_ < 0.2 * together
 
 
 def test_too_few_steps_for_a_picture_are_said():
     X = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
-    with pytest.warns(ConvergenceWarning, match="above that of points.*Raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="if all points coincided.*Increase max_iter"):
         model = TSNE(perplexity=1.0, max_iter=250).fit(X)
     assert model.status_.code == "max_iter"
     assert TSNE(perplexity=1.0, max_iter=500).fit(X).status_.ok
@@ -250,7 +250,7 @@ def test_variances_of_a_metric_are_those_of_all_rows(rng, metric):
     V = X.var(axis=0, ddof=1)
     given = {"V": V} if metric == "seuclidean" else {"VI": np.linalg.inv(np.cov(X.T))}
     P = [
-        affinities.whole(X, 10.0, metric, affinities.with_estimates(X, metric, params))
+        affinities.all_pairs(X, 10.0, metric, affinities.with_estimates(X, metric, params))
         for params in (None, given)
     ]
     np.testing.assert_allclose(P[0], P[1], rtol=1e-7)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pellucid.mixture import _loops
-from pellucid.mixture.covariance_types import Shape, log_determinants
+from pellucid.mixture.covariance_types import CovarianceType, log_determinants
 from tests.mixture import plain
 
 
@@ -15,7 +15,7 @@ def problem(rng, n, p, K, kind):
     S = A @ A.transpose(0, 2, 1)
     if kind == "diag":
         S = np.diagonal(S, axis1=1, axis2=2)[:, None, :].copy()
-    roots = Shape(kind, np.ones(p), 0.0).roots(S)
+    roots = CovarianceType(kind, np.ones(p), 0.0).roots(S)
     matrices = np.stack([np.diag(s[0]) for s in S]) if kind == "diag" else S
     logs = np.log(weights) + log_determinants(roots, K) - 0.5 * p * np.log(2 * np.pi)
     return X, w, weights, means, np.broadcast_to(matrices, (K, p, p)), roots, logs
@@ -25,7 +25,11 @@ def problem(rng, n, p, K, kind):
 @pytest.mark.parametrize(("n", "p", "K"), [(1, 1, 1), (31, 3, 2), (70, 5, 4), (64, 1, 3)])
 def test_expectation_is_that_of_the_definition(rng, kind, n, p, K):
     X, w, weights, means, matrices, roots, logs = problem(rng, n, p, K, kind)
-    mass, first, second = np.zeros(K), np.zeros((K, p)), Shape(kind, np.ones(p), 0.0).empty(K)
+    mass, first, second = (
+        np.zeros(K),
+        np.zeros((K, p)),
+        CovarianceType(kind, np.ones(p), 0.0).empty(K),
+    )
     bound = _loops.expect(
         X, w, means, roots, logs, mass, first, second, np.zeros(1, dtype=np.int32)
     )
@@ -49,7 +53,7 @@ def test_both_builds_have_equal_bits(rng, kind):
     found = []
     for wide in (False, True):
         _loops.use_wide(wide)
-        parts = np.zeros(3), np.zeros((3, 7)), Shape(kind, np.ones(7), 0.0).empty(3)
+        parts = np.zeros(3), np.zeros((3, 7)), CovarianceType(kind, np.ones(7), 0.0).empty(3)
         stop = np.zeros(1, dtype=np.int32)
         bound = _loops.expect(X, w, means, roots, logs, *parts, stop)
         found.append([np.array(bound), *parts])

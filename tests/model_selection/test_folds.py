@@ -118,11 +118,11 @@ def test_errors():
         list(PlainFolds(1).split([1, 2]))
     with pytest.raises(DataError, match="5 folds need at least 5 rows"):
         list(PlainFolds(5).split([1, 2]))
-    with pytest.raises(DataError, match="that many groups"):
+    with pytest.raises(DataError, match="at least 5 groups"):
         list(GroupFolds(5).split([1] * 9, [1] * 9))
     with pytest.raises(ParameterError, match="at least 2"):
         list(GroupFolds(1).split([1] * 9, [1] * 9))
-    with pytest.raises(DataError, match=r"3 folds need that many times, but there are 2 .*--cv 2"):
+    with pytest.raises(DataError, match=r"3 folds need at least 3 times, but only 2 .*--cv 2"):
         list(TimeFolds(2).split([1] * 9, [1] * 4 + [2] * 5))
 
 

@@ -93,9 +93,9 @@ def test_confusion_example():
 
 def test_names():
     assert metric("neg_mean_squared_log_error").needs == "model"
-    with pytest.raises(ParameterError, match=r"unknown metric 'AUC'\. Did you mean 'roc_auc'\?"):
+    with pytest.raises(ParameterError, match=r"Unknown metric 'AUC'\. Did you mean 'roc_auc'\?"):
         metric("AUC")
-    with pytest.raises(ParameterError, match="unknown metric 'nope'"):
+    with pytest.raises(ParameterError, match="Unknown metric 'nope'"):
         metric("nope")
 
 

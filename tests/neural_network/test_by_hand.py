@@ -28,9 +28,9 @@ def test_rows_without_weight_are_absent(rng, solver, form):
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        (np.zeros(4), "may not all be 0"),
-        ([1.0, 1.0, -0.5, 1.0], "not be negative; row 2 has -0.5"),
-        (["a"] * 4, "tables of numbers"),
+        (np.zeros(4), "must be positive, but all are 0"),
+        ([1.0, 1.0, -0.5, 1.0], "must not be negative, but row 2 has -0.5"),
+        (["a"] * 4, "needs numeric data"),
         (np.ones((4, 1)), r"\(4, 1\)"),
     ],
 )
@@ -46,19 +46,19 @@ def test_weights_that_no_mean_has_are_named(rng, weights, words):
 @pytest.mark.parametrize(
     ("loss", "Y", "words"),
     [
-        ("log", [[0], [-1.0]], "0, 1 or between; row 1 has -1"),
+        ("log", [[0], [-1.0]], "between 0 and 1, but row 1 has -1"),
         ("log", [[2.0], [1]], "row 0 has 2"),
-        ("cross_entropy", [[1, 0], [1, 1]], "add up to 1; row 1 has 1, 1"),
+        ("cross_entropy", [[1, 0], [1, 1]], "sum to 1, but row 1 has 1, 1"),
         ("cross_entropy", [[5.0], [1]], "row 0 has 5"),
         ("cross_entropy", [[1, 0], [2, -1]], "row 1 has 2, -1"),
-        ("poisson", [[3], [-1.0]], "not negative; row 1 has -1"),
+        ("poisson", [[3], [-1.0]], "non-negative, but row 1 has -1"),
     ],
 )
 def test_targets_that_a_loss_cannot_have_are_named(rng, loss, Y, words):
     Y = np.array(Y, dtype=float)
     network = Network(2, [Dense(Y.shape[1], LOSSES[loss].output)], loss).draw(rng)
     before = network.parameters.copy()
-    with pytest.raises(DataError, match=f"Loss '{loss}' has targets .*{words}"):
+    with pytest.raises(DataError, match=f"Targets of loss '{loss}' must be .*{words}"):
         network.train(rng.normal(size=(2, 2)), Y)
     assert (network.parameters == before).all()
     wrong = int(words.split("row ")[1][0])
@@ -86,11 +86,11 @@ def test_other_precisions_are_named(dtype):
 
 def test_no_rows_and_cells_that_are_no_numbers_are_named(rng):
     network, X = Network(2, [Dense(1, "identity")]).draw(rng), rng.normal(size=(3, 2))
-    with pytest.raises(DataError, match="have none"):
+    with pytest.raises(DataError, match="have no rows"):
         network.train(X[:0], X[:0, 0])
     assert network.predict(X[:0]).shape == (0, 1)
     for wrong in (np.nan, np.inf):
         X[1, 0] = wrong
         for form in (np.asarray, sparse.csr_array):
-            with pytest.raises(DataError, match="finite numbers; some of X are not"):
+            with pytest.raises(DataError, match="X contains NaN or infinity"):
                 network.predict(form(X))

@@ -14,7 +14,7 @@ from pellucid import parallel
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.neural_network import Dense, MLPClassifier, MLPRegressor, Network, training
-from pellucid.neural_network.training import Plan, Trainer
+from pellucid.neural_network.training import Trainer, TrainingOptions
 from tests.oracles import shared
 
 SK = {
@@ -50,8 +50,8 @@ def book_network(inputs, loss, output, seed):
 
 
 def descend(network, X, y, step, epochs):
-    plan = Plan(solver="gd", rate=step, epochs=epochs, tol=0.0, patience=np.inf)
-    Trainer(network, X, y[:, None].astype(float), np.ones(len(X)), plan).run(
+    options = TrainingOptions(solver="gd", rate=step, epochs=epochs, tol=0.0, patience=np.inf)
+    Trainer(network, X, y[:, None].astype(float), np.ones(len(X)), options).run(
         parallel.seed_sequence(0)
     )
     return network
@@ -220,7 +220,7 @@ def test_divergence_names_layer_and_step():
 def test_divergence_without_a_step_size_speaks_of_none(rng):
     X = rng.normal(size=(40, 3))
     model = MLPRegressor(hidden_layer_sizes=5, solver="lbfgs", random_state=0)
-    with pytest.warns(ConvergenceWarning, match="diverged in step 1 .* kept. Standardise the col"):
+    with pytest.warns(ConvergenceWarning, match="diverged in step 1 .* kept. Standardize the col"):
         model.fit(X * 1e160, X[:, 0] * 1e160)
     assert np.isfinite(model.predict(X)).all()
 
@@ -231,14 +231,10 @@ def test_a_loss_that_ends_far_above_its_start_has_not_converged(rng, more):
     X = rng.normal(size=(60, 3))
     options = {"hidden_layer_sizes": 20, "random_state": 0}
     model = MLPRegressor(**options, learning_rate_init=1e3, **more)
-    words = (
-        r"rose from .* least, .* in epoch \d+. From step \d+ on, the weights of layer [12] .*Lower"
-    )
+    words = r"rose from .* smallest was .* in epoch \d+\. From step \d+ on, .* layer [12] .*Lower"
     with pytest.warns(ConvergenceWarning, match=words):
         model.fit(X, X[:, 0] ** 2)
-    kept = (
-        "with the best score on the rows held back" if "early_stopping" in more else "before step 1"
-    )
+    kept = "with the best validation score" if "early_stopping" in more else "before step 1"
     assert f"The parameters {kept} are kept." in model.status_.message
     assert model.status_.code == "diverged"
     assert model.loss_curve_[-1] > 2 * model.loss_curve_[0] >= 2 * model.loss_
@@ -324,9 +320,9 @@ def test_early_stopping_judges_by_rows_that_were_not_learned(rng):
     seen = {}
 
     class Spy(MLPClassifier):
-        def _score_of(self, network, X, Y, w):
+        def _validation_score(self, network, X, Y, w):
             seen["held"], seen["weights"] = X, w
-            return super()._score_of(network, X, Y, w)
+            return super()._validation_score(network, X, Y, w)
 
     model = quiet(Spy(early_stopping=True, random_state=0, validation_fraction=0.2), X, y)
     held, w = seen["held"], seen["weights"]
@@ -391,7 +387,9 @@ def test_batches_of_partial_fit_continue_the_walk():
 def test_other_numbers_of_targets_are_named():
     X, y = data(MLPRegressor)
     model = MLPRegressor(hidden_layer_sizes=3, random_state=0).partial_fit(X, y)
-    with pytest.raises(DataError, match=r"1 output\(s\), these targets ask for 2: fit anew"):
+    with pytest.raises(
+        DataError, match=r"1 output\(s\), but these targets need 2\. Fit a new model"
+    ):
         model.partial_fit(X, np.column_stack([y, y]))
 
 
@@ -414,7 +412,7 @@ def test_warm_start_goes_on():
     first = model.loss_
     quiet(model, X, y)
     assert model.loss_ < first
-    with pytest.raises(DataError, match="fit anew"):
+    with pytest.raises(DataError, match="Fit a new model"):
         model.set_params(hidden_layer_sizes=7).fit(X, y)
 
 

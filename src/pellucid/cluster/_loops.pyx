@@ -1,10 +1,10 @@
-"""Loops of k-means: nearest centres with bounds, exact sums of the rows that moved, seeding.
+"""Loops of k-means: nearest centres with bounds, exact sums of the rows of each cluster, seeding.
 
 Invariant: the squared distance of a row to a centre is the plain sum of (x[f] - c[f])**2 from the
 first column to the last, each step rounded once; the nearest centre is the first one with the
 smallest such sum. Every build, thread count and pruning rule gives these bits: bounds carry a
-margin for rounding, and a row is left out, or labelled from products, only if its nearest centre
-cannot be another.
+margin for rounding, and a row is skipped, or labelled from products, only if no other centre can be
+its nearest.
 
 Layouts: rows are a C-contiguous X (n, d), or X is None and they are CSR (indptr, indices, data);
 panels (P, d, 4), see lanes.h; labels int32, -1 before the first pass; sums are pairs `high`, `low`
@@ -32,8 +32,8 @@ cdef extern from "lanes.h":
     bint choose_wide(bint wide) noexcept nogil
 
 cdef enum:
-    TILE = 256  # rows looked at before those in doubt are evaluated together
-cdef Py_ssize_t AHEAD = 16  # rows that are fetched from memory before they are needed
+    TILE = 256  # rows of a tile: those whose label may change are evaluated together
+cdef Py_ssize_t AHEAD = 16  # rows of prefetching
 cdef double ULP = 2.220446049250313e-16
 cdef double ONE = 1.0
 
@@ -51,7 +51,7 @@ include "_centres.pxi"
 
 
 cdef class Pass:
-    """One pass over a range of rows: finds their nearest centres, adds up those that moved.
+    """One pass over a range of rows: finds their nearest centres and updates the sums of the clusters.
 
     Bounds are kept so that a row whose label stays is only read. `way` (k,) is how far each centre
     has moved in all, `travel` (k,) the same plus the largest move of another centre at every step,
@@ -60,7 +60,7 @@ cdef class Pass:
     was last looked at, `upper` is u - way[a] and `gap` l - u + travel[a] of that moment: the label
     stays while gap > travel[a], or upper < near[a].
 
-    With `high` and `low` None nothing is added up.
+    If `high` and `low` are None, no sums are kept.
     """
 
     cdef Rows rows
@@ -72,7 +72,7 @@ cdef class Pass:
     cdef double slack
     cdef bint adds
     cdef readonly Py_ssize_t moved, evaluated
-    cdef readonly bint finite  # whether all rows looked at were seen to be
+    cdef readonly bint finite  # whether all rows evaluated are known to be finite
 
     def __init__(self, Rows rows, w, Centres centres, way, travel, near, labels, upper, gap, high,
                  low):
@@ -106,12 +106,12 @@ cdef class Pass:
         cdef Py_ssize_t i, m = 0
         for i in range(start, min(start + TILE, self.rows.n)):
             open[m] = <int32_t> (i - start)
-            m += not self.settled(i)  # no branch: it could not be foreseen
+            m += not self.settled(i)  # without a branch, which could not be predicted
         return m
 
     cdef Py_ssize_t screen_rows(self, Py_ssize_t start, int32_t *open,
                                 Py_ssize_t m) noexcept nogil:
-        """Label the rows of a list from products; keeps those in doubt, returns their number."""
+        """Label the rows of a list from products; keeps the uncertain ones, returns their number."""
         cdef row_t rows[4]
         cdef double best[4]
         cdef double second[4]
@@ -169,7 +169,7 @@ cdef class Pass:
 
     def screen(self, const int64_t[::1] rows, const double[:, ::1] products,
                const double[::1] row_norms, const double[::1] centre_norms, double radius):
-        """Label `rows` from `products` = (X[rows] - s) @ (C - s).T, the ones in doubt by distances.
+        """Label `rows` from `products` = (X[rows] - s) @ (C - s).T, uncertain ones by distances.
 
         `row_norms` (of the whole range) and `centre_norms` are squared norms of x - s and c - s;
         `radius` is the largest norm of a centre: together they bound the rounding errors.
@@ -219,7 +219,7 @@ cdef class Pass:
         self.gap[i] = INFINITY if l == INFINITY else l - u + travel - 4.0 * ULP * (l + u + travel)
 
     cdef Py_ssize_t tighten(self, Py_ssize_t start, int32_t *open, Py_ssize_t m) noexcept nogil:
-        """Replace upper bounds by distances; keeps the rows still in doubt, returns their number."""
+        """Replace upper bounds by distances; keeps the rows still uncertain, returns their number."""
         cdef row_t rows[4]
         cdef row_t centres[4]
         cdef double squared[4]

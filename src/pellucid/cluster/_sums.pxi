@@ -1,4 +1,4 @@
-# Sums of clusters and what follows from them: centres, how far they moved, how far apart they are.
+# Sums of clusters, and what is computed from them: centres, their movements, distances between them.
 
 
 def merge(double[:, ::1] high, double[:, ::1] low, const double[:, ::1] part_high,
@@ -17,7 +17,7 @@ def means(const double[:, ::1] high, const double[:, ::1] low, const double[:, :
           double[:, ::1] C, double[::1] shift):
     """Centres from sums, rounded once, and their distance from the old ones, rounded up.
 
-    Centres without weight take the place of the heaviest cluster's; their number is returned.
+    A centre without weight is set to that of the heaviest cluster; the number of these is returned.
     """
     cdef Py_ssize_t j, f, d = C.shape[1], empty = 0, heaviest = 0
     cdef double squared, margin = 1.0 + (d + 8) * ULP
@@ -62,10 +62,10 @@ def layout(const double[:, ::1] C, double[:, :, ::1] panels):
 
 
 def reach(const double[::1] shift, double[::1] way, double[::1] travel, double[::1] drift):
-    """Add the last step of the centres to the ways they went, rounded up.
+    """Add the last movement of the centres to their totals, rounded up.
 
-    `way` gets the step of the centre, `travel` that and the longest step of any other centre;
-    `drift` is the longest step in each panel.
+    `way` adds the movement of the centre itself, `travel` that and the largest movement of any other
+    centre; `drift` is the largest movement in each panel.
     """
     cdef Py_ssize_t j, longest = 0
     cdef double second = 0.0, far

@@ -1,4 +1,4 @@
-"""`KMeans`: the class. Seeds come from `seeding`, the iterations from `lloyd`."""
+"""`KMeans`: `seeding` chooses the starting centers, `lloyd` runs the iterations."""
 
 from typing import Any, Self
 
@@ -29,15 +29,15 @@ from pellucid.parameters import (
 from pellucid.records import Solution, Status
 from pellucid.transformer import Transformer
 
-# A second start must be better by more than rounding to replace the first.
-BETTER = 1.0 - 1e-12
+# A later start replaces the best one only if its inertia is lower by more than rounding error.
+ROUNDING_MARGIN = 1.0 - 1e-12
 
 
 class KMeans(Clusterer, Transformer):
-    """k-means: centres C and labels that minimise sum_i w_i |x_i - C[label_i]|**2.
+    """k-means: centers C and labels that minimise sum_i w_i |x_i - C[label_i]|**2.
 
-    Lloyd's iterations from one or more starts; the best one counts. Both values of `algorithm`
-    give the same labels and centres, to the last bit.
+    Runs Lloyd's algorithm from one or more starts and keeps the result with the smallest inertia.
+    Both values of `algorithm` give the same labels and centers, to the last bit.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class KMeans(Clusterer, Transformer):
     _rows = "canonical"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the centres. `y` is ignored; weight k counts as k equal rows."""
+        """Find the centers. `y` is ignored; a row of weight k counts as k identical rows."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -116,11 +116,13 @@ class KMeans(Clusterer, Transformer):
         if not np.isfinite(inertia):
             raise DataError(
                 "The sum of squared distances exceeds the largest float64. Divide the columns by a "
-                f"power of ten: their numbers reach {np.ldexp(1.0, power - 1):.0e}."
+                f"power of ten: their values reach {np.ldexp(1.0, power - 1):.0e}."
             )
         return {
             "cluster_centers_": np.ldexp(C, power),
-            "labels_": labels if problem.position is None else _placed(labels, problem.position),
+            "labels_": labels
+            if problem.position is None
+            else _user_labels(labels, problem.position),
             "inertia_": inertia,
             "n_iter_": best.n_iter,
             "history_": _unscaled(best.history, power),
@@ -128,7 +130,7 @@ class KMeans(Clusterer, Transformer):
         }
 
     def _best_run(self, X: Any, problem: Problem, power: int) -> Solution:
-        """Run from every start; ties go to the first."""
+        """The result with the smallest inertia over all starts; ties go to the first."""
         from pellucid.cluster import seeding
         from pellucid.cluster.lloyd import Lloyd
 
@@ -137,22 +139,22 @@ class KMeans(Clusterer, Transformer):
         run = Lloyd(table, problem.weights, self.max_iter, tol, by_panel)
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
-        for i in range(self._starts()):
+        for i in range(self._n_starts()):
             rng = parallel.stream(seed, "start", i)
             init = self.init
             if not isinstance(init, str) and not callable(init):
                 init = np.ldexp(seeding.checked(init, self.n_clusters, table.d), -power)
             C = seeding.start(init, table, problem.weights, self.n_clusters, rng)
             found = run.solve(C)
-            if best is None or found.x[2] < BETTER * best.x[2]:
+            if best is None or found.x[2] < ROUNDING_MARGIN * best.x[2]:
                 best = found
         assert best is not None
         return best
 
-    def _starts(self) -> int:
+    def _n_starts(self) -> int:
         if isinstance(self.init, str) or callable(self.init):
-            several = not (isinstance(self.init, str) and self.init == "k-means++")
-            return (10 if several else 1) if self.n_init == "auto" else self.n_init
+            default = 1 if isinstance(self.init, str) and self.init == "k-means++" else 10
+            return default if self.n_init == "auto" else self.n_init
         if self.n_init not in ("auto", 1):
             warn(
                 "Explicit initial center position passed: performing only one init in KMeans "
@@ -172,63 +174,65 @@ class KMeans(Clusterer, Transformer):
             "few_clusters",
             f"Number of distinct clusters ({found}) found smaller than n_clusters "
             f"({self.n_clusters}). Possibly due to duplicate points in X.",
-            f"Use n_clusters={found}; the other centres repeat these.",
+            f"Use n_clusters={found}; the other centers are copies of these.",
         )
 
     def _check_state(self) -> None:
-        """Refuse centres that the loops cannot read (model files)."""
+        """Reject a model file whose centers the compiled loops could not read."""
         from pellucid.persist.fitted_state import expect_array, n_terms
 
         expect_array(self, "cluster_centers_", None, n_terms(self), finite=True)
         if not len(self.cluster_centers_):
-            raise DataError("there are no centres")
+            raise DataError("it has no cluster centers")
 
     def _after_fit(self, rows: RawTable) -> None:
-        if (self.labels_ < 0).any():  # rows without weight: they have a label all the same
+        if (self.labels_ < 0).any():  # rows of weight 0 get a label too
             super()._after_fit(rows)
 
     def _scaled(self, X: Any, power: int) -> tuple[RowTable, np.ndarray]:
-        """Rows and centres, divided by 2**power."""
+        """Rows and centers, divided by 2**power."""
         C = np.ascontiguousarray(np.ldexp(self.cluster_centers_, -power))
         return RowTable(scaled(X, power), len(C)), C
 
     def _assign(self, X: Any) -> np.ndarray:
-        # Squares of rows far beyond the centres overflow: to them all centres are as near.
+        # Squared distances of very distant rows overflow: all centers count as equally near to them.
         rows, C = self._scaled(X, exponent(self.cluster_centers_))
         return rows.label(C)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Label of the nearest centre of each row; the lowest label if several are as near."""
+        """Label of the nearest center of each row; ties go to the lowest label."""
         self._check_fitted()
         X = opened(X)[0]
-        labels = self._in_one_pass(X) if self.schema_.plain else None
+        labels = self._labels_in_one_pass(X) if self.schema_.plain else None
         return self._assign(self._encoded(X)) if labels is None else labels
 
-    def _in_one_pass(self, X: Any) -> np.ndarray | None:
-        """Labels of a table that turns out to be finite on the way; None if nobody looked."""
+    def _labels_in_one_pass(self, X: Any) -> np.ndarray | None:
+        """Labels of a dense table, checked for NaN and infinity in the same pass; None if the pass
+        did not check every row, or found one that is not finite.
+        """
         owner = type(self).__name__
         rows = self.schema_.align(raw_table(X, owner), owner)
         if rows.dense is None or many_products(*self.cluster_centers_.shape):
             return None
         encoded = encode(self.schema_, rows, True, owner, finite=True)
         table, C = self._scaled(encoded, exponent(self.cluster_centers_))
-        labels, finite = table.looked_at(C)
+        labels, finite = table.label_and_check(C)
         return labels if finite else None
 
     def _transform(self, X: Any) -> np.ndarray:
-        """Distances to the centres."""
+        """Distances to the centers."""
         power = exponent(self.cluster_centers_)
         rows, C = self._scaled(X, power)
         out = _ldexp(np.sqrt(rows.distances(C)), power)
-        lost = np.flatnonzero(~np.isfinite(out).all(axis=1))
-        if lost.size:
-            power = exponent(X[lost], self.cluster_centers_)
-            rows, C = self._scaled(X[lost], power)
-            out[lost] = _ldexp(np.sqrt(rows.distances(C)), power)
+        overflowed = np.flatnonzero(~np.isfinite(out).all(axis=1))
+        if overflowed.size:
+            power = exponent(X[overflowed], self.cluster_centers_)
+            rows, C = self._scaled(X[overflowed], power)
+            out[overflowed] = _ldexp(np.sqrt(rows.distances(C)), power)
         return out
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        """Minus the squared distance to each centre as a sum over the columns: the nearest wins."""
+        """The negative squared distance to each center as a sum over the columns."""
         dense = X if isinstance(X, np.ndarray) else X.toarray()
         squares = (dense[:, :, None] - self.cluster_centers_.T) ** 2
         return {
@@ -236,7 +240,7 @@ class KMeans(Clusterer, Transformer):
             "contributions": -squares,
             "prediction": -(self._transform(X) ** 2),
             "scale": "response",
-            "method": "minus squared distances to the centres",
+            "method": "negative squared distances to the centers",
         }
 
     @property
@@ -244,7 +248,7 @@ class KMeans(Clusterer, Transformer):
         return len(self.cluster_centers_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the weighted sum of squared distances to the nearest centres."""
+        """The negative weighted sum of squared distances to the nearest centers."""
         from pellucid.data.targets import weights_or_ones
 
         encoded = self._encoded(X)
@@ -254,8 +258,8 @@ class KMeans(Clusterer, Transformer):
         return -float(_ldexp(squared @ weights_or_ones(sample_weight, rows.n), 2 * power))
 
 
-def _placed(labels: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Labels of the user's rows; -1 for rows that were left out."""
+def _user_labels(labels: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Labels in the order of the user's rows; -1 for rows that were left out."""
     return np.where(position < 0, np.int32(-1), labels[position])
 
 
@@ -265,6 +269,6 @@ def _unscaled(history: dict[str, np.ndarray], power: int) -> dict[str, np.ndarra
 
 
 def _ldexp(values: Any, power: int) -> Any:
-    """values * 2**power; infinite where no float holds it."""
+    """values * 2**power; infinity where it overflows."""
     with np.errstate(over="ignore"):
         return np.ldexp(values, power)

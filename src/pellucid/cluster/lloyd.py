@@ -1,7 +1,7 @@
 """Lloyd's iterations: label the rows, move every centre to the mean of its rows, repeat.
 
-Invariant: after every iteration the sums of each cluster are exact to about 30 digits, whatever
-the order in which rows came and went; so centres do not depend on threads or blocks.
+Invariant: after every iteration the sums of each cluster are exact to about 30 digits, in whatever
+order rows joined and left it; therefore centres do not depend on threads or blocks.
 """
 
 from dataclasses import dataclass
@@ -13,23 +13,26 @@ from pellucid.cluster import _loops
 from pellucid.cluster.row_distances import RowTable, pack
 from pellucid.records import Recorder, Solution, Status
 
-# Distances between all pairs of centres are worth their price only below this share of a pass.
+# Distances between all pairs of centres are computed only if they cost less than this share of a
+# pass over the rows.
 PAIRS_SHARE = 1 / 20
 
 
 @dataclass
 class State:
-    """What changes from iteration to iteration."""
+    """The state of the iterations: centres, labels, bounds on distances, sums of the clusters."""
 
     C: np.ndarray  # (k, d) centres
     labels: np.ndarray  # int32, -1 before the first pass
-    upper: np.ndarray  # bounds on the distance of a row to its own centre,
-    lower: np.ndarray  # and to the others, see `_loops.Pass`; by panel (n, P) for "elkan"
-    shift: np.ndarray  # (k,) how far the centres moved last,
-    way: np.ndarray  # (k,) and in all,
-    travel: np.ndarray  # (k,) together with the farthest of the others at every step
-    high: np.ndarray  # (k, d + 1) weighted sums of rows and weights,
-    low: np.ndarray  # and what rounding took from them
+    upper: np.ndarray  # upper bounds on the distance of each row to its own centre
+    lower: np.ndarray  # lower bounds for other centres (`_loops.Pass`); by panel (n, P) for "elkan"
+    shift: np.ndarray  # (k,) distance that each centre moved in the last iteration
+    way: np.ndarray  # (k,) sum of these distances over all iterations
+    travel: (
+        np.ndarray
+    )  # (k,) `way` plus, per iteration, the largest distance that another centre moved
+    high: np.ndarray  # (k, d + 1) weighted sums of the rows, and of the weights
+    low: np.ndarray  # the rounding errors of `high`
 
     @classmethod
     def start(cls, table: RowTable, C: np.ndarray, by_panel: bool) -> "State":
@@ -43,10 +46,11 @@ class State:
 class Lloyd:
     """One run of k-means from given centres.
 
-    1. Give every row the label of its nearest centre. A row is skipped if bounds on its distances,
-       moved along with the centres, show that its label stays: one bound for all other centres
-       (Hamerly 2010), or with `by_panel` one for every four (after Elkan 2003).
-    2. Update the sums of the clusters by the rows that moved.
+    1. Give every row the label of its nearest centre. A row is skipped if the bounds on its
+       distances, updated by how far the centres moved, show that its label cannot change: one lower
+       bound for all other centres (Hamerly 2010), or with `by_panel` one for every four centres
+       (after Elkan 2003).
+    2. Update the sums of the clusters with the rows whose labels changed.
     3. Fill empty clusters with the rows farthest from their centres.
     4. Move the centres to the means.
     5. Stop if no label changed, or if the centres moved by at most `tol` (sum of squares).
@@ -85,12 +89,12 @@ class Lloyd:
                 converged = True
                 break
         if moved:
-            self.assign(state)  # so that the labels are those of the last centres
+            self.assign(state)  # so that the labels belong to the final centres
         x = (state.C, state.labels, self.inertia(state))
         return Solution(x, self.status(converged), recorder.history(), iteration)
 
     def assign(self, state: State) -> int:
-        """Label all rows, add up those that moved; returns their number."""
+        """Label all rows and update the sums; returns the number of rows whose labels changed."""
         k, d = state.C.shape
         centres, half, drift = _loops.Centres(state.C), np.zeros(k), np.empty(-(-k // 4))
         _loops.reach(state.shift, state.way, state.travel, drift)
@@ -122,7 +126,7 @@ class Lloyd:
         return total
 
     def move(self, state: State) -> None:
-        """Move the centres to the means of their rows, and note how far each went, rounded up."""
+        """Move the centres to the means of their rows; stores how far each moved, rounded up."""
         C, sums = np.empty_like(state.C), (state.high, state.low)
         if _loops.means(*sums, state.C, C, state.shift):
             empty = np.flatnonzero(~(state.high[:, -1] + state.low[:, -1] > 0.0))
@@ -130,10 +134,10 @@ class Lloyd:
         state.C = C
 
     def refill(self, state: State, empty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums in which the rows farthest from their centres make up the empty clusters.
+        """Sums in which the rows farthest from their centres are moved to the empty clusters.
 
-        The labels stay as they are until the next pass. Farthest first, then in row order; nothing
-        is done if every row lies on its centre.
+        The farthest row comes first; ties go in row order. Labels do not change until the next pass.
+        Rows that lie on their centre are not moved.
         """
         high, low = state.high.copy(), state.low.copy()
         squared = self.table.own_distances(state.C, state.labels)
@@ -154,9 +158,9 @@ class Lloyd:
 
     def status(self, converged: bool) -> Status:
         if converged:
-            return Status("converged", "The labels or the centres no longer change.")
+            return Status("converged", "The labels or the centers no longer change.")
         return Status(
             "max_iter",
-            f"{self.max_iter} iterations were not enough: the centres still move.",
-            "Raise max_iter or tol.",
+            f"{self.max_iter} iterations were not enough: the centers still move.",
+            "Increase max_iter or tol.",
         )

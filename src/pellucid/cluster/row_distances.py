@@ -1,7 +1,7 @@
-"""The rows of k-means, dense or CSR, in blocks: nearest centres, distances, trial seeds.
+"""Distances between the rows of k-means, dense or CSR, and centres, block by block.
 
 Invariant: blocks depend on the shape alone, and every label is the one that plain distances give
-(see `_loops`), whichever way it was found; so bits are equal for any number of threads.
+(see `_loops`), whichever shortcut found it; so results are bitwise equal for any number of threads.
 """
 
 from collections.abc import Callable
@@ -13,31 +13,31 @@ from pellucid import parallel
 from pellucid.cluster import _loops
 from pellucid.errors import DataError
 
-# Rows multiplied with the centres at once; products of this size stay in the cache.
+# Rows multiplied with the centres at once, so that the products stay in the cache.
 CHUNK = 512
-# Columns times centres from which products by BLAS beat those in lanes, or distances in lanes where
-# the processor cannot multiply and add at once.
+# Columns times centres above which products by BLAS are faster than the SIMD loops; smaller on
+# processors without fused multiply-add, where those loops compute distances.
 PRODUCTS_FROM = 65536 if _loops.use_wide(True) else 4096
-# Above this number of centres, one distance to the own centre is tried before all of them.
+# Above this number of centres, the distance to the own centre is computed before those to all others.
 TIGHTEN_FROM = 16
-# Numbers beyond 2**400 or all below 2**-400 are scaled before they are squared.
+# Values above 2**400, or all below 2**-400, are scaled before they are squared.
 SAFE_POWER = 400
 
 
 def pack(C: np.ndarray) -> np.ndarray:
-    """Centres four by four side by side, (P, d, 4), padded with +inf."""
+    """Centres in panels of four, (P, d, 4), padded with +inf."""
     panels = np.empty((-(-len(C) // 4), C.shape[1], 4))
     _loops.layout(C, panels)
     return panels
 
 
 def many_products(k: int, d: int) -> bool:
-    """Whether products with k centres of d columns are left to BLAS."""
+    """Whether BLAS computes the products with k centres of d columns."""
     return k * d >= PRODUCTS_FROM
 
 
 def exponent(*arrays: Any) -> int:
-    """Power of two to divide by so that squares of all numbers stay in range; mostly 0."""
+    """Power of two to divide by so that no square overflows or vanishes; usually 0."""
     largest = 0.0
     for X in arrays:
         cells = X.data if not isinstance(X, np.ndarray) else X
@@ -67,11 +67,11 @@ def _short_indices(X: Any) -> Any:
 
 
 class RowTable:
-    """Rows (n, d) to be compared with k centres.
+    """Rows (n, d) whose nearest of k centres is wanted.
 
-    Products of rows and centres give the labels, and only rows that rounding leaves in doubt get
-    their distances: the products are formed in lanes with few columns and centres, otherwise, and
-    for CSR rows, by a matrix product.
+    Products of rows and centres give the labels; distances are computed only for rows whose label
+    rounding errors could change. With few columns and centres SIMD loops form the products,
+    otherwise, and for CSR rows, a matrix product does.
     """
 
     def __init__(self, X: Any, k: int) -> None:
@@ -90,7 +90,7 @@ class RowTable:
             self.norms = np.concatenate(self.each(self._block_norms))
 
     def variance(self, weights: np.ndarray) -> float:
-        """Mean over the columns of their weighted variance."""
+        """Mean of the weighted variances of the columns."""
         total = weights.sum()
         if self.sparse:
             mean = np.asarray(self.X.T @ weights).ravel() / total
@@ -116,7 +116,7 @@ class RowTable:
         return rows if self.sparse else rows - self.origin
 
     def loop_rows(self, block: slice) -> _loops.Rows:
-        """The rows of a block in the form the compiled loops read."""
+        """The rows of a block, in the form that the compiled loops read."""
         if not self.sparse:
             return _loops.Rows(self.X[block], None, None, None, None)
         indptr = self.X.indptr[block.start : block.stop + 1]
@@ -124,33 +124,33 @@ class RowTable:
         return _loops.Rows(None, indptr, self.X.indices, self.X.data, scratch)
 
     def run(self, one: _loops.Pass, block: slice, C: np.ndarray, stop: parallel.StopFlag) -> None:
-        """Carry out one pass over a block; C are its centres."""
+        """Run one pass over a block with the centres C."""
         if not self.by_products:
             one.run(self.k > TIGHTEN_FROM, stop.array)
             return
-        doubtful = np.empty(block.stop - block.start, dtype=np.int64)
-        doubtful = doubtful[: one.doubtful(doubtful)]
+        uncertain = np.empty(block.stop - block.start, dtype=np.int64)
+        uncertain = uncertain[: one.doubtful(uncertain)]
         shifted = np.ascontiguousarray((C - self.origin).T)
         centre_norms = np.einsum("ij,ij->j", shifted, shifted)
         radius = float(np.sqrt(centre_norms.max()))
         norms = self.norms[block]
-        for start in range(0, len(doubtful), CHUNK):
+        for start in range(0, len(uncertain), CHUNK):
             if stop.is_set():
                 return
-            chunk = doubtful[start : start + CHUNK]
-            together = chunk[-1] - chunk[0] < len(chunk)  # a view, not a copy
+            chunk = uncertain[start : start + CHUNK]
+            contiguous = chunk[-1] - chunk[0] < len(chunk)  # then a view, not a copy
             first = block.start + int(chunk[0])
-            wanted = slice(first, first + len(chunk)) if together else chunk + block.start
-            with np.errstate(over="ignore", invalid="ignore"):  # such rows get distances
+            wanted = slice(first, first + len(chunk)) if contiguous else chunk + block.start
+            with np.errstate(over="ignore", invalid="ignore"):  # these rows get plain distances
                 products = np.ascontiguousarray(self._shifted(self.X[wanted]) @ shifted)
             one.screen(chunk, products, norms, centre_norms, radius)
 
     def label(self, C: np.ndarray) -> np.ndarray:
         """Index of the nearest centre of every row, int32."""
-        return self.looked_at(C)[0]
+        return self.label_and_check(C)[0]
 
-    def looked_at(self, C: np.ndarray) -> tuple[np.ndarray, bool]:
-        """The labels, and whether the rows were seen to be finite: only products in lanes look."""
+    def label_and_check(self, C: np.ndarray) -> tuple[np.ndarray, bool]:
+        """The labels, and whether all rows are known to be finite (only the SIMD products check)."""
         labels = np.full(self.n, -1, dtype=np.int32)
         centres, zeros, stop = _loops.Centres(C), np.zeros(self.k), parallel.StopFlag()
 
@@ -168,7 +168,7 @@ class RowTable:
         return labels, finite and not self.by_products
 
     def each(self, function: Callable[[slice], Any]) -> list[Any]:
-        """`function` of every block, in order; one block needs no pool."""
+        """The results of `function` for every block, in order; a single block runs without threads."""
         if len(self.blocks) == 1:
             return [function(self.blocks[0])]
         return parallel.map(function, self.blocks)
@@ -205,7 +205,7 @@ class RowTable:
     def trials(
         self, candidates: np.ndarray, weights: np.ndarray, closest: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Distances to the nearest seed if each candidate joined (T, n), and their weighted sums."""
+        """Squared distances to the nearest seed with each candidate added (T, n), and weighted sums."""
         out = np.empty((len(candidates), self.n))
         panels = pack(candidates)
 
@@ -223,7 +223,7 @@ class RowTable:
         return out, np.sum(self.each(one_block), axis=0)
 
     def _sparse_distances(self, block: slice, C: np.ndarray) -> Any:
-        """Squared distances of CSR rows by products, chunk by chunk; what rounding hides is 0."""
+        """Squared distances of CSR rows from products, in chunks; 0 if within rounding error."""
         norms = np.einsum("ij,ij->i", C, C)
         error = (self.d + 8) * np.finfo(float).eps
         for start in range(block.start, block.stop, CHUNK):

@@ -1,7 +1,7 @@
 """Starting centres: greedy k-means++, random rows, or the user's own.
 
-Invariant: rows are taken with probability by weight, so a row of weight two and two equal rows
-start alike.
+Invariant: rows are drawn with probability proportional to weight, so a row of weight 2 and two
+identical rows give the same start.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,12 @@ from pellucid.errors import DataError
 def plus_plus(table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Indices of k rows by greedy k-means++.
 
-    1. Draw the first row by weight.
-    2. Draw 2 + log(k) candidates with probability by weight times the squared distance to the
-       nearest seed.
+    1. Draw the first row with probability proportional to weight.
+    2. Draw 2 + log(k) candidates with probability proportional to weight times the squared distance
+       to the nearest seed.
     3. Keep the candidate that leaves the smallest weighted sum of these distances; repeat from 2.
 
-    When every row coincides with a seed, the rest repeat the first row.
+    When every row coincides with a seed, the remaining seeds repeat the first one.
     """
     n_trials = 2 + int(np.log(k))
     seeds = np.empty(k, dtype=np.int64)
@@ -41,16 +41,16 @@ def plus_plus(table: RowTable, weights: np.ndarray, k: int, rng: np.random.Gener
 
 
 def _draw(cumulative: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-    """Rows with probability by the steps of `cumulative`; rows without a step are never drawn."""
+    """Rows drawn with probability proportional to the increments of `cumulative`; never one without."""
     rows = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
-    last = np.searchsorted(cumulative, cumulative[-1])  # the last row that adds anything
+    last = np.searchsorted(cumulative, cumulative[-1])  # the last row with a positive increment
     return np.minimum(rows, last)
 
 
 def random_rows(
     table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Indices of k different rows, drawn by weight; repeated from the start if there are fewer."""
+    """Indices of k different rows, drawn by weight; rows are repeated if there are fewer than k."""
     if table.n <= k:
         return np.arange(k) % table.n
     return rng.choice(table.n, size=k, replace=False, p=weights / weights.sum())
@@ -68,7 +68,7 @@ METHODS: dict[str, Callable[..., np.ndarray]] = {"k-means++": plus_plus, "random
 def start(
     init: Any, table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Centres (k, d) to start from; `init` is a name of METHODS, a callable or an array."""
+    """Starting centres (k, d); `init` is a name of METHODS, a function or an array."""
     if isinstance(init, str):
         return dense(table.X[METHODS[init](table, weights, k, rng)])
     if callable(init):
@@ -78,7 +78,7 @@ def start(
 
 
 def checked(centres: Any, k: int, d: int) -> np.ndarray:
-    """The user's centres as a new array, or an error that names what does not fit."""
+    """A copy of the user's centres, after checks of their shape and values."""
     try:
         C = np.array(dense(centres))
     except (TypeError, ValueError) as error:

@@ -1,6 +1,6 @@
-"""How many principal axes to keep: a share of the variance, or Minka's choice.
+"""How many principal axes to keep: by a share of the variance, or by Minka's evidence.
 
-Invariant: both read the variances alone, in descending order.
+Invariant: both use only the variances, in descending order.
 """
 
 from math import lgamma
@@ -11,19 +11,19 @@ import numpy as np
 TINY = 1e-15
 
 
-def for_share(ratio: np.ndarray, share: float) -> int:
+def axes_for_share(ratio: np.ndarray, share: float) -> int:
     """The smallest number of axes whose variance exceeds `share` of the total."""
     return min(int(np.searchsorted(np.cumsum(ratio), share, side="right")) + 1, len(ratio))
 
 
-def minka(variance: np.ndarray, n: float) -> int:
+def axes_by_evidence(variance: np.ndarray, n: float) -> int:
     """The number of axes with the largest evidence (Minka 2000), between 1 and p - 1."""
     evidence = [-np.inf] + [_evidence(variance, k, n) for k in range(1, len(variance))]
     return int(np.argmax(evidence))
 
 
 def _evidence(variance: np.ndarray, k: int, n: float) -> float:
-    """Laplace's approximation of log p(data | k axes), up to a constant."""
+    """Laplace approximation of log p(data | k axes), up to a constant."""
     p = len(variance)
     if variance[k - 1] < TINY:
         return -np.inf

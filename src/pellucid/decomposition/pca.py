@@ -1,4 +1,4 @@
-"""`PCA`: the class. The axes come from `spectrum`, their number from `dimension`."""
+"""`PCA`: `principal_axes` computes the axes, `dimension` chooses their number."""
 
 from typing import Any, Self
 
@@ -29,8 +29,8 @@ SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 class PCA(Transformer):
     """Principal component analysis: orthonormal axes v_1, v_2, ... of largest variance.
 
-    v_k maximises the variance of X v among unit vectors orthogonal to v_1, ..., v_(k-1); the sign
-    is such that the entry of largest size is positive.
+    v_k maximises the variance of X v among unit vectors orthogonal to v_1, ..., v_(k-1). Its sign is
+    chosen so that the entry of largest absolute value is positive.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class PCA(Transformer):
     n_samples_: int = learned("Number of training rows, counted by weight.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the axes. `y` is ignored; weight k counts as k equal rows."""
+        """Find the axes. `y` is ignored; a row of weight k counts as k identical rows."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -107,21 +107,21 @@ class PCA(Transformer):
 
         n, limit = problem.total, int(min(problem.total, problem.p))
         if n < 2:
-            raise DataError("PCA needs at least 2 rows to find a variance; it got 1 sample.")
+            raise DataError("PCA needs at least 2 rows to estimate variances; got 1 sample.")
         sparse = not isinstance(problem.X, np.ndarray)
-        wanted = self._wanted(n, problem.p, limit, sparse)
+        n_axes = self._n_axes(n, problem.p, limit, sparse)
         weights, power = _moderate(problem.weights), 0
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                table = Centred(problem.X, weights, self._facts_of(problem), checked=True)
-                found = self._axes(table, wanted, limit)
+                table = Centred(problem.X, weights, self._column_stats(problem), checked=True)
+                found = self._axes(table, n_axes, limit)
         except OutOfRange:
             power = _power(problem.X)
             table = Centred(_scaled(problem.X, power), weights)
-            found = self._axes(table, wanted, limit)
+            found = self._axes(table, n_axes, limit)
         divisor = table.total * (1.0 - 1.0 / n) if table.total != n else n - 1.0
         variance = found.singular**2 / divisor
-        k = self._kept(variance[:limit], found.squares / divisor, n, len(found.axes))
+        k = self._n_kept(variance[:limit], found.squares / divisor, n, len(found.axes))
         noise = type(found)(found.singular, found.axes[:k], found.squares).rest(limit) / divisor
         total = found.squares / divisor
         learned = {
@@ -137,16 +137,16 @@ class PCA(Transformer):
         _check_finite(learned, power)
         return learned
 
-    def _facts_of(self, problem: Problem) -> Any:
-        """What the schema knows about the columns, if they are those of the problem."""
-        from pellucid.decomposition.centred import Facts
+    def _column_stats(self, problem: Problem) -> Any:
+        """Statistics of the columns from the schema; None if the encoded columns are others."""
+        from pellucid.decomposition.centred import ColumnStats
 
         schema = problem.schema
         if not isinstance(problem.X, np.ndarray) or not schema.plain:
             return None
-        return Facts(schema.mean, schema.low, schema.high)
+        return ColumnStats(schema.mean, schema.low, schema.high)
 
-    def _wanted(self, n: float, p: int, limit: int, sparse: bool) -> int:
+    def _n_axes(self, n: float, p: int, limit: int, sparse: bool) -> int:
         """Number of axes to compute, after checks against the shape of the table."""
         solver, k = self.svd_solver, self.n_components
         if sparse and solver == "full":
@@ -178,7 +178,7 @@ class PCA(Transformer):
         return k
 
     def _axes(self, table: Any, k: int, limit: int) -> Any:
-        """The k leading axes by the solver that was chosen."""
+        """The k leading axes, computed by `svd_solver`."""
         from pellucid.decomposition import principal_axes
 
         fixed = parallel.stream(parallel.seed_sequence(0), "axes")
@@ -196,19 +196,19 @@ class PCA(Transformer):
             passes = 7 if k < 0.1 * limit else 4
         return principal_axes.by_random_range(table, k, self.n_oversamples, passes, drawn)
 
-    def _kept(self, variance: np.ndarray, total: float, n: float, computed: int) -> int:
-        """Number of axes to keep of those computed."""
+    def _n_kept(self, variance: np.ndarray, total: float, n: float, computed: int) -> int:
+        """Number of the computed axes to keep."""
         from pellucid.decomposition import dimension
 
         if self.n_components == "mle":
-            return dimension.minka(variance, n)
+            return dimension.axes_by_evidence(variance, n)
         if isinstance(self.n_components, float | np.floating):
             ratio = variance / total if total > 0 else np.zeros(len(variance))
-            return dimension.for_share(ratio, float(self.n_components))
+            return dimension.axes_for_share(ratio, float(self.n_components))
         return computed
 
     def _check_state(self) -> None:
-        """Refuse axes that do not belong to the columns or to each other (model files)."""
+        """Reject a model file whose axes do not fit the columns or are not orthonormal."""
         from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         k, p = len(self.components_), n_terms(self)
@@ -222,16 +222,16 @@ class PCA(Transformer):
         if self.n_components_ != k:
             raise DataError("n_components_ is not the number of components")
         if k > p or not np.allclose(self.components_ @ self.components_.T, np.eye(k), atol=1e-6):
-            raise DataError("its axes are not at right angles")
+            raise DataError("its components are not orthonormal")
 
-    # Using --------------------------------------------------------------------------------------
+    # Transforming --------------------------------------------------------------------------------------
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
     def _scale(self) -> np.ndarray:
-        """Standard deviations to divide by; infinite where there is none but rounding."""
+        """Standard deviations to divide by; infinity where the variance is only rounding error."""
         scale = np.sqrt(self.explained_variance_)
         return np.where(scale > np.finfo(float).eps * scale.max(initial=0.0), scale, np.inf)
 
@@ -241,7 +241,7 @@ class PCA(Transformer):
         return out / self._scale() if self.whiten else out
 
     def _reveals(self) -> bool:
-        """Sums do, unless a factor of 0 lets the cell be passed over."""
+        """NaN in a cell makes the sums NaN, unless a loading of 0 skips the cell."""
         return bool(self.components_.size and np.all(self.components_))
 
     def _explain(self, X: Any) -> dict[str, Any]:
@@ -259,10 +259,10 @@ class PCA(Transformer):
     def _projected(self, X: Any) -> np.ndarray:
         axes = np.ascontiguousarray(self.components_.T)
         out = np.empty((X.shape[0], axes.shape[1]))
-        after = not isinstance(X, np.ndarray) or self._means_are_small()
+        center_last = not isinstance(X, np.ndarray) or self._means_are_small()
 
         def one_block(rows: slice) -> None:
-            if after:
+            if center_last:
                 out[rows] = X[rows] @ axes
                 out[rows] -= self.mean_ @ axes
             else:
@@ -272,12 +272,14 @@ class PCA(Transformer):
         return out
 
     def _means_are_small(self) -> bool:
-        """Whether all means lie within the spread of their columns: then they may come off last."""
+        """Whether all means lie within the spread of their columns, so that subtracting them after the
+        product loses no digits.
+        """
         schema = self.schema_
         return schema.plain and bool((np.abs(self.mean_) <= schema.high - schema.low).all())
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows whose components are X: the encoded columns, in the order of `terms_`."""
+        """Rows (encoded columns, in the order of `terms_`) whose components are X."""
         self._check_fitted()
         Z = np.asarray(X, dtype=np.float64)
         if Z.ndim != 2 or Z.shape[1] != self.n_components_:
@@ -286,21 +288,23 @@ class PCA(Transformer):
                 f"Got an array of shape {Z.shape}."
             )
         if not np.isfinite(Z).all():
-            raise DataError("inverse_transform was given NaN or infinite components.")
+            raise DataError(
+                "inverse_transform needs finite values, but X contains NaN or infinite ones."
+            )
         scale = np.sqrt(self.explained_variance_) if self.whiten else 1.0
         return (Z * scale) @ self.components_ + self.mean_
 
-    # The Gaussian model behind it ---------------------------------------------------------------
+    # The probabilistic model --------------------------------------------------------------------
 
     def get_covariance(self) -> np.ndarray:
-        """Covariance of the probabilistic model: that of the axes, plus noise in all directions."""
+        """Covariance matrix of the probabilistic model: that along the axes, plus noise."""
         self._check_fitted()
         above = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
         noise = self.noise_variance_ * np.eye(self.components_.shape[1])
         return (self.components_.T * above) @ self.components_ + noise
 
     def get_precision(self) -> np.ndarray:
-        """Inverse of `get_covariance()`, from the axes; directions without variance get a floor."""
+        """Inverse of `get_covariance()`; directions without variance get a small positive one."""
         variance, noise = self._model()
         along = 1.0 / variance
         if noise > 0.0:
@@ -309,10 +313,10 @@ class PCA(Transformer):
         return (self.components_.T * along) @ self.components_ + around
 
     def _model(self) -> tuple[np.ndarray, float]:
-        """Variances of the model along the axes, and of the noise (0 if there are no others).
+        """Variances of the model along the axes, and of the noise (0 if all axes are kept).
 
-        A normal cloud without thickness has no density: directions without variance get the
-        variance of rounding, so that rows in the cloud are likelier than any others.
+        A singular normal distribution has no density: directions without variance get the variance
+        of rounding errors, so that rows in its subspace are likelier than all others.
         """
         self._check_fitted()
         k, p = self.components_.shape
@@ -321,8 +325,8 @@ class PCA(Transformer):
         floor = eps * largest + (8.0 * eps * float(np.abs(self.mean_).max())) ** 2
         if not largest > 0.0 or not np.isfinite(floor):
             raise DataError(
-                "This PCA model has no density: the rows it was fitted to do not differ, or their "
-                "variance is beyond float64. Fit it to rows that differ, in moderate units."
+                "This PCA model has no density: its training rows are all equal, or their variance "
+                "exceeds the range of float64. Fit it to rows that differ, and rescale extreme columns."
             )
         variance = np.maximum(self.explained_variance_, max(self.noise_variance_, floor))
         return variance, max(self.noise_variance_, floor) if k < p else 0.0
@@ -348,13 +352,13 @@ class PCA(Transformer):
 
 
 def _moderate(weights: np.ndarray) -> np.ndarray:
-    """Weights of extreme size divided by a power of two: only their proportions matter."""
+    """Very large or small weights divided by a power of two: only their ratios matter."""
     power = int(np.frexp(weights.max())[1])
     return np.ldexp(weights, -power) if abs(power) > 100 else weights
 
 
 def _power(X: Any) -> int:
-    """Power of two to divide by so that the largest number becomes about 1."""
+    """Power of two to divide by so that the largest absolute value becomes about 1."""
     cells = X if isinstance(X, np.ndarray) else X.data
     largest = max(float(cells.max()), -float(cells.min())) if cells.size else 0.0
     return int(np.frexp(largest)[1])
@@ -378,5 +382,5 @@ def _check_finite(learned: dict[str, Any], power: int) -> None:
         if not isinstance(value, int) and not np.isfinite(value).all():
             raise DataError(
                 f"PCA: {name} exceeds the largest float64. Divide the columns by a power of ten: "
-                f"their numbers reach {np.ldexp(1.0, power - 1):.0e}."
+                f"their values reach {np.ldexp(1.0, power - 1):.0e}."
             )

@@ -3,7 +3,7 @@
 Every solver returns singular values in descending order and orthonormal axes as rows.
 
 Invariant: `automatic` gives the exact decomposition, from squared columns (the Gram matrix) only
-where that costs no digit that an SVD would keep; bits are equal for any number of threads.
+where that costs no digit that an SVD would keep; results are bitwise equal for any number of threads.
 """
 
 from collections.abc import Callable
@@ -15,25 +15,25 @@ from pellucid import parallel
 from pellucid.decomposition.centred import Centred
 from pellucid.numerics.linalg import EPS, triangular_factor
 
-# A Gram matrix halves the digits of small axes. It serves while the smallest variance wanted is
-# at least this share of the largest (then at most one digit is lost against an SVD), and the mean
-# of the others this one.
+# A Gram matrix halves the significant digits of small axes. It is used while the smallest variance
+# wanted is at least GRAM_SHARE of the largest (then at most one digit is lost compared with an SVD),
+# and the mean of the remaining variances at least GRAM_REST of it.
 GRAM_SHARE = 1e-2
 GRAM_REST = 1e-4
-# Singular values spread wider than this are found by Jacobi rotations, which keep the digits of
-# the small ones where only the units of the columns differ.
+# If the ratio of singular values is below this, Jacobi rotations compute them: they keep the digits
+# of the small ones if only the scales of the columns differ.
 JACOBI_SPREAD = 1e-2
 JACOBI_COLUMNS = 1000
-# From this size on, a few leading axes come from Lanczos steps, not from a full decomposition.
+# Above this size, a few leading axes are computed by Lanczos iterations, not a full decomposition.
 LANCZOS_FROM = 300
-# Gram matrices above this size are formed only if asked for.
+# Larger Gram matrices are formed only for svd_solver="covariance_eigh".
 GRAM_COLUMNS = 4096
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The k leading axes (k, p), singular values (k or more, descending), and the sum of all their
-    squares.
+    """The k leading axes (k, p), at least k singular values (descending), and the sum of squares of
+    all singular values.
     """
 
     singular: np.ndarray
@@ -41,7 +41,7 @@ class Spectrum:
     squares: float
 
     def rest(self, limit: int) -> float:
-        """Mean of the squared singular values that belong to no axis, of `limit` in all."""
+        """Mean square of the `limit` singular values without the k of the axes."""
         k = len(self.axes)
         if k >= limit:
             return 0.0
@@ -51,14 +51,14 @@ class Spectrum:
 
 
 def fix_signs(axes: np.ndarray) -> np.ndarray:
-    """Axes whose entry of largest size (the first, if there are several) is positive."""
+    """Axes with signs such that the first entry of largest absolute value is positive."""
     largest = np.abs(axes).argmax(axis=1)
     negative = np.take_along_axis(axes, largest[:, None], axis=1) < 0
     return np.where(negative, -axes, axes)
 
 
 def from_gram(G: np.ndarray, k: int, start: np.random.Generator) -> Spectrum:
-    """The k leading axes from the matrix of squares and products."""
+    """The k leading axes from the Gram matrix."""
     with parallel.one_blas_thread():
         if len(G) < LANCZOS_FROM or 5 * k > len(G):
             values, vectors = np.linalg.eigh(G)
@@ -104,11 +104,11 @@ def _ranked(s: np.ndarray, axes: np.ndarray, k: int, rank: int, p: int) -> Spect
 
 
 def complete(axes: np.ndarray, k: int) -> np.ndarray:
-    """`axes` (r, p) and further ones up to k: unit vectors, in order, made orthogonal to the rest.
+    """`axes` (r, p), completed to k by unit vectors, in order, made orthogonal to the others.
 
-    So directions without variance do not depend on how the others were found. A unit vector is
-    passed over if too little of it is left; the mean over all of them of what is left of |e|**2 is
-    (p - r) / p, so one of them always has half of that.
+    Therefore directions without variance do not depend on the solver. A unit vector e is skipped if
+    too little of it is orthogonal to the others; the mean over all e of that squared part is
+    (p - r) / p, so at least one always has half of it.
     """
     r, p = axes.shape
     out = np.zeros((k, p))
@@ -139,23 +139,23 @@ def by_covariance(table: Centred, k: int, start: np.random.Generator) -> Spectru
 
 
 def by_svd(table: Centred, k: int) -> Spectrum:
-    """Axes by a decomposition of the table itself: every digit that float64 allows."""
+    """Axes by a singular value decomposition of the table, with the full accuracy of float64."""
     if table.n > table.p:
         return from_triangle(table.triangle(), k, table.n)
-    X = table.whole()
+    X = table.centred_copy()
     with parallel.one_blas_thread():
         _, s, axes = np.linalg.svd(X, full_matrices=False)
-    # n centred rows span at most n - 1 dimensions: what is left of the last one is rounding.
+    # n centred rows span at most n - 1 dimensions: the last singular value is rounding error.
     rank = min(int((s > table.p * EPS * s[0]).sum()), table.n - 1)
     return _ranked(s, axes, k, rank, table.p)
 
 
 def by_rows(table: Centred, k: int, start: np.random.Generator) -> Spectrum | None:
     """Axes of a wide table from the products of its rows; None if that costs digits."""
-    X = table.whole()
+    X = table.centred_copy()
     columns = parallel.row_blocks(table.p, table.n)
     found = from_gram(parallel.reduce(lambda c: X[:, c] @ X[:, c].T, np.add, columns), k, start)
-    if not _clear(found, table.n - 1):
+    if not _accurate(found, table.n - 1):
         return None
     weights = found.axes / found.singular[:k, None]
     axes = np.concatenate(parallel.map(lambda c: weights @ X[:, c], columns), axis=1)
@@ -164,9 +164,9 @@ def by_rows(table: Centred, k: int, start: np.random.Generator) -> Spectrum | No
 
 def by_lanczos(table: Centred, k: int, tol: float, start: np.random.Generator) -> Spectrum:
     """The k leading axes from products with the table only; it may be sparse and large."""
-    table.learn_mean()
+    table.compute_mean()
     squares = table.squares()
-    if not squares > 0:  # equal rows: Lanczos steps would have nothing to go by
+    if not squares > 0:  # all rows are equal: Lanczos iterations need a nonzero matrix
         return _ranked(np.zeros(0), np.zeros((0, table.p)), k, 0, table.p)
     with parallel.one_blas_thread():
         values, vectors = _lanczos(table.times_gram, table.p, k, tol, start)
@@ -178,7 +178,7 @@ def by_random_range(
     table: Centred, k: int, extra: int, passes: int, start: np.random.Generator
 ) -> Spectrum:
     """The k leading axes, approximately: power iterations on k + extra random directions."""
-    table.learn_mean()
+    table.compute_mean()
     squares = table.squares()
     Q = start.standard_normal((table.p, min(k + extra, table.p)))
     with parallel.one_blas_thread():
@@ -191,8 +191,8 @@ def by_random_range(
     return Spectrum(singular, axes, squares)
 
 
-def _clear(found: Spectrum, limit: int) -> bool:
-    """Whether squaring kept the digits of the smallest axis asked for, and of the rest."""
+def _accurate(found: Spectrum, limit: int) -> bool:
+    """Whether the Gram matrix kept the digits of the smallest axis wanted, and of the rest."""
     k, rest = len(found.axes), found.rest(limit)
     largest = found.singular[0] ** 2
     if k and not found.singular[k - 1] ** 2 >= GRAM_SHARE * largest > 0:
@@ -201,14 +201,14 @@ def _clear(found: Spectrum, limit: int) -> bool:
 
 
 def automatic(table: Centred, k: int, start: np.random.Generator) -> Spectrum:
-    """The k leading axes, exactly, by the cheapest way that keeps the digits."""
+    """The k leading axes, by the fastest method that keeps all digits."""
     n, p = table.n, table.p
     few = 0 < 5 * k <= min(n, p)
     if few and table.sparse and p > LANCZOS_FROM:
         return by_lanczos(table, k, 0.0, start)
     if n >= 2 * p and p <= GRAM_COLUMNS:
         found = by_covariance(table, k, start)
-        return found if _clear(found, p) else by_svd(table, k)
+        return found if _accurate(found, p) else by_svd(table, k)
     if p >= 2 * n and n <= GRAM_COLUMNS and k < n:
         return by_rows(table, k, start) or by_svd(table, k)
     if few and min(n, p) > LANCZOS_FROM:

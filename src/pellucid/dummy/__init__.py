@@ -1,4 +1,4 @@
-"""Baselines that every comparison shows: majority vote and the mean."""
+"""Baselines of every comparison: the majority class and the mean."""
 
 from pellucid.dummy.classifier import DummyClassifier
 from pellucid.dummy.regressor import DummyRegressor

@@ -1,4 +1,4 @@
-"""The baseline of every classification: majority vote and its relatives."""
+"""Baseline classifiers: the majority class, class proportions, random or constant labels."""
 
 from typing import Any, Self
 
@@ -25,11 +25,11 @@ STRATEGIES = ("most_frequent", "prior", "stratified", "uniform", "constant")
 
 
 class DummyClassifier(Classifier):
-    """Predicts without looking at X: what any real model must beat.
+    """Predicts without using X: a baseline that every useful model must beat.
 
     "prior" and "most_frequent" predict the class with the largest share of the training weight;
-    "prior" gives the shares as probabilities. "stratified" and "uniform" draw a class per row,
-    "constant" always predicts the given one.
+    "prior" returns these shares as probabilities. "stratified" and "uniform" draw a class for each
+    row, "constant" always predicts `constant`.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class DummyClassifier(Classifier):
     _poor_score = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count the classes."""
+        """Learn the share of each class."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -83,14 +83,14 @@ class DummyClassifier(Classifier):
         }
 
     def _check_state(self) -> None:
-        """Refuse shares that are none, and a constant that is no class (model files)."""
+        """Reject a model file whose shares do not sum to 1, or whose constant is not a class."""
         from pellucid.persist.fitted_state import expect_array
 
         expect_array(self, "class_prior_", len(self.classes_), finite=True)
         if (self.class_prior_ < 0).any() or abs(self.class_prior_.sum() - 1) > 1e-9:
-            raise DataError("the shares of the classes do not add up to 1")
+            raise DataError("the class shares do not sum to 1")
         if self.strategy == "constant" and self.constant not in self.classes_:
-            raise DataError("the constant is not among the classes")
+            raise DataError("the constant is not one of the classes")
 
     def _proba(self, X: Any) -> np.ndarray:
         n, k = X.shape[0], len(self.classes_)

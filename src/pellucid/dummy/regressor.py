@@ -1,4 +1,4 @@
-"""The baseline of every regression: the mean and its relatives."""
+"""Baseline regressors: the mean, the median, a quantile or a constant."""
 
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from pellucid.parameters import Array, Choice, Either, Nothing, Real, learned, p
 
 
 class DummyRegressor(Regressor):
-    """Predicts one number without looking at X: what any real model must beat.
+    """Predicts one number without using X: a baseline that every useful model must beat.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class DummyRegressor(Regressor):
     _target = "several"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Compute the one number."""
+        """Compute the number to predict."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -77,13 +77,13 @@ class DummyRegressor(Regressor):
         return constant
 
     def _check_state(self) -> None:
-        """Refuse a constant of another shape (model files)."""
+        """Reject a model file whose constant has the wrong shape."""
         from pellucid.persist.fitted_state import expect_array
 
         expect_array(self, "constant_", 1, None if self.several_ else 1, finite=True)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The one number for each row; with `return_std` also its standard deviation, which is 0."""
+        """The same number for each row; with `return_std` also its standard deviation, which is 0."""
         predicted = super().predict(X)
         return (predicted, np.zeros_like(predicted)) if return_std else predicted
 

@@ -1,8 +1,9 @@
 """Formulas: `pellucid.formula.ols("tip ~ total_bill + C(day)", table)` (extra `[formula]`).
 
-A formula becomes columns by the package formulaic; the models are those of `linear_model`. The
-parts: `columns` (of a table), `fitting`, `model` (what a fit gives), `design` (what makes columns
-of new rows, and how a file holds it), `language` (the expressions that a file may hold).
+The package formulaic turns a formula into columns; the models are those of `linear_model`. The
+modules: `columns` (from a table to columns), `fitting`, `model` (the fitted model), `design` (the
+specification that makes the columns of new rows, and its form in a model file), `language` (the
+expressions that a model file may contain).
 """
 
 from pellucid.formula.fitting import glm, ols

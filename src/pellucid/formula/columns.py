@@ -1,7 +1,7 @@
 """From a table to the columns of a formula, by formulaic.
 
-Invariant: a formula is never evaluated with the caller's variables; a name that is no column of the
-table is an error that says which column may be meant.
+Invariant: a formula is never evaluated with the caller's variables. A name that is not a column of
+the table is an error, which suggests the most similar column.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ import numpy as np
 
 from pellucid.data.raw_column import is_missing, object_column
 from pellucid.errors import DataError, ParameterError, PellucidError
-from pellucid.formula.language import FUNCTIONS, Foreign, columns_of, multiplied
+from pellucid.formula.language import FUNCTIONS, UnsafeExpression, columns_of, multiplied
 
 _MISSING = ("NAType", "NaTType", "NoneType")
 _KNOWN = (str, int, float, Decimal, np.number, np.bool_)
-# Functions that formulaic has otherwise: its exp10 is the tenth power.
+# Functions that differ from formulaic's, whose exp10 is the tenth power.
 _OWN = {"exp10": lambda x: np.power(10.0, x)}
 
 
@@ -41,18 +41,18 @@ def entries_of(value: Any, what: str, table: Any) -> np.ndarray:
 
 
 def numbers_of(value: Any, what: str, table: Any) -> np.ndarray:
-    """As `entries_of`, all of them numbers."""
+    """The same as `entries_of`, but all entries must be numbers."""
     found = entries_of(value, what, table)
     try:
         if found.dtype.kind == "O":
             return _number_cells(found)
         return found.astype(float)
     except (TypeError, ValueError):
-        raise DataError(f"{what} must be numbers, not {found.dtype} cells.") from None
+        raise DataError(f"{what} must be numbers, not {found.dtype} values.") from None
 
 
 def _cells(values: Any) -> np.ndarray:
-    """The entries of a column, as numbers if its type is one of numbers, missing ones as NaN."""
+    """The entries of a column; those of a numeric type as floats, with NaN for missing values."""
     if hasattr(values, "iloc") and str(values.dtype).lower().startswith(("int", "uint", "float")):
         return values.to_numpy(dtype=float, na_value=np.nan)
     return np.asarray(values)
@@ -65,32 +65,33 @@ def _number_cells(cells: np.ndarray) -> np.ndarray:
 
 
 def table_of(data: Any) -> Any:
-    """A pandas table with rows numbered 0, 1, ... and columns named by texts."""
+    """A pandas table with rows numbered 0, 1, ... and columns named by strings."""
     if hasattr(data, "to_pandas"):
         data = _unordered(data).to_pandas()
     if not hasattr(data, "iloc"):
         raise DataError("A formula needs a table with named columns: pandas, polars or Arrow.")
     names = [str(name) for name in data.columns]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise DataError(f"The table has several columns named {twice[0]!r}: rename them.")
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise DataError(f"The table has several columns named {repeated[0]!r}. Rename them.")
     return data.set_axis(names, axis=1).reset_index(drop=True)
 
 
 def _unordered(data: Any) -> Any:
-    """A polars table whose Categorical columns are texts: they number their levels by the first
-    appearance in any table of the process, which is no order."""
+    """A polars table with Categorical columns as strings: polars orders their levels by first
+    appearance in any table of the process, which is not a meaningful order.
+    """
     for name, kind in zip(data.columns, getattr(data, "dtypes", ())):
         if str(kind).startswith("Categorical"):
             data = data.with_columns(data[name].cast(str))
     return data
 
 
-def _settled(table: Any, names: Iterable[str]) -> Any:
-    """These columns of a table, each with the type that all models give it.
+def _with_column_types(table: Any, names: Iterable[str]) -> Any:
+    """These columns of a table, each with the type that it has in all models.
 
-    Objects that are all numbers are numbers; texts are categories, whatever the type that holds
-    them and however much they look like numbers.
+    A column of objects that are all numbers is numeric. A column of strings is categorical, whatever
+    its dtype, even if the strings look like numbers.
     """
     own = table[sorted(names)]
     changed = {}
@@ -103,19 +104,21 @@ def _settled(table: Any, names: Iterable[str]) -> Any:
         cells = own[name].to_numpy(dtype=object)
         kinds = set(map(type, cells))
         if kinds <= {str} and dtype in ("object", "str"):
-            continue  # as formulaic takes it
+            continue  # formulaic reads it as categories
         if kinds <= {str}:
             changed[name] = cells
         elif all(issubclass(k, _KNOWN) or k.__name__ in _MISSING for k in kinds):
-            column = object_column(name, cells)  # refuses mixtures
-            changed[name] = _whole(column.values) if column.kind == "number" else column.cells()
+            column = object_column(name, cells)  # rejects mixed types
+            changed[name] = (
+                _as_integers(column.values) if column.kind == "number" else column.cells()
+            )
     return own.assign(**{name: own[name].__class__(v, own.index) for name, v in changed.items()})
 
 
-def _whole(values: np.ndarray) -> np.ndarray:
-    """Integers if all values are: as levels they are named 1, not 1.0."""
-    fit = np.isfinite(values) & (np.abs(values) < 2**53)
-    return values.astype(np.int64) if fit.all() and not np.any(values % 1) else values
+def _as_integers(values: np.ndarray) -> np.ndarray:
+    """Integers if all values are whole numbers, so that levels are named 1 and not 1.0."""
+    exact = np.isfinite(values) & (np.abs(values) < 2**53)
+    return values.astype(np.int64) if exact.all() and not np.any(values % 1) else values
 
 
 def parse(formula: str, table: Any) -> Any:
@@ -126,19 +129,21 @@ def parse(formula: str, table: Any) -> Any:
         raise PellucidError("Formulas need formulaic: pip install 'pellucid[formula]'.") from None
     sides = formula.split("~") if isinstance(formula, str) else []
     if len(sides) != 2 or not all(map(str.strip, sides)):
-        raise ParameterError(f"A formula reads 'target ~ columns'. Got {formula!r} instead.")
+        raise ParameterError(f"A formula has the form 'target ~ columns'. Got {formula!r} instead.")
     if "`1`" in formula:
-        raise ParameterError("A column named '1' is not told from the constant 1: rename it.")
-    # formulaic puts quotes around every `x` that it reads, also in np.exp
+        raise ParameterError("A column named '1' looks like the constant 1. Rename it.")
+    # formulaic quotes every occurrence of a quoted `x`, even inside np.exp
     plain = re.sub(r"`([^\W\d]\w*)`", _unquoted, formula)
     columns = {"__formulaic_variables_available__": [str(name) for name in table.columns]}
     try:
-        found = Formula(plain, _context=columns)  # a dot is every other column
+        found = Formula(plain, _context=columns)  # a dot stands for all other columns
     except Exception as error:
         reason = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).split("\n")[0]  # no colours
-        raise ParameterError(f"The formula {formula!r} cannot be read: {reason}") from error
+        raise ParameterError(f"The formula {formula!r} cannot be parsed: {reason}") from error
     if isinstance(found.lhs, tuple) or isinstance(found.rhs, tuple):
-        raise ParameterError(f"A model has one set of columns, no parts by '|'. Got {formula!r}.")
+        raise ParameterError(
+            f"Formulas with several parts ('|') are not supported. Got {formula!r}."
+        )
     return found
 
 
@@ -147,30 +152,30 @@ def _unquoted(found: re.Match[str]) -> str:
 
 
 def required(*sides: Any) -> set[str]:
-    """The columns that sides of a formula read, by their whole names (`petal.width` is one)."""
+    """The columns that sides of a formula use, by their full names (`petal.width` is one name)."""
     return {name for factor in _factors(*sides) for name in required_by(factor)}
 
 
 def required_by(factor: Any) -> Iterable[str]:
-    """The columns that one factor reads."""
+    """The columns that one factor uses."""
     if factor.eval_method.value == "lookup":
         return (factor.expr,)
     try:
         return columns_of(factor.expr)
-    except Foreign:
+    except UnsafeExpression:
         return map(str, factor.required_variables)
 
 
 def check_columns(wanted: Any, table: Any, formula: str) -> None:
-    """Refuse a name that is no column of the table, with the nearest that is."""
+    """Raise an error for a name that is not a column, with the most similar column."""
     columns = [str(name) for name in table.columns]
     for name in sorted(map(str, wanted)):
         if name in columns:
             continue
         if re.search(rf"(?<![\w.]){re.escape(name)}\s*\(", formula):
             raise DataError(
-                f"The formula calls {name!r}, which is no function of formulas. There are C, np.log, "
-                "np.exp, np.sqrt, poly, bs, center, scale; give an offset as offset= or exposure=."
+                f"The formula calls {name!r}, which is not a function of formulas. Use C, np.log, "
+                "np.exp, np.sqrt, poly, bs, center or scale; pass an offset as offset= or exposure=."
             )
         near = [c for c in columns if c.lower() == name.lower()]
         near += get_close_matches(name, columns, n=1, cutoff=0.5)
@@ -179,20 +184,20 @@ def check_columns(wanted: Any, table: Any, formula: str) -> None:
 
 
 def make(source: Any, table: Any, missing: str) -> Any:
-    """The columns of a formula; the caller's variables are out of reach.
+    """The columns of a formula; the caller's variables are not visible to it.
 
-    Rows without a value are left out (`missing` "drop") or an error ("raise").
+    Rows with missing values are left out (`missing` is "drop") or raise an error ("raise").
     """
     from formulaic.errors import DataMismatchWarning
 
     sides = (source,) if hasattr(source, "formula") else (source.lhs, source.rhs)
     names, factors = required(*sides), _factors(*sides)
     _check_calls(names, factors)
-    table = _settled(table, names)
+    table = _with_column_types(table, names)
     _check_products(table, factors)
     if missing == "raise":
         _check_cells(table, *sides)
-    action = "drop" if missing == "drop" else "ignore"  # `_check_numbers` says which cells
+    action = "drop" if missing == "drop" else "ignore"  # `_check_numbers` reports the cells
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error", DataMismatchWarning)
@@ -200,8 +205,8 @@ def make(source: Any, table: Any, missing: str) -> Any:
     except DataMismatchWarning as error:
         levels = ", ".join(re.findall(r"'[^']*'", str(error))) or str(error)
         raise DataError(
-            f"The training table did not have the level(s) {levels}, so the model knows nothing "
-            "about them. Leave such rows out, or fit with rows that have them."
+            f"The training table did not have the level(s) {levels}, so these rows cannot be "
+            "predicted. Leave them out, or fit the model with rows that have these levels."
         ) from error
     except Exception as error:
         _check_dates(table, *sides)
@@ -216,53 +221,57 @@ def _factors(*sides: Any) -> list[Any]:
 
 
 def _check_products(table: Any, factors: list[Any]) -> None:
-    """Refuse texts times numbers, which Python makes longer texts of: there is no end of them."""
+    """Reject products of strings and numbers: Python repeats the string, which can fill the memory."""
     for factor in factors:
         if factor.eval_method.value != "python":
             continue
-        with contextlib.suppress(Foreign):
+        with contextlib.suppress(UnsafeExpression):
             for name in sorted(multiplied(factor.expr)):
                 if table[name].dtype.kind not in "fiubmM":
                     raise DataError(
-                        f"{factor.expr!r} multiplies column {name!r}, which does not hold numbers."
+                        f"{factor.expr!r} multiplies column {name!r}, which is not numeric."
                     )
 
 
 def _check_calls(names: set[str], factors: list[Any]) -> None:
-    """Refuse a column under the name of a function that the formula calls."""
+    """Reject a column that has the name of a function in the formula."""
     for factor in factors:
         for name in sorted(names & {*FUNCTIONS, "np", "contr"}):
             if factor.expr != name and re.search(rf"(?<![\w.`]){name}[(.]", factor.expr):
                 raise DataError(
-                    f"The formula takes {name!r} as a column and as a function: rename the column."
+                    f"The formula uses {name!r} as a column and as a function. Rename the column."
                 )
 
 
 def _check_numbers(matrix: Any) -> None:
-    """Refuse a column that is not of numbers, and a cell that has none."""
+    """Reject a column that is not numeric, and cells without a number."""
     for j, name in enumerate(map(str, matrix.columns)):
         column = matrix.iloc[:, j]
         if column.dtype.kind not in "fiub":
             raise DataError(
-                f"The formula makes {column.dtype} cells of {name!r}, which are no numbers. Turn the "
-                "column into numbers or text first."
+                f"The formula gives {column.dtype} values for {name!r}, which are not numbers. Convert "
+                "the column to numbers or strings first."
             )
         empty = np.flatnonzero(column.isna())
         if len(empty):
             raise DataError(
-                f"The formula makes no number of row {empty[0]} in {name!r} (such rows: {len(empty)}), "
-                "as the logarithm of a negative value is none, so there is no prediction."
+                f"{name!r} is undefined in {_where(empty)}, for example the logarithm of a negative "
+                "number, so there is no prediction. Correct the values, or leave the rows out."
             )
 
 
+def _where(rows: np.ndarray) -> str:
+    return f"row {rows[0]}" + (f" ({len(rows)} rows in total)" if len(rows) > 1 else "")
+
+
 def _check_cells(table: Any, *sides: Any) -> None:
-    """Refuse missing cells, by column and row: there is no prediction for them."""
+    """Reject missing values, with column and row: these rows cannot be predicted."""
     for name in sorted(required(*sides)):
         empty = np.flatnonzero(table[name].isna())
         if len(empty):
             raise DataError(
-                f"Column {name!r} has no value in row {empty[0]} (such rows: {len(empty)}), so there "
-                "is no prediction. Fill them, or leave them out."
+                f"Column {name!r} has a missing value in {_where(empty)}, so there is no prediction. "
+                "Fill the values, or leave the rows out."
             )
 
 
@@ -270,33 +279,33 @@ def _check_dates(table: Any, *sides: Any) -> None:
     for name in sorted(required(*sides)):
         if table[name].dtype.kind in "mM":
             raise DataError(
-                f"Column {name!r} holds dates, which formulas do not count: make a number of it "
-                "first, e.g. the days since the first one."
+                f"Column {name!r} holds dates, which formulas do not support. Convert it to numbers, "
+                "for example to days since the first date."
             )
 
 
 def is_constant(term: Any) -> bool:
-    """Whether a term is the number 1: a column of the user's may have any name."""
+    """Whether a term is the number 1, not a column of that name."""
     return [(f.expr, f.eval_method.value) for f in term.factors] == [("1", "literal")]
 
 
 def has_constant(spec: Any) -> bool:
-    """Whether the term 1 is there."""
+    """Whether one of the terms is the constant 1."""
     return any(is_constant(part.term) for part in spec.structure)
 
 
 def constant_alone(spec: Any) -> bool:
-    """Whether the side of a formula is the term 1 and nothing else."""
+    """Whether the constant 1 is the only term."""
     return has_constant(spec) and len(spec.structure) == 1
 
 
-def slopes_of(matrix: Any, spec: Any) -> Any:
-    """The columns without the constant; alone, it stays a column."""
+def without_constant(matrix: Any, spec: Any) -> Any:
+    """The columns without the constant, which is kept if it is the only one."""
     if not has_constant(spec) or constant_alone(spec):
         return matrix.astype(float)
     if sum("Intercept" in map(str, part.columns) for part in spec.structure) > 1:
         raise DataError(
-            "The table has a column named 'Intercept', as the formula's constant is: rename it, or "
-            "leave the constant out (0 + ...)."
+            "The table has a column named 'Intercept', like the formula's constant. Rename it, or leave "
+            "the constant out (0 + ...)."
         )
     return matrix.drop(columns="Intercept").astype(float)

@@ -1,7 +1,7 @@
-"""What makes the columns of new rows: formulaic's specification, live or as plain data.
+"""The specification that makes the columns of new rows: formulaic's object, or plain data.
 
-Invariant: the plain form is data alone, every expression in it belongs to the `language` that a
-file may hold, and the specification made of it gives the same columns as the one it was taken from.
+Invariant: the plain form is data only, every expression in it belongs to the `language` that a file
+may contain, and the specification restored from it gives the same columns as the original.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import numpy as np
 
 from pellucid.errors import CannotSaveError, ModelFileError, PellucidError
 from pellucid.formula.columns import is_constant
-from pellucid.formula.language import Foreign, columns_of, width_of
+from pellucid.formula.language import UnsafeExpression, columns_of, width_of
 
-MAX_LEVELS = 10_000  # of one column: contrasts are a square matrix of them
+MAX_LEVELS = 10_000  # of one column: contrasts are a square matrix of that size
 MAX_COLUMNS = 100_000  # of one term
 METHODS = ("literal", "lookup", "python")
 KINDS = ("categorical", "constant", "numerical", "unknown")
 _ADVICE = (
-    "A model file holds data only, so that loading it can never run code. Make such a column in the "
-    "table before the fit."
+    "A model file contains only data, so that loading it can never run code. Compute this column in "
+    "the table before the fit."
 )
 
 
 class Design:
-    """Both sides of a formula; `Design(left, right)` is made of their plain forms.
+    """Both sides of a formula; `Design(left, right)` takes their plain forms.
 
-    A side is a dict: `terms` (factors, scoped terms, columns of each), `levels` (kind and
-    categories of each factor), `states` (of the transforms, such as the mean that `center` takes
-    away).
+    A side is a dict: `terms` (factors, scoped terms and columns of each term), `levels` (kind and
+    categories of each factor), `states` (of the transforms, such as the mean that `center`
+    subtracts).
     """
 
     def __init__(self, left: dict[str, Any], right: dict[str, Any]) -> None:
@@ -41,7 +41,7 @@ class Design:
 
     @classmethod
     def of(cls, spec: Any) -> Design:
-        """The design of a live specification."""
+        """The design of a specification of formulaic."""
         design = cls.__new__(cls)
         design._plain, design._spec = {}, spec
         return design
@@ -54,7 +54,7 @@ class Design:
         return self._spec
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """The plain forms of both sides, as a file holds them."""
+        """The plain forms of both sides, as stored in a model file."""
         if not self._plain:
             self._plain = {"left": _plain(self._spec.lhs), "right": _plain(self._spec.rhs)}
         return dict(self._plain)
@@ -69,12 +69,12 @@ class Design:
 
     @property
     def constant_alone(self) -> bool:
-        """Whether the right side is the term 1 and nothing else."""
+        """Whether the constant 1 is the only term of the right side."""
         return [constant for constant, _ in self.terms] == [True]
 
     @property
     def columns(self) -> list[str]:
-        """The columns that the model takes: without the constant, unless it is alone."""
+        """The columns of the model: without the constant, unless it is the only term."""
         kept = self.terms if self.constant_alone else [t for t in self.terms if not t[0]]
         return [name for _, names in kept for name in names]
 
@@ -99,24 +99,24 @@ def _plain(spec: Any) -> dict[str, Any]:
         for part in spec.structure
     )
     for factor in {factor for term in terms for factor in term[0]}:
-        _say_foreign(*factor[:2])
+        _check_savable(*factor[:2])
     levels = {name: _levels(name, *state) for name, state in spec.encoder_state.items()}
     states = {name: _state(name, state) for name, state in spec.transform_state.items()}
     side = {"terms": terms, "levels": levels, "states": states}
     try:
-        _check_side(side)  # `load` will ask, so ask before writing
+        _check_side(side)  # `load` checks this too: fail before writing
     except ModelFileError as error:
-        raise CannotSaveError(f"Cannot save this model of a formula: {error}.") from None
+        raise CannotSaveError(f"Cannot save this formula model: {error}.") from None
     return side
 
 
-def _say_foreign(text: str, method: str) -> None:
+def _check_savable(text: str, method: str) -> None:
     try:
-        _reads(text, method)
-    except Foreign as error:
+        _columns_used(text, method)
+    except UnsafeExpression as error:
         raise CannotSaveError(
-            f"Cannot save this model of a formula: {str(error)!r} is more than the arithmetic and the "
-            f"functions that a model file may hold. {_ADVICE}"
+            f"Cannot save this formula model: {str(error)!r} is not among the expressions that a model "
+            f"file may contain. {_ADVICE}"
         ) from None
 
 
@@ -125,13 +125,13 @@ def _levels(name: str, kind: Any, state: dict[str, Any]) -> tuple[str, tuple[Any
     levels = state.get("categories")
     if rest or not (levels is None or all(map(_is_level, levels))):
         raise CannotSaveError(
-            f"Cannot save this model of a formula: the levels of {name!r} are not texts, numbers or "
-            f"truth values. {_ADVICE}"
+            f"Cannot save this formula model: the levels of {name!r} are not strings, numbers or "
+            f"booleans. {_ADVICE}"
         )
     if levels is not None and len(levels) > MAX_LEVELS:
         raise CannotSaveError(
-            f"Cannot save this model of a formula: {name!r} has {len(levels)} levels, and a model "
-            f"file holds at most {MAX_LEVELS} of one column."
+            f"Cannot save this formula model: {name!r} has {len(levels)} levels, but a model file can "
+            f"contain at most {MAX_LEVELS} per column."
         )
     return kind.value, None if levels is None else tuple(levels)
 
@@ -139,7 +139,7 @@ def _levels(name: str, kind: Any, state: dict[str, Any]) -> tuple[str, tuple[Any
 def _state(name: str, state: dict[str, Any]) -> dict[Any, Any]:
     if not _is_state(state):
         raise CannotSaveError(
-            f"Cannot save this model of a formula: what {name!r} has learned is not plain numbers. "
+            f"Cannot save this formula model: the fitted state of {name!r} is not plain numbers. "
             f"{_ADVICE}"
         )
     return state
@@ -186,23 +186,23 @@ def _scoped(parts: Any, scale: Any, made: dict[str, Any]) -> Any:
 
     factors = []
     for text, reduced in parts:
-        read = _reads(text, made[text].eval_method.value)
+        read = _columns_used(text, made[text].eval_method.value)
         variables = {Variable(name, roles=("value",), source="data") for name in read}
         evaluated = EvaluatedFactor(made[text], values=None, variables=variables)
         factors.append(ScopedFactor(evaluated, reduced=reduced))
     return ScopedTerm(factors, scale=scale)
 
 
-# --- checks of what a file says
+# --- checks of the contents of a file
 
 
-def _reads(text: str, method: str) -> tuple[str, ...]:
-    """The columns that a factor reads."""
+def _columns_used(text: str, method: str) -> tuple[str, ...]:
+    """The columns that a factor uses."""
     if method == "lookup":
         return (text,)
     if method == "literal":
         if not _is_literal(text):
-            raise Foreign(text[:80])
+            raise UnsafeExpression(text[:80])
         return ()
     return columns_of(text)
 
@@ -225,7 +225,7 @@ def _is_level(value: Any) -> bool:
 
 
 def _is_state(value: Any, depth: int = 0) -> bool:
-    """Numbers, texts, arrays of numbers, and lists and dicts of them."""
+    """Whether a value is a number, a string, an array of numbers, or a list or dict of these."""
     if value is None or _is_level(value):
         return True
     if type(value) is np.ndarray:
@@ -240,44 +240,44 @@ def _is_state(value: Any, depth: int = 0) -> bool:
 
 
 def _check_side(side: Any) -> None:
-    """Terms, levels and states that fit each other, in expressions a file may hold."""
+    """Check that terms, levels and states fit each other, and that all expressions are safe."""
     if type(side) is not dict or set(side) != {"terms", "levels", "states"}:
         raise ModelFileError("its formula lacks a side")
     levels, states = side["levels"], side["states"]
     if type(levels) is not dict or type(states) is not dict or type(side["terms"]) is not tuple:
-        raise ModelFileError("its formula has a side that is not made of terms")
+        raise ModelFileError("one side of its formula has no valid terms")
     for name, entry in levels.items():
         if not (type(name) is str and type(entry) is tuple and len(entry) == 2):
-            raise ModelFileError("its formula has levels without a column")
+            raise ModelFileError("its formula has levels without a column name")
         kind, own = entry
         known = own is None or (
             type(own) is tuple and len(own) <= MAX_LEVELS and all(map(_is_level, own))
         )
         if kind not in KINDS or not known or (own is not None and len(set(own)) < len(own)):
-            raise ModelFileError("its formula has impossible levels")
+            raise ModelFileError("its formula has invalid levels")
     if not all(type(s) is dict and _is_state(s) for s in states.values()):
-        raise ModelFileError("its formula has a state that is not plain numbers")
+        raise ModelFileError("its formula has a fitted state that is not plain numbers")
     if not side["terms"]:
-        raise ModelFileError("its formula has a side without terms")
+        raise ModelFileError("one side of its formula has no terms")
     for term in side["terms"]:
         _check_term(term, levels)
 
 
 def _check_term(term: Any, levels: dict[str, Any]) -> None:
     if type(term) is not tuple or [type(part) for part in term] != [tuple] * 3:
-        raise ModelFileError("its formula has a term without parts")
+        raise ModelFileError("its formula has an incomplete term")
     factors, scoped, columns = term
     if not all(type(f) is tuple and [type(part) for part in f] == [str] * 3 for f in factors):
-        raise ModelFileError("its formula has a term without factors")
+        raise ModelFileError("its formula has a term with invalid factors")
     sizes = {}
     for text, method, kind in factors:
         if method not in METHODS or kind not in KINDS:
             raise ModelFileError("its formula has a factor of an unknown kind")
         try:
-            _reads(text, method)
-        except Foreign:
+            _columns_used(text, method)
+        except UnsafeExpression:
             raise ModelFileError(
-                f"its formula has {text[:80]!r}, which no model file may hold"
+                f"its formula has {text[:80]!r}, which a model file may not contain"
             ) from None
         own = levels.get(text, (kind, None))[1]
         sizes[text] = max(len(own or ()), width_of(text) if method == "python" else 1)
@@ -289,8 +289,8 @@ def _check_term(term: Any, levels: dict[str, Any]) -> None:
             type(pair) is tuple and len(pair) == 2 and type(pair[1]) is bool for pair in pairs
         )
         if not fits or not all(type(t) is str and t in sizes for t, _ in pairs):
-            raise ModelFileError("its formula has a term of other factors than its own")
+            raise ModelFileError("its formula has a term that refers to factors of another term")
         if math.prod(sizes[text] for text, _ in pairs) > MAX_COLUMNS:
-            raise ModelFileError("its formula has a term of too many columns")
+            raise ModelFileError("its formula has a term with too many columns")
     if not all(type(name) is str for name in columns) or len(columns) > MAX_COLUMNS:
         raise ModelFileError("its formula has columns without names")

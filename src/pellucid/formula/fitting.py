@@ -1,7 +1,7 @@
-"""`ols` and `glm`: a formula and a table make a fitted model.
+"""`ols` and `glm`: fit a model to a formula and a table.
 
 Invariant: rows with missing values, also in weights, offset or exposure, are left out, and the
-summary says how many.
+summary reports their number.
 """
 
 from typing import Any
@@ -17,8 +17,8 @@ from pellucid.formula.columns import (
     numbers_of,
     parse,
     required,
-    slopes_of,
     table_of,
+    without_constant,
 )
 from pellucid.formula.design import Design
 from pellucid.formula.model import FormulaModel, Training
@@ -56,7 +56,7 @@ def glm(
 
     if "fit_intercept" in options:
         raise ParameterError(
-            "The formula says whether there is an intercept: 'y ~ 0 + x' has none."
+            "The formula determines whether there is an intercept: 'y ~ 0 + x' has none."
         )
 
     def make(constant: bool) -> Any:
@@ -80,31 +80,31 @@ def _fit(formula: str, data: Any, model_for: Any, given: dict[str, Any]) -> Form
     y = np.asarray(sides.lhs, dtype=float)
     if y.shape[1] != 1:
         raise DataError(
-            f"The left side of {formula!r} gives {y.shape[1]} columns; a model has one target. Is it "
-            "a category? Use a classifier, or 0 and 1."
+            f"The left side of {formula!r} gives {y.shape[1]} columns, but a model has one target. For "
+            "a categorical target use a classifier, or code it as 0 and 1."
         )
     rows = table.index.get_indexer(sides.rhs.index)
-    _say_undefined(table[whole].drop(index=rows), required(parsed.lhs, parsed.rhs))
+    _warn_undefined(table[whole].drop(index=rows), required(parsed.lhs, parsed.rhs))
     extra = {name: values[rows] for name, values in numbers.items()}
     spec = sides.model_spec
-    X, alone = slopes_of(sides.rhs, spec.rhs), constant_alone(spec.rhs)
+    X, alone = without_constant(sides.rhs, spec.rhs), constant_alone(spec.rhs)
     model = model_for(has_constant(spec.rhs) and not alone)
     if alone and "alpha" in model.get_params():
-        model.set_params(alpha=0.0)  # a penalty is for slopes
+        model.set_params(alpha=0.0)  # the penalty does not apply to the constant
     _fit_rows(model, X, y[:, 0], extra, len(table) - len(rows))
     named = {name: value for name, value in given.items() if isinstance(value, str)}
     found = FormulaModel(formula, model, Design.of(spec), named, len(table), len(table) - len(rows))
     return found.trained_on(Training(table, rows, X, y[:, 0], extra))
 
 
-def _say_undefined(left_out: Any, names: set[str]) -> None:
-    """Rows that a function left without a number are not rows with missing values."""
-    lost = left_out.index[~left_out[sorted(names)].isna().any(axis=1)]
-    if len(lost):
+def _warn_undefined(left_out: Any, names: set[str]) -> None:
+    """Warn about rows without missing values for which a function of the formula is undefined."""
+    undefined = left_out.index[~left_out[sorted(names)].isna().any(axis=1)]
+    if len(undefined):
         warn(
-            f"{len(lost)} row(s) have all their values, but the formula makes no number of them, as "
-            f"the logarithm of a negative value is none (the first is row {lost[0]}). They are left "
-            "out of the fit.",
+            f"The formula is undefined for {len(undefined)} row(s) without missing values (the first is "
+            f"row {undefined[0]}), for example the logarithm of a negative number. They are left out "
+            "of the fit.",
             DataConversionWarning,
         )
 
@@ -116,5 +116,5 @@ def _fit_rows(model: Any, X: Any, y: np.ndarray, extra: dict[str, Any], left_out
         if not left_out:
             raise
         raise DataError(
-            f"{error} (Rows are counted without the {left_out} that have missing values.)"
+            f"{error} (Row numbers do not count the {left_out} rows that were left out.)"
         ) from error

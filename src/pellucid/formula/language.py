@@ -1,11 +1,11 @@
-"""The expressions of a formula that a model file may hold.
+"""The expressions of a formula that a model file may contain.
 
-formulaic evaluates the parts of a formula as Python, and a model file must never run code of its
-own. Invariant: what `columns_of` lets through are numbers, texts, columns, arithmetic, comparisons
-and calls of the functions listed here, and evaluating it takes time and memory in proportion to the
-table; all else is refused, before it is written and before it is read. An expression has one
-spelling, the one that Python prints: comments, lines and quotes in odd places, which two readers
-might take for different things, are refused with the rest.
+formulaic evaluates the parts of a formula as Python, and a model file must never run code.
+Invariant: `columns_of` accepts only numbers, strings, columns, arithmetic, comparisons and calls of
+the functions listed here, whose evaluation takes time and memory in proportion to the table;
+everything else is rejected, on saving and on loading. An expression has one spelling, the one that
+Python prints: comments, line breaks and unusual quotes, which two parsers might read differently,
+are rejected too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 CONTRASTS = ("SAS", "custom", "diff", "helmert", "poly", "sum", "treatment")
 CODINGS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")  # contrasts under patsy's names
-BASES = ("bs", "cc", "cr", "cs", "poly")  # so many columns as they are told
+BASES = ("bs", "cc", "cr", "cs", "poly")  # functions whose arguments set the number of columns
 FUNCTIONS = (
     *BASES, *CODINGS, "C", "I", "Q", "center", "exp", "exp10", "exp2", "lag", "log", "log10", "log2",
     "scale", "standardize",
@@ -41,18 +41,18 @@ _QUOTED = re.compile(r"`([^`'\"\\]+)`")
 _PLACE = "_quoted_{}_"
 
 
-class Foreign(ValueError):
-    """A part of a formula that no model file may hold; the text is that part."""
+class UnsafeExpression(ValueError):
+    """A part of a formula that a model file may not contain; the message is that part."""
 
 
 def columns_of(text: str) -> tuple[str, ...]:
-    """The columns that an expression reads; `Foreign` if a file may not hold it."""
+    """The columns that an expression uses; `UnsafeExpression` if a file may not contain it."""
     tree, names = _tree(text)
     return tuple(dict.fromkeys(names.get(name, name) for name in _columns(tree)))
 
 
 def multiplied(text: str) -> set[str]:
-    """The columns that an expression multiplies: texts among them could fill any memory."""
+    """The columns that an expression multiplies: repeated strings could fill the memory."""
     tree, names = _tree(text)
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -62,7 +62,7 @@ def multiplied(text: str) -> set[str]:
 
 
 def _tree(text: str) -> tuple[ast.expr, dict[str, str]]:
-    """The expression, with names in the place of quoted ones, and whose place they take."""
+    """The syntax tree, with placeholders for quoted names, and the names by placeholder."""
     quoted: list[str] = []
 
     def place(found: re.Match[str]) -> str:
@@ -70,51 +70,51 @@ def _tree(text: str) -> tuple[ast.expr, dict[str, str]]:
         return _PLACE.format(len(quoted) - 1)
 
     if len(text) > MAX_LENGTH or "\\" in text or _PLACE.split("{")[0] in text:
-        raise Foreign(text[:80])
+        raise UnsafeExpression(text[:80])
     code = _QUOTED.sub(place, text)
     if any(map(keyword.iskeyword, quoted)):
-        raise Foreign(text[:80])
+        raise UnsafeExpression(text[:80])
     try:
         tree = ast.parse(code, mode="eval").body
         _check(tree)
-    except Foreign:
+    except UnsafeExpression:
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise Foreign(text[:80]) from None
+        raise UnsafeExpression(text[:80]) from None
     names = {_PLACE.format(i): name for i, name in enumerate(quoted)}
     placed = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names]
     if ast.unparse(tree) != code or sorted(placed) != sorted(names):
-        raise Foreign(text[:80])
+        raise UnsafeExpression(text[:80])
     return tree, names
 
 
 def width_of(text: str) -> int:
-    """At most so many columns come of an expression that `columns_of` lets through, levels aside."""
+    """Upper bound on the columns of an expression that `columns_of` accepts, without levels."""
     tree = ast.parse(_QUOTED.sub("x", text), mode="eval")
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return max((_basis_size(call) for call in calls if _called(call) in BASES), default=1)
 
 
 def _basis_size(call: ast.Call) -> int:
-    """The degree, degrees of freedom and knots together: no basis has more columns."""
+    """Degree plus degrees of freedom plus knots: an upper bound on the columns of a basis."""
     inside = [node for node in ast.walk(call) if isinstance(node, ast.List | ast.Tuple)]
-    told = sum(
+    stated = sum(
         node.value
         for node in [*call.args[1:], *(k.value for k in call.keywords if k.arg in ("df", "degree"))]
         if isinstance(node, ast.Constant) and type(node.value) is int
     )
-    return told + sum(len(node.elts) for node in inside) + 5
+    return stated + sum(len(node.elts) for node in inside) + 5
 
 
 def _called(node: ast.AST) -> str:
-    """The name of the function that a node calls; empty if it is no call."""
+    """The name of the function that a node calls; empty if it is not a call."""
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
-def _columns(tree: ast.AST, beside: type[ast.AST] | tuple[()] = ()) -> list[str]:
-    """The names of columns in a tree, those below nodes of the type `beside` left aside."""
-    aside = {id(p) for n in ast.walk(tree) if isinstance(n, beside) for p in ast.walk(n)}
-    nodes = [node for node in ast.walk(tree) if id(node) not in aside]
+def _columns(tree: ast.AST, outside: type[ast.AST] | tuple[()] = ()) -> list[str]:
+    """The names of columns in a tree, without those below nodes of the type `outside`."""
+    skipped = {id(p) for n in ast.walk(tree) if isinstance(n, outside) for p in ast.walk(n)}
+    nodes = [node for node in ast.walk(tree) if id(node) not in skipped]
     functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     functions |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     names = []
@@ -129,7 +129,7 @@ def _columns(tree: ast.AST, beside: type[ast.AST] | tuple[()] = ()) -> list[str]
 def _check(node: ast.AST, depth: int = 0) -> None:
     rule = _RULES.get(type(node))
     if rule is None or depth > MAX_DEPTH or not rule(node):
-        raise Foreign(ast.unparse(node)[:80])
+        raise UnsafeExpression(ast.unparse(node)[:80])
     parts = ast.iter_child_nodes(node)
     if isinstance(node, ast.Call):
         parts = iter([*node.args, *(entry.value for entry in node.keywords)])
@@ -150,7 +150,7 @@ def _constant(node: ast.Constant) -> bool:
 
 
 def _operation(node: ast.BinOp) -> bool:
-    """Numbers only: a text times a number, or powers of powers, could fill any memory."""
+    """Accept numbers only: a repeated string, or powers of powers, could fill the memory."""
     sides = (node.left, node.right)
     texts = any(isinstance(s, _LISTS) or type(getattr(s, "value", 0)) is str for s in sides)
     if texts or not isinstance(node.op, _BINARY):
@@ -186,23 +186,25 @@ def _call(node: ast.Call) -> bool:
         return len(node.args) == 1 and type(getattr(node.args[0], "value", None)) is str
     if home == "contr" or name in CODINGS:
         return True
-    # A function of columns: of a text or list alone, sums could grow without end.
+    # The first argument must use a column: functions of strings or lists alone could grow without bound.
     first = node.args[0] if node.args else ast.List([])
-    reads = any(isinstance(part, ast.Name) or _called(part) == "Q" for part in ast.walk(first))
-    return reads and not isinstance(first, _LISTS) and (name not in BASES or _basis(node))
+    uses_column = any(
+        isinstance(part, ast.Name) or _called(part) == "Q" for part in ast.walk(first)
+    )
+    return uses_column and not isinstance(first, _LISTS) and (name not in BASES or _basis(node))
 
 
 def _basis(node: ast.Call) -> bool:
-    """Sizes are stated in figures, and small."""
+    """Whether all sizes are small literal numbers."""
     sizes = [*node.args[1:], *(k.value for k in node.keywords if k.arg in ("df", "degree"))]
     return all(
         isinstance(size, ast.List | ast.Tuple)
-        or (isinstance(size, ast.Constant) and _modest(size.value))
+        or (isinstance(size, ast.Constant) and _is_small(size.value))
         for size in sizes
     )
 
 
-def _modest(value: object) -> bool:
+def _is_small(value: object) -> bool:
     return value is None or type(value) is bool or (type(value) is int and value <= MAX_DEGREE)
 
 

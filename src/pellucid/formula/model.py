@@ -1,7 +1,6 @@
 """A fitted model together with the formula that makes its columns.
 
-Invariant: what is saved are plain data and the plain estimator; the training rows are not kept in a
-file, as no estimator keeps them.
+Invariant: a saved model contains plain data and the estimator, but not the training rows.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from pellucid.formula.columns import (
     numbers_of,
     required,
     required_by,
-    slopes_of,
     table_of,
+    without_constant,
 )
 from pellucid.formula.design import Design
 
-# What compares a model with a smaller one: a formula of the intercept alone has none.
+# Statistics that compare with the model of an intercept alone; omitted if the model is just that.
 _COMPARISONS = ("R2", "adjusted R2", "F", "p of F", "null deviance", "LR chi2", "p of LR")
 
-# How the table of a penalised model speaks of the bootstrap, and how one of a formula does.
+# The call of `bootstrap` in the summary of a plain estimator, and that for a formula model.
 _BOOTSTRAP = (
     "bootstrap(model, X, y, 'coef_')",
     "bootstrap(fit.model, fit.X, fit.y, 'coef_', **fit.fit_options)",
@@ -38,7 +37,7 @@ _BOOTSTRAP = (
 
 @dataclass(frozen=True)
 class Training:
-    """The rows of a fit: `rows` of `table` took part, with these columns, target and options."""
+    """The data of a fit: the rows of `table` that were used, their columns, target and options."""
 
     table: Any
     rows: np.ndarray
@@ -51,9 +50,9 @@ class Training:
 class FormulaModel:
     """A fitted model with the formula that makes its columns; `model` is the plain estimator.
 
-    `named` are the columns that gave weights, offset or exposure; of `n_rows` rows of the table
-    `n_dropped` were left out because a value is missing. After a fit, not after `load`: `table`,
-    `rows` (those that took part), `X`, `y`, `fit_options`.
+    `named` are the names of the columns of weights, offset or exposure. `n_dropped` of the `n_rows`
+    rows of the table were left out because of missing values. `table`, `rows` (those that were used),
+    `X`, `y` and `fit_options` exist after a fit, but not after `load`.
     """
 
     formula: str
@@ -65,61 +64,61 @@ class FormulaModel:
     training: Training | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """A file may say anything."""
+        """Check the fields, which may come from a model file."""
         from pellucid.linear_model import GeneralizedLinearModel, LinearRegression
 
         if type(self.model) not in (LinearRegression, GeneralizedLinearModel):
-            raise ModelFileError("its formula has a model that is not made for one")
+            raise ModelFileError("its formula has a model of an unsupported class")
         known = ("sample_weight", "offset", "exposure")
         names = type(self.named) is dict and all(
             key in known and type(name) is str for key, name in self.named.items()
         )
         counts = (self.n_dropped, self.n_rows)
         if type(self.formula) is not str or type(self.design) is not Design or not names:
-            raise ModelFileError("its formula lacks a part")
+            raise ModelFileError("its formula model is incomplete")
         if not all(type(n) is int for n in counts) or not 0 <= counts[0] <= counts[1]:
-            raise ModelFileError("its formula has an impossible number of rows")
+            raise ModelFileError("its formula model has an invalid number of rows")
         if self.design.columns != list(vars(self.model).get("feature_names_in_", ())):
-            raise ModelFileError("its formula makes other columns than its model takes")
+            raise ModelFileError("the columns of its formula are not those of its model")
 
     def trained_on(self, training: Training) -> FormulaModel:
-        """The same model, which knows its training rows."""
+        """A copy of the model with its training data."""
         found = replace(self)
         object.__setattr__(found, "training", training)
         return found
 
-    def _known(self, name: str) -> Any:
+    def _training_data(self, name: str) -> Any:
         if self.training is None:
             raise PellucidError(
-                f"{name!r} belongs to the training rows, which a model file does not hold. "
-                "fit.matrix(table) makes the columns of a table again."
+                f"{name!r} belongs to the training data, which a model file does not contain. Use "
+                "fit.matrix(table) to make the columns of a table."
             )
         return getattr(self.training, name)
 
     @property
     def table(self) -> Any:
         """The table of the fit."""
-        return self._known("table")
+        return self._training_data("table")
 
     @property
     def rows(self) -> np.ndarray:
-        """The rows of the table that took part."""
-        return self._known("rows")
+        """The rows of the table that were used in the fit."""
+        return self._training_data("rows")
 
     @property
     def X(self) -> Any:
         """The columns that the model was fitted to."""
-        return self._known("X")
+        return self._training_data("X")
 
     @property
     def y(self) -> np.ndarray:
         """The target."""
-        return self._known("y")
+        return self._training_data("y")
 
     @property
     def fit_options(self) -> dict[str, Any]:
-        """Weights, offset or exposure of the rows that took part."""
-        return self._known("fit_options")
+        """Weights, offset or exposure of the rows that were used in the fit."""
+        return self._training_data("fit_options")
 
     @property
     def spec(self) -> Any:
@@ -136,12 +135,12 @@ class FormulaModel:
     @property
     def feature_names_in_(self) -> np.ndarray:
         """The columns of a table that a prediction needs."""
-        beside = [name for key, name in self.named.items() if key != "sample_weight"]
-        return np.array(sorted({*required(self.spec.rhs), *beside}), dtype=object)
+        extra = [name for key, name in self.named.items() if key != "sample_weight"]
+        return np.array(sorted({*required(self.spec.rhs), *extra}), dtype=object)
 
     @property
     def levels(self) -> dict[str, tuple[Any, ...]]:
-        """The levels of each column that is a category by itself, as `day` in `C(day)`."""
+        """The levels of each categorical column, such as `day` in `C(day)`."""
         found = {}
         for term in self.spec.rhs.formula:
             for factor in term.factors:
@@ -152,20 +151,19 @@ class FormulaModel:
         return found
 
     def save(self, path: str | Path) -> None:
-        """Write the model and what makes its columns to one safe file; read it with
-        `pellucid.load`."""
+        """Write the model and its formula to a file; `pellucid.load` reads it."""
         from pellucid import persist
 
         persist.save(self, path)
 
     def summary(self, **options: Any) -> Any:
-        """The model's table; robust errors need nothing more than their name here.
+        """The summary of the estimator. Robust errors need only their name, as in `errors="HC3"`.
 
-        Clustered errors take `groups`: the name of a column, or one entry per row of the table. A
-        loaded model has no training rows: it takes `X=fit.matrix(table)`, `y` and what else was
-        given to the fit, as the plain estimator does.
+        Clustered errors need `groups`: the name of a column, or one entry per row of the table. A
+        loaded model has no training data: for robust errors pass `X=fit.matrix(table)`, `y` and the
+        weights, offset or exposure of the fit.
         """
-        from pellucid.linear_model._inference.least_squares import NO_INTERCEPT
+        from pellucid.linear_model._inference.estimates import NO_INTERCEPT
 
         if self.training is not None:
             options = self._options(self.training, options)
@@ -196,35 +194,36 @@ class FormulaModel:
     def predict(self, data: Any, **options: Any) -> np.ndarray:
         """Predictions for the rows of a table with the same columns.
 
-        A column that gave the offset or exposure in training gives them again, unless `offset` or
-        `exposure` (arrays, or names of columns) say otherwise.
+        The columns of offset and exposure are the same as in training, unless `offset` or `exposure`
+        (arrays, or names of columns) are given.
         """
         table = table_of(data)
-        return self.model.predict(self.matrix(table), **self._given(table, options))
+        return self.model.predict(self.matrix(table), **self._fit_columns(table, options))
 
     def predict_interval(self, data: Any, level: float = 0.95, **options: Any) -> np.ndarray:
-        """Low and high end for each row; offset and exposure as in `predict`."""
+        """Lower and upper bounds for each row; offset and exposure as in `predict`."""
         table = table_of(data)
-        options = self._given(table, options)
+        options = self._fit_columns(table, options)
         return self.model.predict_interval(self.matrix(table), level, **options)
 
-    def _given(self, table: Any, options: dict[str, Any]) -> dict[str, Any]:
+    def _fit_columns(self, table: Any, options: dict[str, Any]) -> dict[str, Any]:
         stated = {name for name in ("offset", "exposure") if options.get(name) is not None}
         if not stated:
-            usual = {k: v for k, v in self.named.items() if k != "sample_weight"}
-            options, stated = options | usual, set(usual)
+            defaults = {k: v for k, v in self.named.items() if k != "sample_weight"}
+            options, stated = options | defaults, set(defaults)
         return options | {name: numbers_of(options[name], name, table) for name in stated}
 
     def explain(self, data: Any, **options: Any) -> Any:
-        """What each column of the formula adds to a prediction; offset and exposure as in
-        `predict`."""
+        """The contribution of each column of the formula to a prediction; offset and exposure as in
+        `predict`.
+        """
         table = table_of(data)
-        return self.model.explain(self.matrix(table), **self._given(table, options))
+        return self.model.explain(self.matrix(table), **self._fit_columns(table, options))
 
     def score(self, data: Any, **options: Any) -> float:
-        """R2 (D2 of a GLM) for the rows of a table that has the target too.
+        """R2 (D2 of a GLM) on a table that includes the target.
 
-        Rows count once; `sample_weight` (an array, or the name of a column) says otherwise.
+        Rows have equal weights, unless `sample_weight` (an array, or the name of a column) is given.
         """
         table = table_of(data)
         if options.get("sample_weight") is not None:
@@ -232,13 +231,13 @@ class FormulaModel:
             options = options | {"sample_weight": weights}
         check_columns(required(self.spec.lhs, self.spec.rhs), table, self.formula)
         y = np.asarray(make(self.spec.lhs, table, "raise"), dtype=float)[:, 0]
-        return self.model.score(self.matrix(table), y, **self._given(table, options))
+        return self.model.score(self.matrix(table), y, **self._fit_columns(table, options))
 
     def matrix(self, data: Any) -> Any:
-        """The columns that the formula makes of a table, as `model` takes them."""
+        """The columns that the formula makes from a table, as input of `model`."""
         table = table_of(data)
         check_columns(required(self.spec.rhs), table, self.formula)
-        return slopes_of(make(self.spec.rhs, table, "raise"), self.spec.rhs)
+        return without_constant(make(self.spec.rhs, table, "raise"), self.spec.rhs)
 
     def __str__(self) -> str:
         return f"{clean(self.formula, len(self.formula))}\n{self.summary()}"

@@ -1,4 +1,4 @@
-"""Looking at fitted models from outside: they speak only fit and predict, so any estimator will do."""
+"""Inspection of models through `fit` and `predict` only, so any scikit-learn estimator works."""
 
 from pellucid.inspection.bootstrap import Bootstrap, bootstrap
 

@@ -1,11 +1,11 @@
 """The bootstrap: how much a statistic, or a learned attribute, varies from sample to sample.
 
-Rows (or whole groups) are drawn again with replacement, as many as there are, and the statistic is
-computed anew for each draw; the spread of these values estimates that of the statistic.
+A resample draws as many rows (or whole groups) as there are, with replacement, and the statistic is
+computed for each resample; the spread of these values estimates that of the statistic.
 
-Invariant: a draw depends on (seed, its number) alone, so results are equal for any number of
-threads; every draw counts, and one that fails is an error that says which. What a draw does not
-determine (a level or class that it lacks, or that others are compared with) is NaN in it, and counted.
+Invariant: a resample depends on the seed and its number alone, so results are equal for any number of
+threads. A resample that fails raises an error with its number. Entries that a resample does not
+determine, because it lacks their level or class or the reference level, are NaN, and are counted.
 """
 
 import inspect
@@ -24,16 +24,16 @@ from pellucid.parameters import Integer, Real
 from pellucid.records import SummaryTable
 
 Statistic = str | Callable[..., Any]
-MANY_COPIES = 2**24  # samples beyond which copies of a row are not made, but counted by a weight
+MANY_COPIES = 2**24  # above this number of rows, copies of a row are counted by a weight instead
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """What `bootstrap` returns: arrays of the shape of the statistic.
+    """The result of `bootstrap`: arrays of the shape of the statistic.
 
-    `estimate` is the statistic of the sample itself, `replicates` (n_resamples, ...) those of the
-    draws, `std_error` their standard deviation, `low` and `high` the percentile interval of `level`,
-    `bias` the mean of the draws less the estimate. NaN among the replicates are left out.
+    `estimate` is the statistic of all rows, `replicates` (n_resamples, ...) are those of the
+    resamples, `std_error` is their standard deviation, `low` and `high` are the percentile interval
+    of `level`, and `bias` is the mean of the replicates minus the estimate. NaN are left out.
     """
 
     estimate: np.ndarray
@@ -47,39 +47,37 @@ class Bootstrap:
 
     @property
     def variance(self) -> np.ndarray:
-        return self._of_draws(lambda values: values.var(axis=0, ddof=1))
+        return self._over_replicates(lambda values: values.var(axis=0, ddof=1))
 
     @property
     def bias(self) -> np.ndarray:
-        return self._of_draws(lambda values: values.mean(axis=0)) - self.estimate
+        return self._over_replicates(lambda values: values.mean(axis=0)) - self.estimate
 
     @property
     def low(self) -> np.ndarray:
-        return self._of_draws(lambda v: np.quantile(v, (1 - self.level) / 2, axis=0))
+        return self._over_replicates(lambda v: np.quantile(v, (1 - self.level) / 2, axis=0))
 
     @property
     def high(self) -> np.ndarray:
-        return self._of_draws(lambda v: np.quantile(v, (1 + self.level) / 2, axis=0))
+        return self._over_replicates(lambda v: np.quantile(v, (1 + self.level) / 2, axis=0))
 
-    def _of_draws(self, function: Callable[[np.ndarray], Any]) -> np.ndarray:
-        """A function of the draws, entry by entry where some do not determine one."""
+    def _over_replicates(self, function: Callable[[np.ndarray], Any]) -> np.ndarray:
+        """A function of the replicates, entry by entry if some are NaN."""
         if not np.isnan(self.replicates).any():
             return np.asarray(function(self.replicates))
         columns = self.replicates.reshape(len(self.replicates), -1).T
-        known = [column[~np.isnan(column)] for column in columns]
-        values = [function(column) if len(column) > 1 else np.nan for column in known]
+        finite = [column[~np.isnan(column)] for column in columns]
+        values = [function(column) if len(column) > 1 else np.nan for column in finite]
         return np.array(values, dtype=float).reshape(self.estimate.shape)
 
     def _notes(self) -> tuple[str, ...]:
-        note = "Percentile intervals; a biased estimate (a penalty) stays biased in its resamples."
-        unknown = np.isnan(self.replicates).reshape(len(self.replicates), -1).sum(axis=0)
-        listed = [f"{name} ({k})" for name, k in zip(self.names, unknown.tolist()) if k]
+        note = "Percentile intervals do not correct for the bias of a penalty."
+        missing = np.isnan(self.replicates).reshape(len(self.replicates), -1).sum(axis=0)
+        listed = [f"{name} ({k})" for name, k in zip(self.names, missing.tolist()) if k]
         if not listed:
             return (note,)
-        lacking = (
-            "Resamples that lack its level or class, or what it is compared with, do not count: "
-        )
-        return (note, lacking + ", ".join(listed) + ".")
+        left_out = "Resamples left out because they lack a level, class or reference level: "
+        return (note, left_out + ", ".join(listed) + ".")
 
     def summary(self) -> SummaryTable:
         """One line per entry of the statistic."""
@@ -119,17 +117,19 @@ def bootstrap(
 
     Parameters
     ----------
-    estimator : any estimator (it is cloned), or None for a statistic of the rows themselves
-    X, y : the rows; NumPy, SciPy sparse, pandas, polars or Arrow, or a path. y, sample_weight,
-        groups, offset and exposure may be names of columns, which are taken out of X
-    statistic : the name of a learned attribute, or a function: of the fitted estimator, or, without
-        an estimator, of (X, y), of (X) if y is None
-    n_resamples : int >= 2; level : float in (0, 1)
-    sample_weight : whole numbers are numbers of copies (of a binomial share: trials, which are
-        drawn one by one); other weights, which the estimator must take, stay with their rows
-    groups : rows of one group are drawn together
-    random_state, n_jobs : the result does not depend on n_jobs
-    offset, exposure : arrays that the estimator's `fit` takes, one entry per row
+    estimator : any estimator, which is cloned; None for a statistic of the rows themselves
+    X, y : the rows as NumPy, SciPy sparse, pandas, polars or Arrow data, or a path. y, sample_weight,
+        groups, offset and exposure may be names of columns, which are then removed from X
+    statistic : the name of a learned attribute, or a function of the fitted estimator; without an
+        estimator, a function of (X, y), or of X if y is None
+    n_resamples : number of resamples, at least 2
+    level : level of the intervals, between 0 and 1
+    sample_weight : integer weights count copies of a row (for a binomial share: trials, which are
+        drawn one by one); other weights stay with their rows, and the estimator must support them
+    groups : the group of each row; rows of one group are drawn together
+    random_state : seed or generator of the resamples
+    n_jobs : number of threads; the result does not depend on it
+    offset, exposure : arrays for the estimator's `fit`, one entry per row
 
     Examples
     --------
@@ -141,38 +141,38 @@ def bootstrap(
     _check(n_resamples, level, estimator, statistic)
     given = (y, sample_weight, groups, offset, exposure)
     X, y, sample_weight, groups, offset, exposure = opened(X, *given)
-    X = X.tocsr() if hasattr(X, "tocsr") else X  # other sparse tables have no rows to take
-    n = _rows(X)
+    X = X.tocsr() if hasattr(X, "tocsr") else X  # other sparse formats cannot be indexed by rows
+    n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     y = None if y is None else as_vector(y)
     if y is not None:
         check_lengths(n, len(y))
-    more = _more(estimator, n, offset, exposure)
-    groups = None if groups is None else _known(as_vector(groups, "groups"), n)
-    weighable = _takes_weights(estimator)
-    if sample_weight is not None and not weighable:
+    extra = _fit_arguments(estimator, n, offset, exposure)
+    groups = None if groups is None else _checked_groups(as_vector(groups, "groups"), n)
+    weights_supported = _supports_weights(estimator)
+    if sample_weight is not None and not weights_supported:
         rows = _copies(estimator, weights_or_ones(sample_weight, n))
         X, y, n, sample_weight = taken(X, rows), None if y is None else y[rows], len(rows), None
-        more = {name: values[rows] for name, values in more.items()}
+        extra = {name: values[rows] for name, values in extra.items()}
         groups = None if groups is None else groups[rows]
     if groups is None and _are_shares(estimator, y, sample_weight):
         rows, y, sample_weight = _trials(y, weights_or_ones(sample_weight, n))
-        X, n, more = taken(X, rows), len(rows), {k: values[rows] for k, values in more.items()}
-    draw = _drawer(n, sample_weight, groups, weighable)
+        X, n, extra = taken(X, rows), len(rows), {k: values[rows] for k, values in extra.items()}
+    draw = _resampler(n, sample_weight, groups, weights_supported)
     seed = parallel.seed_sequence(random_state)
-    whole = _fitted(_seeded(estimator, seed, "whole"), X, y, sample_weight, more)
+    whole = _fitted(_seeded(estimator, seed, "whole"), X, y, sample_weight, extra)
     estimate, names = _value(whole, statistic, X, y), _names(whole, statistic)
 
     def one(number: int) -> np.ndarray:
         rows, weights = draw(parallel.stream(seed, "bootstrap", number))
         part, target = taken(X, rows), None if y is None else y[rows]
         try:
-            also = {name: values[rows] for name, values in more.items()}
-            model = _fitted(_seeded(estimator, seed, number), part, target, weights, also)
+            drawn = {name: values[rows] for name, values in extra.items()}
+            model = _fitted(_seeded(estimator, seed, number), part, target, weights, drawn)
             value = _value(model, statistic, part, target)
         except PellucidError as error:
             raise DataError(f"Resample {number} cannot be used: {error}") from error
         value = _aligned(value, estimate, model, whole, number)
-        return _determined(value, statistic, model, whole)
+        return _without_undetermined(value, statistic, model, whole)
 
     with parallel.using(n_jobs):
         replicates = np.stack(parallel.map(one, list(range(n_resamples))))
@@ -192,22 +192,20 @@ def _check(n_resamples: int, level: float, estimator: Any, statistic: Any) -> No
             f"{shown(statistic)} instead."
         )
     if isinstance(estimator, type):
-        raise ParameterError(f"Give an instance, {estimator.__name__}(), not the class.")
+        raise ParameterError(
+            f"estimator must be an instance, {estimator.__name__}(), not the class."
+        )
     if estimator is not None and not hasattr(estimator, "fit"):
         raise ParameterError(
-            f"Got {shown(estimator)}, which has no fit. A function of the rows is a statistic: "
-            "bootstrap(None, X, y, function). Of a model of a formula take fit.model, fit.X, fit.y."
+            f"The estimator {shown(estimator)} has no fit method. For a function of the rows use "
+            "bootstrap(None, X, y, function); for a formula model pass fit.model, fit.X, fit.y."
         )
     if estimator is None and isinstance(statistic, str):
-        raise ParameterError("Without an estimator the statistic is a function of the rows.")
-
-
-def _rows(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        raise ParameterError("Without an estimator, the statistic must be a function of the rows.")
 
 
 def taken(X: Any, rows: np.ndarray) -> Any:
-    """These rows of a table, in the container it came in."""
+    """These rows of a table, in the same container."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "take") and hasattr(X, "schema") and not hasattr(X, "lazy"):  # Arrow
@@ -217,28 +215,28 @@ def taken(X: Any, rows: np.ndarray) -> Any:
     return X[rows]
 
 
-def _takes_weights(estimator: Any) -> bool:
+def _supports_weights(estimator: Any) -> bool:
     return estimator is not None and "sample_weight" in inspect.signature(estimator.fit).parameters
 
 
 def _copies(estimator: Any, w: np.ndarray) -> np.ndarray:
-    """Rows, each as often as its weight says, for what takes no weights."""
+    """Row numbers, each repeated by its weight, for estimators without weights."""
     if not (w == np.floor(w)).all():
-        who = "A statistic of the rows" if estimator is None else type(estimator).__name__
+        user = "A statistic of the rows" if estimator is None else type(estimator).__name__
         raise ParameterError(
-            f"{who} takes no sample_weight: only whole weights, which are numbers of copies, are "
-            "possible."
+            f"{user} does not support sample_weight. Only integer weights, which count copies of a "
+            "row, can be used."
         )
     if w.sum() > MANY_COPIES:
         raise ParameterError(
-            f"sample_weight stands for {w.sum():.3g} rows: too many to copy for what takes no "
-            "weights."
+            f"sample_weight counts {w.sum():.3g} copies of rows: too many to store for an estimator or "
+            "statistic without weights."
         )
     return np.repeat(np.arange(len(w)), w.astype(np.int64))
 
 
 def _are_shares(estimator: Any, y: Any, weights: Any) -> bool:
-    """Whether y are shares of successes, and weights their numbers of trials."""
+    """Whether y holds shares of successes, and weights their numbers of trials."""
     if getattr(estimator, "family", None) != "binomial" or weights is None or y.dtype.kind != "f":
         return False
     hits = weights_or_ones(weights, len(y)) * y
@@ -246,14 +244,14 @@ def _are_shares(estimator: Any, y: Any, weights: Any) -> bool:
 
 
 def _trials(y: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of successes, then rows of failures: what is drawn are trials, not copies of a share."""
+    """Rows of successes, then rows of failures, so that trials are drawn and not copies of a share."""
     hits = np.rint(trials * y)
     rows = np.tile(np.arange(len(y)), 2)
     return rows, np.repeat([1.0, 0.0], len(y)), np.append(hits, trials - hits)
 
 
-def _known(groups: np.ndarray, n: int) -> np.ndarray:
-    """Groups of the rows, of which none is missing."""
+def _checked_groups(groups: np.ndarray, n: int) -> np.ndarray:
+    """The groups, after checks of their number and of missing values."""
     check_lengths(n, len(groups))
     missing = np.flatnonzero([g is None or g != g for g in groups.tolist()])
     if len(missing):
@@ -261,10 +259,10 @@ def _known(groups: np.ndarray, n: int) -> np.ndarray:
     return groups
 
 
-def _drawer(
-    n: int, weights: Any, groups: Any, weighable: bool
+def _resampler(
+    n: int, weights: Any, groups: Any, weights_supported: bool
 ) -> Callable[..., tuple[np.ndarray, Any]]:
-    """generator -> row numbers and their weights (None: each counts once)."""
+    """A function of a generator that draws row numbers and their weights (None: each counts once)."""
     w = weights_or_ones(weights, n)
     copies = bool((w == np.floor(w)).all())
     if groups is not None:
@@ -278,7 +276,7 @@ def _drawer(
 
         return by_group
     if copies and weights is not None:
-        if weighable and w.sum() > MANY_COPIES:
+        if weights_supported and w.sum() > MANY_COPIES:
             return lambda rng: _counted(rng.multinomial(int(w.sum()), w / w.sum()))
         all_rows = np.repeat(np.arange(n), w.astype(np.int64))
         return lambda rng: (all_rows[rng.integers(0, len(all_rows), len(all_rows))], None)
@@ -295,32 +293,32 @@ def _counted(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows, times[rows].astype(float)
 
 
-def _more(estimator: Any, n: int, offset: Any, exposure: Any) -> dict[str, np.ndarray]:
-    """What else `fit` is given, by row."""
+def _fit_arguments(estimator: Any, n: int, offset: Any, exposure: Any) -> dict[str, np.ndarray]:
+    """Further arguments of `fit`, with one entry per row."""
     given = {"offset": offset, "exposure": exposure}
-    more = {name: as_vector(v, name) for name, v in given.items() if v is not None}
-    for name, values in more.items():
+    found = {name: as_vector(v, name) for name, v in given.items() if v is not None}
+    for name, values in found.items():
         if estimator is None:
-            raise ParameterError(f"Without an estimator there is nothing that takes {name}.")
+            raise ParameterError(f"{name} needs an estimator; got None.")
         if name not in inspect.signature(estimator.fit).parameters:
-            raise ParameterError(f"{type(estimator).__name__} takes no {name}.")
+            raise ParameterError(f"{type(estimator).__name__}.fit has no argument {name!r}.")
         check_lengths(n, len(values))
-    return more
+    return found
 
 
 def _seeded(estimator: Any, seed: np.random.SeedSequence, number: int | str) -> Any:
-    """A copy whose random states, where the user left them open, follow from (seed, number)."""
+    """A clone whose random states, if they are None, are derived from (seed, number)."""
     if estimator is None:
         return None
-    left = [name for name, value in estimator.get_params().items()
+    unset = [name for name, value in estimator.get_params().items()
             if value is None and name.split("__")[-1] == "random_state"]  # fmt: skip
-    states = parallel.stream(seed, "model", number).integers(0, 2**31 - 1, len(left)).tolist()
-    return fresh(estimator, dict(zip(sorted(left), states)))
+    states = parallel.stream(seed, "model", number).integers(0, 2**31 - 1, len(unset)).tolist()
+    return fresh(estimator, dict(zip(sorted(unset), states)))
 
 
-def _fitted(model: Any, X: Any, y: Any, weights: Any, more: dict[str, np.ndarray]) -> Any:
-    given = more if weights is None else more | {"sample_weight": weights}
-    return None if model is None else model.fit(X, y, **given)
+def _fitted(model: Any, X: Any, y: Any, weights: Any, extra: dict[str, np.ndarray]) -> Any:
+    options = extra if weights is None else extra | {"sample_weight": weights}
+    return None if model is None else model.fit(X, y, **options)
 
 
 def _value(model: Any, statistic: Statistic, X: Any, y: Any) -> np.ndarray:
@@ -340,7 +338,7 @@ def _numbers(value: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name!r} is no number or array of numbers.") from None
+        raise ParameterError(f"{name!r} is not a number or an array of numbers.") from None
 
 
 def _names(model: Any, statistic: Statistic) -> tuple[str, ...]:
@@ -352,8 +350,11 @@ def _names(model: Any, statistic: Statistic) -> tuple[str, ...]:
 def _aligned(
     value: np.ndarray, estimate: np.ndarray, model: Any, whole: Any, number: int
 ) -> np.ndarray:
-    """A draw may lack levels of a category: with a penalty their coefficients are 0 in it. Without a
-    class it compares the others with each other alone: it says nothing of values by class."""
+    """The value of a resample in the shape of the estimate.
+
+    If the resample lacks levels of a category, their coefficients are 0, as with a penalty. If it
+    lacks a class, values by class are not comparable, and all are NaN.
+    """
     if value.shape == estimate.shape:
         return value
     if len(getattr(model, "classes_", ())) < len(getattr(whole, "classes_", ())):
@@ -367,29 +368,31 @@ def _aligned(
         return full
     raise DataError(
         f"The statistic has shape {estimate.shape} on all rows but {value.shape} in resample "
-        f"{number}: a level is missing there. Give a statistic of fixed shape."
+        f"{number}: a level is missing there. Use a statistic of fixed shape."
     )
 
 
-def _determined(value: np.ndarray, statistic: Statistic, model: Any, whole: Any) -> np.ndarray:
-    """NaN for coefficients that compare with a level that the draw lacks, or are of such a level."""
+def _without_undetermined(
+    value: np.ndarray, statistic: Statistic, model: Any, whole: Any
+) -> np.ndarray:
+    """NaN for coefficients whose level, or reference level, is not in the resample."""
     schema = getattr(whole, "schema_", None)
-    named = statistic in ("coef_", "intercept_")
-    if not named or schema is None or schema.coding != "reference" or schema.plain:
+    is_coefficient = statistic in ("coef_", "intercept_")
+    if not is_coefficient or schema is None or schema.coding != "reference" or schema.plain:
         return value
-    lacking = [_lacking(model.schema_, schema, j) for j in range(schema.n_columns)]
+    missing = [_missing_levels(model.schema_, schema, j) for j in range(schema.n_columns)]
     if statistic == "intercept_":
-        return np.full_like(value, np.nan) if any(None in levels for levels in lacking) else value
+        return np.full_like(value, np.nan) if any(None in levels for levels in missing) else value
     out, mine = value.copy(), set(model.terms_)
     for k, ((j, _, level), term) in enumerate(zip(schema.blocks(), schema.terms)):
-        if term not in mine or None in lacking[j] or level in lacking[j]:
+        if term not in mine or None in missing[j] or level in missing[j]:
             out[..., k] = np.nan
     return out
 
 
-def _lacking(mine: Any, all_rows: Any, j: int) -> set[Any]:
-    """Levels of column j that a draw has no row of; None stands for the one compared with."""
+def _missing_levels(mine: Any, all_rows: Any, j: int) -> set[Any]:
+    """Levels of column j that no row of a resample has; None stands for the reference level."""
     levels = all_rows.levels[j] if all_rows.kinds[j] == "categorical" else ()
     drawn = {v for v, share in zip(mine.levels[j], mine.level_shares(j)) if share > 0}
-    lacking = {level for level in levels if level not in drawn}
-    return lacking | {None} if levels and levels[0] in lacking else lacking
+    missing = {level for level in levels if level not in drawn}
+    return missing | {None} if levels and levels[0] in missing else missing

@@ -1,4 +1,4 @@
-"""Pictures of high-dimensional tables: t-SNE."""
+"""Embeddings of high-dimensional tables in the plane: t-SNE."""
 
 from pellucid.manifold.tsne import TSNE
 

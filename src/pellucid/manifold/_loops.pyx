@@ -3,9 +3,9 @@
 With w = 1 / (1 + d**2 / dof) and u = w**((dof + 1) / 2) of a pair of points, the forces on a point
 are attract = sum p w (y_i - y_j) and repel = sum u w (y_i - y_j); Z = sum of all u.
 
-The tree (Barnes and Hut) has a tight box around the points of each node, divided in the middle of
-every side. Layout: nodes in preorder, `skip` is the node after all below it; points in the order
-of the leaves, so a node owns start <= t < stop of that order.
+The Barnes-Hut tree has a tight box around the points of each node, split in the middle of every
+side. Layout: nodes in preorder, `skip` is the next node that is not a descendant; points are in the
+order of the leaves, and a node holds start <= t < stop of that order.
 """
 
 from libc.math cimport INFINITY, exp, fabs, log, log1p, pow
@@ -33,7 +33,7 @@ def distances_to(const double[:, ::1] X, Py_ssize_t first, const int64_t[:, ::1]
 
 cdef double entropy(const double *d, Py_ssize_t k, Py_ssize_t own, double least, double beta,
                     double *out) noexcept nogil:
-    """Shares exp(-beta d) of a row into `out`; returns their entropy."""
+    """Write the normalised exp(-beta d) of a row to `out`; returns their entropy."""
     cdef Py_ssize_t c
     cdef double total = 0.0, weighted = 0.0
     for c in range(k):
@@ -47,7 +47,7 @@ cdef double entropy(const double *d, Py_ssize_t k, Py_ssize_t own, double least,
 
 def affinities(const double[:, ::1] D, Py_ssize_t first, bint whole, double perplexity,
                double[:, ::1] out):
-    """Shares of the neighbours of each row, of the wanted perplexity, by bisection of the precision.
+    """Probabilities of the neighbours of each row with the given perplexity, by bisection of beta.
 
     D holds squared distances; if `whole`, column first + i of row i is the point itself.
     """
@@ -88,7 +88,7 @@ cdef inline double kernel(double squared, double dof, double *u) noexcept nogil:
 
 def exact_forces(const double[:, ::1] Y, const double[:, ::1] P, Py_ssize_t low, Py_ssize_t high,
                  double dof, bint measure, double[:, ::1] attract, double[:, ::1] repel):
-    """Forces on the points low..high from all others: (their part of Z, of sum p log u)."""
+    """Forces on the points low..high from all others; returns their part of Z and of sum p log u."""
     cdef Py_ssize_t i, j, f, n = Y.shape[0], d = Y.shape[1]
     cdef double squared, step, w, u, z = 0.0, cross = 0.0
     with nogil:
@@ -138,7 +138,7 @@ def attraction(const double[:, ::1] Y, const int32_t[::1] indptr, const int32_t[
 
 
 cdef struct Node:
-    # A cache line: mean of the points (0 beyond d), squared diagonal of the cell, and its places.
+    # One cache line: mean of the points (0 beyond d), squared diagonal of the cell, range of points.
     double centre[3]
     double size
     int64_t start, stop, skip, unused
@@ -175,10 +175,10 @@ cdef class Tree:
         self.Y = np.asarray(Y)[self.order]
 
     cdef void grow(self, Py_ssize_t low, Py_ssize_t high, double cell) noexcept nogil:
-        """A node for the places low..high, then its parts; `cell`: squared diagonal of its cell.
+        """Add a node for the points low..high, then its children; `cell`: squared diagonal of its cell.
 
-        The cell is the part of the parent's box, not the tighter box of the points: groups at the
-        size of the latter would be accepted too soon.
+        The cell is the part of the parent's box, not the tighter box around the points: with the
+        latter, groups would be treated as one point too early.
         """
         cdef Py_ssize_t d = self.d, f, t, part, begin
         cdef Node *node = &self.table[self.nodes]
@@ -210,12 +210,12 @@ cdef class Tree:
 
     cdef void divide(self, Py_ssize_t low, Py_ssize_t high, double *least, double *most,
                      Py_ssize_t *counts) noexcept nogil:
-        """Sort places by the part of the box they lie in; counts per part."""
+        """Sort points by the part of the box they lie in, and count them per part."""
         cdef Py_ssize_t t, f, part, begin
         cdef Py_ssize_t at[8]
         cdef double middle[3]
         for f in range(self.d):
-            # Above the smaller and at most the larger value, however near they are.
+            # Strictly below the largest value, even if both are neighbouring floats.
             middle[f] = least[f] + (most[f] - least[f]) / 2.0
             if middle[f] >= most[f]:
                 middle[f] = least[f]
@@ -244,7 +244,7 @@ cdef class Tree:
 
     def repulsion(self, Py_ssize_t low, Py_ssize_t high, double dof, double angle,
                   double[:, ::1] repel):
-        """Repulsion on the places low..high, rows of `repel` in the user's order; returns Z's part.
+        """Repulsion on the points low..high, rows of `repel` in the user's order; returns their part of Z.
 
         A node counts as one point if the diagonal of its cell is less than `angle` times its distance.
         """
@@ -264,7 +264,7 @@ cdef class Tree:
 
     cdef double push(self, Py_ssize_t t, const double *y, double dof, double limit,
                      double *force) noexcept nogil:
-        """Add the repulsion on the point y of place t to `force`; returns its part of Z."""
+        """Add the repulsion on point t at y to `force`; returns its part of Z."""
         cdef Py_ssize_t at = 0
         cdef const Node *node
         cdef double a, b, c, squared, w, u, z = 0.0
@@ -274,7 +274,7 @@ cdef class Tree:
             leaf = node.skip == at + 1
             if node.start <= t < node.stop:
                 if leaf:
-                    z += node.stop - node.start - 1  # equal points: no force
+                    z += node.stop - node.start - 1  # identical points exert no force
                 at += 1
                 continue
             a, b, c = y[0] - node.centre[0], y[1] - node.centre[1], y[2] - node.centre[2]

@@ -1,7 +1,7 @@
-"""From rows to affinities: how near every pair of rows is, as probabilities that sum to 1.
+"""Affinities: how near every pair of rows is, as probabilities that sum to 1.
 
-Euclidean rows are centred and divided by a power of two first, so that squares neither overflow
-nor lose digits; affinities do not depend on the unit.
+For Euclidean distances, rows are first centred and divided by a power of two, so that squares
+neither overflow nor lose digits; affinities do not depend on the scale.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from pellucid.errors import DataError
 from pellucid.manifold import _loops
 
 NAMES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}
-# Metrics that a power of two before a row does not change.
-ANGLES = ("cosine", "correlation")
-# Neighbours looked at beyond those wanted: products may misplace the last ones.
+# Metrics that do not change when a row is multiplied by a power of two.
+SCALE_FREE = ("cosine", "correlation")
+# Extra neighbours to consider, because rounding in products may misorder the last ones.
 SPARE = 16
 
 
 def centred(X: np.ndarray) -> np.ndarray:
-    """Rows about their mean, divided by a power of two, so that the largest number is about 1."""
+    """Rows minus their mean, divided by a power of two so that the largest value is about 1."""
     power = int(np.frexp(np.abs(X).max(initial=0.0))[1])
     Z = np.ldexp(X, -power)
     Z = Z - Z.mean(axis=0)
@@ -28,17 +28,17 @@ def centred(X: np.ndarray) -> np.ndarray:
 
 
 def with_estimates(X: np.ndarray, metric: Any, params: dict[str, Any] | None) -> dict[str, Any]:
-    """Parameters of a metric, with the variances it takes from the rows: from all of them, once.
-    Columns that do not vary, or that others determine, tell no rows apart."""
+    """Parameters of a metric, with the variances that it estimates, computed once from all rows.
+
+    Constant columns, and linear combinations of others, do not contribute to the distance.
+    """
     given = dict(params or {})
-    wanted = (
-        {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
-    )
-    if wanted is None or given.get(wanted) is not None:
+    name = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
+    if name is None or given.get(name) is not None:
         return given
     variance = X.var(axis=0, ddof=1)
     variance = np.where(variance > 0, variance, 1.0)
-    if wanted == "V":
+    if name == "V":
         return given | {"V": variance}
     Z = (X - X.mean(axis=0)) / np.sqrt(variance)
     inverse = np.linalg.pinv(Z.T @ Z / (len(X) - 1), hermitian=True)
@@ -48,7 +48,7 @@ def with_estimates(X: np.ndarray, metric: Any, params: dict[str, Any] | None) ->
 def squared_distances(
     X: np.ndarray, rows: slice, metric: Any, params: dict[str, Any] | None
 ) -> np.ndarray:
-    """Squared distances of some rows to all, by any metric; "precomputed" X holds distances."""
+    """Squared distances of some rows to all rows; X holds distances if metric is "precomputed"."""
     if isinstance(metric, str) and metric == "precomputed":
         D = X[rows]
     elif callable(metric):
@@ -56,32 +56,32 @@ def squared_distances(
     else:
         from scipy.spatial.distance import cdist
 
-        if metric in ANGLES:
+        if metric in SCALE_FREE:
             X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1])
         try:
             D = cdist(X[rows], X, NAMES.get(metric, metric), **(params or {}))
         except (TypeError, ValueError) as error:
             raise DataError(f"metric {metric!r} cannot be used here: {error}") from None
-    wrong = ~(np.isfinite(D) & (D >= 0))
-    if wrong.any():
-        i, j = np.argwhere(wrong)[0]
+    invalid = ~(np.isfinite(D) & (D >= 0))
+    if invalid.any():
+        i, j = np.argwhere(invalid)[0]
         raise DataError(
-            "All distances should be positive, the metric given is not correct: it puts "
-            f"{D[i, j]:g} between rows {rows.start + int(i)} and {int(j)}."
+            "All distances should be positive, the metric given is not correct: the distance "
+            f"between rows {rows.start + int(i)} and {int(j)} is {D[i, j]:g}."
         )
     top = D.max(initial=0.0)
     return np.ascontiguousarray(np.square(D if top < 1e150 else D / top))
 
 
-def whole(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> np.ndarray:
+def all_pairs(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> np.ndarray:
     """Affinities of all pairs, (n, n)."""
     n = len(X)
-    P, everyone = np.empty((n, n)), np.arange(n, dtype=np.int64)
+    P, all_rows = np.empty((n, n)), np.arange(n, dtype=np.int64)
 
     def one(rows: slice) -> None:
         D = np.empty((rows.stop - rows.start, n))
         if _euclidean(metric, params):
-            others = np.ascontiguousarray(np.broadcast_to(everyone, D.shape))
+            others = np.ascontiguousarray(np.broadcast_to(all_rows, D.shape))
             _loops.distances_to(X, rows.start, others, D)
         else:
             D = squared_distances(X, rows, metric, params)
@@ -92,8 +92,8 @@ def whole(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> np.ndar
     return P / P.sum()
 
 
-def nearest(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> Any:
-    """Affinities of each row and its 3 * perplexity nearest ones, CSR."""
+def of_neighbours(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> Any:
+    """Affinities of each row and its 3 * perplexity nearest neighbours, CSR."""
     from scipy import sparse
 
     n = len(X)

@@ -1,13 +1,13 @@
 """The embedding: gradient descent on the divergence between affinities of rows and of points.
 
-1. Points start at random, at the leading principal components, or where the user says.
-2. Forces: neighbours attract, all points repel (all pairs, or groups of them by a tree).
-3. A step with momentum, in each coordinate longer while its direction stays the same.
-4. For the first 250 steps attraction is exaggerated, so that groups find each other; where the rows
-   have no groups it draws all points together, which ends this phase, not the descent.
+1. Points start at random, at the leading principal components, or at the user's positions.
+2. Forces: neighbours attract, all points repel (all pairs, or groups of points by a tree).
+3. A step with momentum; the step size of a coordinate grows while its direction stays the same.
+4. For the first 250 steps attraction is exaggerated, so that groups find each other. If the rows
+   have no groups, this draws all points together, which ends this phase but not the descent.
 
-Invariant: `gradient` is the derivative of the divergence; every point's forces are added up in an
-order of their own, so bits do not depend on threads.
+Invariant: `gradient` is the derivative of the divergence; the forces on each point are added up in a
+fixed order, so bits do not depend on threads.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from pellucid.records import Recorder, Solution, Status
 EXPLORATION = 250
 CHECK = 50
 LEAST_GAIN = 0.01
-# Points nearer than this have no slope because they have no places yet, not because they are right.
-TOGETHER = 1e-2
-ROWS = 256  # of a block of points
-WORSE = 1.05  # times the divergence of points at one place: worse than no picture
+# Points within this distance have almost no gradient, because they have not spread out yet.
+SMALLEST_SPREAD = 1e-2
+BLOCK_POINTS = 256
+WORSE = 1.05  # times the divergence of coinciding points: such an embedding is useless
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What the user asked for."""
+class Settings:
+    """Parameters of the descent."""
 
     learning_rate: float
     exaggeration: float
@@ -48,17 +48,19 @@ class Divergence:
         self.n = P.shape[0]
         data = P.ravel() if isinstance(P, np.ndarray) else P.data
         data = data[data > 0]
-        self.own = float(data @ np.log(data))
-        # The divergence of points that all are at one place.
-        self.together = self.own + float(np.log(self.n * (self.n - 1.0)))
-        self.blocks = [slice(i, min(i + ROWS, self.n)) for i in range(0, self.n, ROWS)]
+        self.negative_entropy = float(data @ np.log(data))
+        # The divergence if all points coincide.
+        self.coinciding = self.negative_entropy + float(np.log(self.n * (self.n - 1.0)))
+        self.blocks = [
+            slice(i, min(i + BLOCK_POINTS, self.n)) for i in range(0, self.n, BLOCK_POINTS)
+        ]
         if not isinstance(P, np.ndarray):
             self.parts = (P.indptr.astype(np.int32), P.indices.astype(np.int32), P.data)
 
     def gradient(
         self, Y: np.ndarray, exaggeration: float = 1.0, measure: bool = True
     ) -> tuple[float, np.ndarray]:
-        """The divergence (NaN unless `measure`) and its slope, with attraction exaggerated."""
+        """The divergence (NaN unless `measure`) and its gradient, with attraction exaggerated."""
         attract, repel = np.empty_like(Y), np.empty_like(Y)
         if isinstance(self.P, np.ndarray):
             one = self._exact(Y, measure, attract, repel)
@@ -67,8 +69,8 @@ class Divergence:
         sums = np.array(self._each(one))
         Z, cross = float(np.add.reduce(sums[:, 0])), float(np.add.reduce(sums[:, 1]))
         factor = 2.0 * (self.dof + 1.0) / self.dof
-        slope = factor * (exaggeration * attract - repel / Z)
-        return self.own - cross + float(np.log(Z)) if measure else np.nan, slope
+        gradient = factor * (exaggeration * attract - repel / Z)
+        return self.negative_entropy - cross + float(np.log(Z)) if measure else np.nan, gradient
 
     def _each(self, one: Any) -> list[tuple[float, float]]:
         if len(self.blocks) == 1:
@@ -95,86 +97,94 @@ class Divergence:
 
 
 @dataclass
-class Walk:
-    """Points, their last step, and a gain for every coordinate."""
+class State:
+    """Points, their last step, and the gain (step size factor) of every coordinate."""
 
     Y: np.ndarray
     step: np.ndarray
     gains: np.ndarray
 
     @classmethod
-    def begin(cls, Y: np.ndarray) -> "Walk":
+    def begin(cls, Y: np.ndarray) -> "State":
         return cls(Y.copy(), np.zeros_like(Y), np.ones_like(Y))
 
-    def move(self, slope: np.ndarray, momentum: float, rate: float) -> None:
+    def move(self, gradient: np.ndarray, momentum: float, rate: float) -> None:
         """One step; gains grow while a coordinate keeps its direction."""
-        same = self.step * slope < 0.0
+        same = self.step * gradient < 0.0
         self.gains = np.maximum(np.where(same, self.gains + 0.2, self.gains * 0.8), LEAST_GAIN)
-        self.step = momentum * self.step - rate * self.gains * slope
+        self.step = momentum * self.step - rate * self.gains * gradient
         self.Y = self.Y + self.step
 
 
-def embed(P: Any, start: np.ndarray, plan: Plan) -> Solution:
+def embed(P: Any, start: np.ndarray, settings: Settings) -> Solution:
     """Descend from `start`; x = (points, divergence)."""
-    divergence, flag = Divergence(P, start.shape[1], plan.angle), parallel.StopFlag()
-    recorder, walk = Recorder("t-SNE", plan.max_iter), Walk.begin(start)
+    divergence, flag = Divergence(P, start.shape[1], settings.angle), parallel.StopFlag()
+    recorder, state = Recorder("t-SNE", settings.max_iter), State.begin(start)
     best, at, last, explored = np.inf, 0, start, EXPLORATION
-    status, k = Status("ok", f"All {plan.max_iter} steps were made, as asked."), 0
-    for k in range(1, plan.max_iter + 1):
+    status, k = Status("ok", f"All {settings.max_iter} steps were made."), 0
+    for k in range(1, settings.max_iter + 1):
         flag.check()
         early = k <= explored
         if k == explored + 1:
-            walk, best, at = Walk.begin(walk.Y), np.inf, k
-        measure = k % CHECK == 0 or k == plan.max_iter
-        value, slope = divergence.gradient(walk.Y, plan.exaggeration if early else 1.0, measure)
-        norm = float(np.linalg.norm(slope)) if measure else 0.0
+            state, best, at = State.begin(state.Y), np.inf, k
+        measure = k % CHECK == 0 or k == settings.max_iter
+        value, gradient = divergence.gradient(
+            state.Y, settings.exaggeration if early else 1.0, measure
+        )
+        norm = float(np.linalg.norm(gradient)) if measure else 0.0
         if measure and not np.isfinite(value + norm):
-            walk.Y, status = last, _diverged(k)
+            state.Y, status = last, _diverged(k)
             break
         if measure:
-            last = walk.Y
-            recorder.add(iteration=k, objective=value, gradient_norm=norm, state={"points": walk.Y})
+            last = state.Y
+            recorder.add(
+                iteration=k, objective=value, gradient_norm=norm, state={"points": state.Y}
+            )
             if value < best:
                 best, at = value, k
-            if early and norm <= plan.min_grad_norm:
+            if early and norm <= settings.min_grad_norm:
                 explored = k
-            elif norm <= plan.min_grad_norm and np.ptp(walk.Y, axis=0).max() > TOGETHER:
-                status = Status("converged", "The slope is at most min_grad_norm.")
+            elif norm <= settings.min_grad_norm and np.ptp(state.Y, axis=0).max() > SMALLEST_SPREAD:
+                status = Status("converged", "The norm of the gradient is at most min_grad_norm.")
                 break
-            if not early and k - at > plan.patience:
-                status = Status("converged", f"{plan.patience} steps brought no improvement.")
+            if not early and k - at > settings.patience:
+                status = Status("converged", f"No decrease in {settings.patience} steps.")
                 break
-        walk.move(slope, 0.5 if early else 0.8, plan.learning_rate)
-    if not np.isfinite(walk.Y).all():
-        walk.Y, status = last, _diverged(k)
-    value = divergence.gradient(walk.Y)[0]
+        state.move(gradient, 0.5 if early else 0.8, settings.learning_rate)
+    if not np.isfinite(state.Y).all():
+        state.Y, status = last, _diverged(k)
+    value = divergence.gradient(state.Y)[0]
     recorder.add(iteration=k, objective=value, gradient_norm=None)
-    if status.code != "diverged" and value > WORSE * divergence.together + 0.01:
-        status = _useless(value, divergence.together, k >= explored + CHECK)
-    return Solution((walk.Y, value), status, recorder.history(), k)
+    if status.code != "diverged" and value > WORSE * divergence.coinciding + 0.01:
+        status = _useless(value, divergence.coinciding, k >= explored + CHECK)
+    return Solution((state.Y, value), status, recorder.history(), k)
 
 
 def _diverged(k: int) -> Status:
     return Status(
         "diverged",
-        f"The points flew apart before step {k}; those of the last check are kept.",
+        f"The points diverged before step {k}; those of the last check are kept.",
         "Lower learning_rate or early_exaggeration.",
     )
 
 
-def _useless(value: float, together: float, descended: bool) -> Status:
-    """Points that are farther from the rows' neighbourhoods than no picture at all."""
-    said = (
-        f"The divergence at the end, {value:.3g}, is above that of points which all are at one place, "
-        f"{together:.3g}: neighbours in the picture need not be neighbours in the table."
+def _useless(value: float, coinciding: float, descended: bool) -> Status:
+    """The status of an embedding that is worse than coinciding points."""
+    message = (
+        f"The final divergence, {value:.3g}, is higher than if all points coincided, {coinciding:.3g}: "
+        "neighbors in the embedding need not be neighbors in the table."
     )
     if descended:
-        return Status("diverged", said, "Lower learning_rate.")
-    return Status("max_iter", said, "Raise max_iter: attraction was exaggerated until the end.")
+        return Status("diverged", message, "Lower learning_rate.")
+    return Status(
+        "max_iter", message, "Increase max_iter: attraction was exaggerated until the end."
+    )
 
 
 def components(X: np.ndarray, d: int) -> np.ndarray:
-    """Scores of the d leading principal components of centred rows, the first with deviation 1e-4."""
+    """Scores of the d leading principal components of centred rows, scaled so that the first has
+    standard deviation 1e-4.
+    """
     n, p = X.shape
     if p <= n:
         axes = np.linalg.eigh(X.T @ X)[1][:, ::-1][:, :d].T

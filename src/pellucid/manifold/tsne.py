@@ -1,4 +1,4 @@
-"""`TSNE`: the class. Affinities come from `affinities`, the points from `embedding`."""
+"""`TSNE`: `affinities` compares the rows, `embedding` places the points."""
 
 from typing import Any, Self
 
@@ -38,12 +38,13 @@ METRICS = (
 
 
 class TSNE(Estimator):
-    """t-SNE: points in the plane whose neighbourhoods are those of the rows. They minimise
+    """t-SNE: points in the plane that have the same neighbors as the rows. They minimise
 
         KL(P || Q) = sum_ij p_ij log(p_ij / q_ij)
 
-    p_ij is the affinity of rows i and j: a Gaussian about each row, as wide as `perplexity`
-    neighbours demand, made symmetric; q_ij that of the points, by Student's t.
+    p_ij is the affinity of rows i and j: a Gaussian kernel around each row, whose width gives
+    `perplexity` effective neighbors, made symmetric. q_ij is that of the points, with the kernel of
+    Student's t distribution.
 
     Examples
     --------
@@ -125,12 +126,13 @@ class TSNE(Estimator):
     history_: dict[str, np.ndarray] = learned(HISTORY)
     status_: Status = learned(STATUS)
 
-    # Perplexity must be less than the number of rows, and the checks' tables are tiny. The checks look
-    # at bits and errors, not at pictures: any slope is small enough to stop at the first look.
+    # Contract tests use tiny tables, and perplexity must be less than the number of rows. They compare
+    # bits and errors, not the quality of the embedding, so any gradient is small enough to stop.
     _check_params = {"perplexity": 2.0, "max_iter": 250, "min_grad_norm": 1e300}
     _min_rows = 2
 
-    # Names and containers of the points are those of any transformer; new rows have no place.
+    # Column names and containers of the points are those of any transformer, but there is no
+    # `transform`: new rows cannot be embedded.
     set_output = Transformer.set_output
     get_feature_names_out = Transformer.get_feature_names_out
     _names_out = Transformer._names_out
@@ -145,24 +147,24 @@ class TSNE(Estimator):
         return self.embedding_.shape[1]
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Place the rows. `y` is ignored."""
+        """Embed the rows. `y` is ignored."""
         return self._learn(X, y)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Place the rows: their points, in the container chosen with `set_output`."""
+        """Embed the rows; returns the points, in the container chosen with `set_output`."""
         X, y = opened(X, y)
         return self._wrap(self.fit(X, y).embedding_, X)  # type: ignore[misc]
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.manifold import affinities
-        from pellucid.manifold.embedding import Plan, embed
+        from pellucid.manifold.embedding import Settings, embed
 
         X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
         self._check_table(X)
         rate = self.learning_rate
         if rate == "auto":
             rate = max(len(X) / self.early_exaggeration / 4, 50.0)
-        plan = Plan(
+        settings = Settings(
             float(rate), float(self.early_exaggeration), self.max_iter, self.n_iter_without_progress,
             float(self.min_grad_norm), float(self.angle),
         )  # fmt: skip
@@ -170,10 +172,10 @@ class TSNE(Estimator):
             rows = X
             if isinstance(self.metric, str) and self.metric in ("euclidean", "l2"):
                 rows = affinities.centred(X)
-            near = affinities.whole if self.method == "exact" else affinities.nearest
+            method = affinities.all_pairs if self.method == "exact" else affinities.of_neighbours
             params = affinities.with_estimates(rows, self.metric, self.metric_params)
-            P = near(rows, float(self.perplexity), self.metric, params)
-            found = embed(P, self._start(X), plan)
+            P = method(rows, float(self.perplexity), self.metric, params)
+            found = embed(P, self._start(X), settings)
         Y, divergence = found.x
         if problem.position is not None:
             Y = np.where((problem.position >= 0)[:, None], Y[problem.position], np.nan)
@@ -228,7 +230,7 @@ class TSNE(Estimator):
         return start
 
     def _check_state(self) -> None:
-        """Refuse points of the wrong shape (model files)."""
+        """Reject a model file whose points have the wrong shape."""
         from pellucid.persist.fitted_state import expect_array, expect_number
 
         expect_array(self, "embedding_", None, self.n_components)

@@ -1,7 +1,7 @@
-"""Loops of Gaussian mixtures: log densities of rows, and one step of expectation with its moments.
+"""Loops of Gaussian mixtures: log densities of rows, and the E step with its moments.
 
-Layout: `roots` is (K, p, p), lower triangular with |root (x - mean)|**2 the squared distance, or
-(K, 1, p) for diagonal ones; one root for all components has K = 1. Rows go in tiles (see lanes.h).
+Layout: `roots` is (K, p, p), lower triangular, with |root (x - mean)|**2 the squared distance, or
+(K, 1, p) for diagonal ones; K = 1 if all components share one. Rows are processed in tiles (lanes.h).
 """
 
 from libc.math cimport INFINITY, exp, log
@@ -47,7 +47,7 @@ cdef Model model_of(const double[:, ::1] means, const double[:, :, ::1] roots,
 
 cdef void centre(const double *X, Py_ssize_t rows, Py_ssize_t p, const double *mean,
                  double *d) noexcept nogil:
-    """Columns of a tile minus the mean; rows beyond the table are 0."""
+    """Columns of a tile minus the mean; rows beyond the end of the table are 0."""
     cdef Py_ssize_t i, r
     for r in range(rows):
         for i in range(p):
@@ -79,7 +79,7 @@ def joint(const double[:, ::1] X, const double[:, ::1] means, const double[:, :,
 
 
 cdef double shares(double *tile, Py_ssize_t K, Py_ssize_t rows, const double *w) noexcept nogil:
-    """Joint log densities (K, TILE) become weighted shares; returns the weighted log likelihood."""
+    """Turn joint log densities (K, TILE) into weighted responsibilities; returns the log likelihood."""
     cdef Py_ssize_t k, r
     cdef double top, total, bound = 0.0
     for r in range(rows):
@@ -105,11 +105,11 @@ cdef double shares(double *tile, Py_ssize_t K, Py_ssize_t rows, const double *w)
 def expect(const double[:, ::1] X, const double[::1] w, const double[:, ::1] means,
            const double[:, :, ::1] roots, const double[::1] logs, double[::1] mass,
            double[:, ::1] first, double[:, :, ::1] second, const int32_t[::1] stop):
-    """One step of expectation: moments of the rows, weighted by their shares, about the means.
+    """One E step: moments of the rows about the means, weighted by the responsibilities.
 
     1. Joint log densities of a tile of rows and every component.
-    2. Shares of the components in each row, and the log likelihood, which is returned.
-    3. mass += sum w s; first += sum w s d; second += sum w s d d' (lower triangles), d = x - mean.
+    2. Responsibilities r of the components for each row, and the log likelihood, which is returned.
+    3. mass += sum w r; first += sum w r d; second += sum w r d d' (lower triangles), d = x - mean.
     """
     cdef Model m = model_of(means, roots, logs)
     cdef Py_ssize_t n = X.shape[0], start = 0, k, r, rows, size = m.p * TILE

@@ -1,12 +1,12 @@
-"""Shapes of covariance: what a component may look like, and the floor under it.
+"""Covariance types: which covariances a component may have, and the lower bound on its variances.
 
-Everything is in the units of `Rows`. A shape turns moments about the old means into covariances
-that maximise the expected log likelihood among those above the floor, and covariances into roots.
+Everything is in the units of `ScaledRows`. A type turns moments about the old means into the
+covariances above the floor that maximise the expected log likelihood, and covariances into roots.
 Layout of covariances and roots: (K, p, p), (1, p, p) for "tied", (K, 1, p) for "diag" and
 "spherical".
 
-Invariant: the floor is a share of the variance of the data; so it does not depend on units, and a
-step that meets it never lowers the likelihood.
+Invariant: the floor is a share of the variance of the data, so it does not depend on units, and a
+step that is limited by it never lowers the likelihood.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TYPES = ("full", "tied", "diag", "spherical")
 
 
 @dataclass(frozen=True)
-class Shape:
+class CovarianceType:
     """One of TYPES, with the variances of the columns and the share of them that is the floor."""
 
     type: str
@@ -31,7 +31,7 @@ class Shape:
         return self.type in ("diag", "spherical")
 
     def empty(self, K: int) -> np.ndarray:
-        """Zero second moments."""
+        """Second moments of the right shape, all 0."""
         p = len(self.variance)
         return np.zeros((1 if self.type == "tied" else K, 1 if self.diagonal else p, p))
 
@@ -46,7 +46,7 @@ class Shape:
         return np.stack([self._above_floor(matrix) for matrix in S])
 
     def _above_floor(self, S: np.ndarray) -> np.ndarray:
-        """S with every direction's variance at least the floor, measured in units of the columns."""
+        """S with every variance at least the floor, in any direction of the standardised columns."""
         unit = np.sqrt(self.variance)
         A = S / np.outer(unit, unit)
         try:
@@ -83,23 +83,26 @@ def log_determinants(roots: np.ndarray, K: int) -> np.ndarray:
 
 
 def singular(k: int) -> DataError:
-    """What to say when a component has no density."""
+    """The error for a component without a density."""
     return DataError(
         f"Fitting the mixture model failed: the covariance of component {k} is singular (too few "
-        "different rows, or columns that depend on each other). Use fewer components, or raise "
-        "reg_covar, the least share of the data's variance that a component must have."
+        "different rows, or linearly dependent columns). Use fewer components, or increase "
+        "reg_covar, the smallest variance of a component as a share of the data's variance."
     )
 
 
-def shape_of(kind: str, K: int, p: int) -> tuple[int, ...]:
-    """Shape of covariances and precisions as the user sees them, which is scikit-learn's."""
+def covariance_shape(kind: str, K: int, p: int) -> tuple[int, ...]:
+    """Shape of `covariances_` and `precisions_`, as in scikit-learn."""
     return {"full": (K, p, p), "tied": (p, p), "diag": (K, p), "spherical": (K,)}[kind]
 
 
-def is_of(kind: str, upper: np.ndarray, K: int, p: int) -> bool:
-    """Whether roots of precisions, as the user sees them, are of that kind. A matrix (p, p) of one
-    for all components has zeros, one of variances (K, p) has none."""
-    if upper.shape != shape_of(kind, K, p):
+def has_type(kind: str, upper: np.ndarray, K: int, p: int) -> bool:
+    """Whether `precisions_cholesky_` is of a covariance type.
+
+    "tied" (p, p) and "diag" (K, p) have the same shape if K = p: the first is upper triangular, the
+    second has no zeros.
+    """
+    if upper.shape != covariance_shape(kind, K, p):
         return False
     if kind == "tied":
         return not np.tril(upper, -1).any()
@@ -107,7 +110,7 @@ def is_of(kind: str, upper: np.ndarray, K: int, p: int) -> bool:
 
 
 def covariances_of(roots: np.ndarray) -> np.ndarray:
-    """Back from roots to covariances."""
+    """Covariances from their inverse roots."""
     if roots.shape[1] == 1:
         return 1.0 / roots**2
     inverse = np.linalg.inv(roots)
@@ -115,8 +118,8 @@ def covariances_of(roots: np.ndarray) -> np.ndarray:
 
 
 def from_precisions(precisions: np.ndarray, kind: str, K: int, p: int) -> np.ndarray:
-    """Roots of the user's precisions, given in scikit-learn's layout; units as given."""
-    shape = shape_of(kind, K, p)
+    """Roots of the user's precisions (scikit-learn's layout), in the user's units."""
+    shape = covariance_shape(kind, K, p)
     if precisions.shape != shape:
         raise DataError(
             f"The parameter '{kind} precision' should have the shape of {shape}, "

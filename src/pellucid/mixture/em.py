@@ -1,10 +1,10 @@
-"""Expectation and maximisation for Gaussian mixtures.
+"""Expectation-maximisation for Gaussian mixtures.
 
-Rows are centred and divided by powers of two near the standard deviations of the columns; so
-squares neither overflow nor lose digits, whatever the units. One pass over the rows does both
-steps: shares of the components, and the moments of the rows about the means as they were.
+Rows are centred and divided by powers of two near the standard deviations of the columns, so that
+squares neither overflow nor lose digits, whatever the units. One pass over the rows computes the
+responsibilities of the components and the moments of the rows about the old means.
 
-Invariant: the log likelihood does not fall (beyond rounding), because every covariance is the best
+Invariant: the log likelihood does not decrease (beyond rounding), because every covariance is the best
 one above the floor; blocks are combined in order, so bits do not depend on threads.
 """
 
@@ -16,18 +16,19 @@ import numpy as np
 from pellucid import parallel
 from pellucid.errors import DataError
 from pellucid.mixture import _loops
-from pellucid.mixture.covariance_types import Shape, log_determinants
+from pellucid.mixture.covariance_types import CovarianceType, log_determinants
 from pellucid.records import Recorder, Solution, Status
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-# A component below this share of the rows keeps its mean and covariance: nothing speaks for others.
+# A component with less than this share of the rows keeps its mean and covariance: there are no data
+# to estimate new ones.
 NEGLIGIBLE = 1e-14
-# Covariances of columns beyond these powers of two would not be float64 numbers.
-REACH = 500
+# Columns whose standard deviation is beyond 2**500 or below 2**-500 have no float64 variance.
+MAX_POWER = 500
 
 
 @dataclass(frozen=True)
-class Rows:
+class ScaledRows:
     """Z = (X - centre) / 2**power, weights that sum to `total`, variances of the columns of Z."""
 
     Z: np.ndarray
@@ -37,48 +38,49 @@ class Rows:
     variance: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, weights: np.ndarray, common: bool) -> "Rows":
-        """`common`: one power of two for all columns, for shapes that compare them."""
+    def of(cls, X: np.ndarray, weights: np.ndarray, common: bool) -> "ScaledRows":
+        """`common`: one power of two for all columns, for types that compare variances."""
         w = weights / weights.max()
         size = np.frexp(np.abs(X).max(axis=0))[1]
         Z = np.ldexp(X, -size)
         centre = (w @ Z) / w.sum()
         Z -= centre
         variance = (w @ (Z * Z)) / w.sum()
-        # Rounding of a constant column is not variance.
-        flat = variance <= (4 * np.finfo(float).eps * np.abs(centre)) ** 2
-        variance[flat], Z[:, flat] = np.where(centre[flat] != 0, centre[flat] ** 2, 1.0), 0.0
+        # The variance of a constant column is only rounding error.
+        constant = variance <= (4 * np.finfo(float).eps * np.abs(centre)) ** 2
+        variance[constant] = np.where(centre[constant] != 0, centre[constant] ** 2, 1.0)
+        Z[:, constant] = 0.0
         power = np.frexp(np.sqrt(variance))[1]
         total = size + power
         if common:
             total = np.full_like(total, total.max())
         Z = np.ascontiguousarray(np.ldexp(Z, size - total))
-        _check_reach(total, len(X))
+        _check_power(total)
         return cls(Z, w, np.ldexp(centre, size), total, np.ldexp(variance, 2 * (size - total)))
 
     @property
     def unit_volume(self) -> float:
-        """Log of the volume that one unit of Z has in X."""
+        """Log of the volume in X of a unit cube of Z."""
         return float(self.power.sum()) * float(np.log(2.0))
 
     def inside(self, means: np.ndarray) -> np.ndarray:
-        """Means of X in units of Z."""
+        """Means in units of X, converted to units of Z."""
         return np.ldexp(means - self.centre, -self.power)
 
 
-def _check_reach(power: np.ndarray, n: int) -> None:
-    far = np.flatnonzero(np.abs(power) > REACH)
-    if far.size:
-        j = int(far[0])
+def _check_power(power: np.ndarray) -> None:
+    extreme = np.flatnonzero(np.abs(power) > MAX_POWER)
+    if extreme.size:
+        j = int(extreme[0])
         raise DataError(
-            f"The variance of column {j} is no float64 number: its values spread over about "
-            f"2**{int(power[j])}. Change its unit."
+            f"The variance of column {j} is outside the range of float64: its values spread over about "
+            f"2**{int(power[j])}. Rescale the column."
         )
 
 
 @dataclass
 class Mixture:
-    """What iterates: shares, means and covariances in units of Z, and the roots of the latter."""
+    """Weights, means and covariances of the components in units of Z, and roots of the covariances."""
 
     weights: np.ndarray
     means: np.ndarray
@@ -95,7 +97,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Moments:
-    """What a pass over some rows adds up."""
+    """Sums over rows: log likelihood, responsibilities, first and second moments about the means."""
 
     bound: float
     mass: np.ndarray
@@ -109,18 +111,20 @@ class Moments:
         return Moments(self.bound + other.bound, self.mass, self.first, self.second)
 
 
-class Expectation:
-    """EM on fixed rows with components of one shape.
+class EM:
+    """EM on fixed rows with components of one covariance type.
 
-    1. Shares of the components in each row; moments of the rows about the old means.
+    1. Responsibilities of the components for each row; moments of the rows about the old means.
     2. New weights, means and covariances from the moments.
     3. Stop when the mean log likelihood of step 1 changed by less than tol.
     """
 
-    def __init__(self, rows: Rows, shape: Shape, max_iter: int, tol: float) -> None:
-        self.rows, self.shape, self.max_iter, self.tol = rows, shape, max_iter, tol
-        # Small blocks: every thread has several.
-        self.blocks = parallel.row_blocks(*(rows.Z.shape[0], 8 * rows.Z.shape[1]))
+    def __init__(
+        self, rows: ScaledRows, covariance: CovarianceType, max_iter: int, tol: float
+    ) -> None:
+        self.rows, self.covariance, self.max_iter, self.tol = rows, covariance, max_iter, tol
+        # Small blocks, so that every thread gets several.
+        self.blocks = parallel.row_blocks(rows.Z.shape[0], 8 * rows.Z.shape[1])
         self.stop = parallel.StopFlag()
 
     def solve(self, start: Mixture, previous: float = -np.inf) -> Solution:
@@ -129,9 +133,9 @@ class Expectation:
         bounds: list[float] = []
         volume, converged = self.rows.unit_volume, False
         for iteration in range(1, self.max_iter + 1):
-            found = self.pass_over(state)  # 1
+            found = self.expect(state)  # 1
             bounds.append(found.bound / float(self.rows.w.sum()) - volume)
-            self.check(bounds[-1])
+            self.check_likelihood(bounds[-1])
             state = self.maximise(state, found)  # 2
             change = bounds[-1] - previous
             recorder.add(
@@ -146,13 +150,13 @@ class Expectation:
         status = self.status(converged)
         return Solution((state, bounds), status, recorder.history(), len(bounds))
 
-    def pass_over(self, state: Mixture) -> Moments:
+    def expect(self, state: Mixture) -> Moments:
         """Moments about the means of `state` over all rows."""
         K, p = state.means.shape
         logs, Z, w = state.logs, self.rows.Z, self.rows.w
 
         def one(block: slice) -> Moments:
-            mass, first, second = np.zeros(K), np.zeros((K, p)), self.shape.empty(K)
+            mass, first, second = np.zeros(K), np.zeros((K, p)), self.covariance.empty(K)
             bound = _loops.expect(
                 Z[block], w[block], state.means, state.roots, logs, mass, first, second,
                 self.stop.array,
@@ -164,60 +168,60 @@ class Expectation:
         return found
 
     def maximise(self, state: Mixture, found: Moments) -> Mixture:
-        """The mixture of largest expected log likelihood."""
+        """The mixture with the largest expected log likelihood."""
         mass, total = found.mass, found.mass.sum()
-        live = mass > NEGLIGIBLE * total
-        safe = np.where(live, mass, 1.0)
-        shift = np.where(live[:, None], found.first / safe[:, None], 0.0)
-        covariances = self.shape.covariances(self.about_new_means(found, shift), safe)
-        if self.shape.type != "tied":
-            covariances = np.where(live[:, None, None], covariances, state.covariances)
-        roots = self.shape.roots(covariances)
+        used = mass > NEGLIGIBLE * total
+        safe = np.where(used, mass, 1.0)
+        shift = np.where(used[:, None], found.first / safe[:, None], 0.0)
+        covariances = self.covariance.covariances(self.about_new_means(found, shift), safe)
+        if self.covariance.type != "tied":
+            covariances = np.where(used[:, None, None], covariances, state.covariances)
+        roots = self.covariance.roots(covariances)
         return Mixture(mass / total, state.means + shift, covariances, roots)
 
     def about_new_means(self, found: Moments, shift: np.ndarray) -> np.ndarray:
         """Sums of squares about the means after their shift."""
         second, mass = found.second.copy(), found.mass[:, None]
-        if self.shape.diagonal:
+        if self.covariance.diagonal:
             return np.maximum(second - (mass * shift**2)[:, None], 0.0)
         upper = np.triu_indices(second.shape[1], 1)
         second[:, upper[0], upper[1]] = second[:, upper[1], upper[0]]
         between = (mass * shift)[:, :, None] * shift[:, None, :]
-        return second - (between.sum(axis=0) if self.shape.type == "tied" else between)
+        return second - (between.sum(axis=0) if self.covariance.type == "tied" else between)
 
-    def check(self, bound: float) -> None:
+    def check_likelihood(self, bound: float) -> None:
         if not np.isfinite(bound):
             raise DataError(
-                "The mixture has no finite likelihood: some rows lie too far from every component. "
-                "Start from means nearer to the data, or correct the outliers."
+                "The likelihood is not finite: some rows are too far from every component. Start from "
+                "means closer to the data, or correct the outliers."
             )
 
     def status(self, converged: bool) -> Status:
         if converged:
-            return Status("converged", "The log likelihood no longer rises by tol.")
+            return Status("converged", "The log-likelihood changed by less than tol.")
         if self.max_iter == 0:
-            return Status("ok", "No step was made, as asked.")
+            return Status("ok", "No iteration was made, because max_iter is 0.")
         return Status(
             "max_iter",
-            f"{self.max_iter} iterations were not enough: the log likelihood still rises by tol.",
+            f"{self.max_iter} iterations were not enough: the log-likelihood still changes.",
             "Increase max_iter or tol, or try other starts (n_init).",
         )
 
 
-def estimated(rows: Rows, shape: Shape, shares: Any) -> Mixture:
-    """The mixture that fits given shares (n, K) of the components in each row."""
-    weighted = shares * rows.w[:, None]
+def mixture_for(rows: ScaledRows, covariance: CovarianceType, responsibilities: Any) -> Mixture:
+    """The mixture that maximises the likelihood for given responsibilities (n, K)."""
+    weighted = responsibilities * rows.w[:, None]
     mass = weighted.sum(axis=0)
-    live = mass > NEGLIGIBLE * mass.sum()
-    safe = np.where(live, mass, 1.0)
-    means = np.where(live[:, None], (weighted.T @ rows.Z) / safe[:, None], 0.0)
-    second = shape.empty(len(mass))
+    used = mass > NEGLIGIBLE * mass.sum()
+    safe = np.where(used, mass, 1.0)
+    means = np.where(used[:, None], (weighted.T @ rows.Z) / safe[:, None], 0.0)
+    second = covariance.empty(len(mass))
     for k in range(len(mass)):
         d = rows.Z - means[k]
-        part = weighted[:, k] @ (d * d) if shape.diagonal else (d * weighted[:, k, None]).T @ d
+        part = weighted[:, k] @ (d * d) if covariance.diagonal else (d * weighted[:, k, None]).T @ d
         second[k if len(second) > 1 or len(mass) == 1 else 0] += part
-    if shape.type != "tied":  # a component without rows looks like the whole table
-        apart = np.diag(rows.variance) if not shape.diagonal else rows.variance[None]
-        second = np.where(live[:, None, None], second, apart)
-    covariances = shape.covariances(second, safe)
-    return Mixture(mass / mass.sum(), means, covariances, shape.roots(covariances))
+    if covariance.type != "tied":  # a component without rows gets the variances of the table
+        overall = np.diag(rows.variance) if not covariance.diagonal else rows.variance[None]
+        second = np.where(used[:, None, None], second, overall)
+    covariances = covariance.covariances(second, safe)
+    return Mixture(mass / mass.sum(), means, covariances, covariance.roots(covariances))

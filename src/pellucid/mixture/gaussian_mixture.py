@@ -1,4 +1,4 @@
-"""`GaussianMixture`: the class. Starts come from `starts`, the iterations from `em`."""
+"""`GaussianMixture`: `initialisation` makes the starts, `em` runs the iterations."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -34,11 +34,11 @@ STARTS = ("kmeans", "random", "random_from_data", "k-means++")
 
 
 class GaussianMixture(Estimator):
-    """A mixture of normal clouds: weights w, means m and covariances S that maximise
+    """A mixture of normal components: weights w, means m and covariances S that maximise
 
         sum_i log sum_k w_k N(x_i; m_k, S_k)
 
-    by expectation and maximisation, among covariances above a floor.
+    by expectation-maximisation (EM). A lower bound on the variances keeps the likelihood finite.
 
     Examples
     --------
@@ -127,17 +127,17 @@ class GaussianMixture(Estimator):
     _invariant = ("weight scale",)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components. `y` is ignored; weight k counts as k equal rows."""
+        """Find the components. `y` is ignored; a row of weight k counts as k identical rows."""
         return self._learn(X, y, weights=sample_weight)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, then the likeliest component of each row."""
+        """Fit, and return the most probable component of each row."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.fit(X, y, **given).predict(X)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.mixture.covariance_types import Shape
-        from pellucid.mixture.em import Expectation, Rows
+        from pellucid.mixture.covariance_types import CovarianceType
+        from pellucid.mixture.em import EM, ScaledRows
 
         if problem.total < max(self.n_components, 2):
             raise DataError(
@@ -145,16 +145,18 @@ class GaussianMixture(Estimator):
                 f"n_samples = {problem.total:g} (at least 2; 1 sample has no variance)."
             )
         with parallel.one_blas_thread():
-            rows = Rows.of(problem.table, problem.weights, self.covariance_type == "spherical")
-            shape = Shape(self.covariance_type, rows.variance, float(self.reg_covar))
-            run = Expectation(rows, shape, self.max_iter, self.tol)
+            rows = ScaledRows.of(
+                problem.table, problem.weights, self.covariance_type == "spherical"
+            )
+            covariance = CovarianceType(self.covariance_type, rows.variance, float(self.reg_covar))
+            run = EM(rows, covariance, self.max_iter, self.tol)
             best = self._best_run(problem, run)
             return self._learned_from(best, rows, problem)
 
     def _best_run(self, problem: Problem, run: Any) -> Solution:
-        """Run from every start; ties go to the first."""
+        """The result with the highest likelihood over all starts; ties go to the first."""
         if self.warm_start and self.__sklearn_is_fitted__():
-            return run.solve(self._kept(run), self.lower_bound_)
+            return run.solve(self._last_mixture(run), self.lower_bound_)
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
         for i in range(self.n_init):
@@ -167,43 +169,43 @@ class GaussianMixture(Estimator):
     def _start(self, problem: Problem, run: Any, rng: np.random.Generator) -> Any:
         from pellucid.mixture import initialisation
         from pellucid.mixture.covariance_types import covariances_of, from_precisions
-        from pellucid.mixture.em import Mixture, estimated
+        from pellucid.mixture.em import Mixture, mixture_for
 
         K, p, rows = self.n_components, problem.p, run.rows
         own: dict[str, Any] = {}
         if self.weights_init is not None:
-            own["weights"] = initialisation.given_weights(self.weights_init, K)
+            own["weights"] = initialisation.checked_weights(self.weights_init, K)
         if self.means_init is not None:
-            own["means"] = rows.inside(initialisation.given(self.means_init, "means", K, p))
+            own["means"] = rows.inside(initialisation.checked_array(self.means_init, "means", K, p))
         if self.precisions_init is not None:
-            precisions = initialisation.given(self.precisions_init, "precisions")
+            precisions = initialisation.checked_array(self.precisions_init, "precisions")
             roots = from_precisions(precisions, self.covariance_type, K, p)
             own["roots"] = np.ascontiguousarray(np.ldexp(roots, rows.power))
             own["covariances"] = covariances_of(own["roots"])
         if {"weights", "means", "roots"} <= set(own):
             return Mixture(**own)
-        shares = initialisation.METHODS[self.init_params](problem.table, rows.w, K, rng)
-        return replace(estimated(rows, run.shape, shares), **own)
+        responsibilities = initialisation.METHODS[self.init_params](problem.table, rows.w, K, rng)
+        return replace(mixture_for(rows, run.covariance, responsibilities), **own)
 
-    def _kept(self, run: Any) -> Any:
-        """The mixture of the last fit, in units of the new rows."""
-        from pellucid.mixture.covariance_types import is_of
+    def _last_mixture(self, run: Any) -> Any:
+        """The mixture of the last fit, in units of the scaled rows."""
+        from pellucid.mixture.covariance_types import has_type
         from pellucid.mixture.em import Mixture
 
         if self.means_.shape[0] != self.n_components:
             raise DataError(
-                f"warm_start goes on with {len(self.means_)} components; n_components is "
-                f"{self.n_components}."
+                f"warm_start continues from {len(self.means_)} components, but n_components is "
+                f"{self.n_components}. Use warm_start=False."
             )
-        if not is_of(self.covariance_type, self.precisions_cholesky_, *self.means_.shape):
+        if not has_type(self.covariance_type, self.precisions_cholesky_, *self.means_.shape):
             raise DataError(
-                "warm_start goes on with covariances of the last fit, which are not of "
+                "warm_start continues from the covariances of the last fit, which do not have "
                 f"covariance_type={self.covariance_type!r}. Use warm_start=False."
             )
         roots = np.ascontiguousarray(np.ldexp(self._roots(), run.rows.power))
         covariances = self._stacked(self.covariances_)
         power = run.rows.power
-        both = -power if run.shape.diagonal else -power[:, None]
+        both = -power if run.covariance.diagonal else -power[:, None]
         return Mixture(
             self.weights_, run.rows.inside(self.means_),
             np.ldexp(np.ldexp(covariances, -power), both), roots,
@@ -236,7 +238,7 @@ class GaussianMixture(Estimator):
 
     def _status(self, best: Solution, problem: Problem) -> Status:
         different = problem.n
-        if not problem.counts:  # then equal rows are not merged
+        if not problem.counts:  # then identical rows are not merged
             different = len(np.unique(row_hash(problem.X)))
         if different >= self.n_components:
             return best.status
@@ -272,13 +274,13 @@ class GaussianMixture(Estimator):
         )
 
     def _check_state(self) -> None:
-        """Refuse parameters of the wrong shape (model files)."""
-        from pellucid.mixture.covariance_types import shape_of
+        """Reject a model file whose parameters have the wrong shape."""
+        from pellucid.mixture.covariance_types import covariance_shape
         from pellucid.persist.fitted_state import expect_array, n_terms
 
         expect_array(self, "weights_", None, finite=True)
         K, p = len(self.weights_), n_terms(self)
-        shape = shape_of(self.covariance_type, K, p)
+        shape = covariance_shape(self.covariance_type, K, p)
         expect_array(self, "means_", K, p, finite=True)
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
             expect_array(self, name, *shape, finite=True)
@@ -289,7 +291,7 @@ class GaussianMixture(Estimator):
         roots = self._roots()
         return roots[:, 0] if roots.shape[1] == 1 else np.diagonal(roots, axis1=1, axis2=2)
 
-    # Using --------------------------------------------------------------------------------------
+    # Predicting ----------------------------------------------------------------------------------
 
     def _joint(self, X: np.ndarray) -> np.ndarray:
         """log w_k N(x; m_k, S_k), (n, K)."""
@@ -310,17 +312,17 @@ class GaussianMixture(Estimator):
         return shares / shares.sum(axis=1, keepdims=True)
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
-        """Log joint densities against their mean over the components; the softmax gives the shares.
+        """Log joint densities minus their mean over the components; their softmax is `predict_proba`.
 
-        A column's part in the squared distance from a mean is d_j (S^-1 d)_j.
+        The part of column j in the squared distance from a mean is d_j (S^-1 d)_j.
         """
         K, roots = len(self.weights_), self._roots()
         parts = np.empty((*X.shape, K))
         for k in range(K):
-            root, apart = roots[k % len(roots)], X - self.means_[k]
-            scaled = apart * root[0] ** 2 if len(root) == 1 else (apart @ root.T) @ root
-            parts[:, :, k] = -0.5 * apart * scaled
-        weights = np.maximum(self.weights_, np.finfo(float).tiny)  # no component is impossible
+            root, difference = roots[k % len(roots)], X - self.means_[k]
+            scaled = difference * root[0] ** 2 if len(root) == 1 else (difference @ root.T) @ root
+            parts[:, :, k] = -0.5 * difference * scaled
+        weights = np.maximum(self.weights_, np.finfo(float).tiny)  # log(0) is infinite
         base = np.log(weights) + np.log(self._diagonals()).sum(axis=1)
         parts -= parts.mean(axis=2, keepdims=True)
         base -= base.mean()
@@ -329,7 +331,7 @@ class GaussianMixture(Estimator):
             "contributions": parts,
             "prediction": base + parts.sum(axis=1),
             "scale": "log-odds",
-            "method": "shares of the squared distances from the means, against the mean component",
+            "method": "parts of the squared distances from the means, relative to the average component",
         }
 
     def _log_density(self, X: np.ndarray) -> np.ndarray:
@@ -338,7 +340,7 @@ class GaussianMixture(Estimator):
         return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest component of each row; the first if several are."""
+        """The most probable component of each row; ties go to the first."""
         return self._answer(self._proba, X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -354,7 +356,7 @@ class GaussianMixture(Estimator):
         return float(self.score_samples(X).mean())
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """New rows (encoded columns, in the order of `terms_`) and their components.
+        """Draw new rows (encoded columns, in the order of `terms_`) and their components.
 
         Rows of the first component come first, as in scikit-learn.
         """

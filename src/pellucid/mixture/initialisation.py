@@ -1,6 +1,7 @@
-"""Where mixtures start: shares of the components in each row, or the user's own parameters.
+"""Starts of mixtures: responsibilities of the components for each row, or the user's parameters.
 
-Invariant: draws go by weight, so a row of weight two and two equal rows start alike.
+Invariant: rows are drawn with probability proportional to weight, so a row of weight 2 and two
+identical rows give the same start.
 """
 
 from typing import Any
@@ -12,12 +13,12 @@ from pellucid.cluster.lloyd import Lloyd
 from pellucid.cluster.row_distances import RowTable, exponent, scaled
 from pellucid.errors import DataError
 
-# As KMeans has them by default.
+# The defaults of KMeans.
 MAX_ITER, TOL = 300, 1e-4
 
 
 def by_kmeans(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
-    """Each row belongs to its cluster."""
+    """Responsibility 1 of each row's k-means cluster."""
     table = RowTable(scaled(X, exponent(X)), K)
     run = Lloyd(table, w, MAX_ITER, TOL * table.variance(w), False)
     labels = run.solve(seeding.start("k-means++", table, w, K, rng)).x[1]
@@ -25,9 +26,9 @@ def by_kmeans(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) ->
 
 
 def at_random(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
-    """Random shares for every row."""
-    shares = rng.random((len(X), K))
-    return shares / shares.sum(axis=1, keepdims=True)
+    """Random responsibilities for every row."""
+    values = rng.random((len(X), K))
+    return values / values.sum(axis=1, keepdims=True)
 
 
 def from_rows(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
@@ -36,15 +37,15 @@ def from_rows(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) ->
 
 
 def plus_plus(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
-    """One row per component, drawn far from each other."""
+    """One row per component, chosen by k-means++."""
     table = RowTable(scaled(X, exponent(X)), K)
     return _one_row_each(seeding.plus_plus(table, w, K, rng), w)
 
 
 def _one_row_each(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
-    shares = np.zeros((len(w), len(rows)))
-    shares[rows, np.arange(len(rows))] = 1.0 / w[rows]  # equal masses, whatever the weights
-    return shares
+    out = np.zeros((len(w), len(rows)))
+    out[rows, np.arange(len(rows))] = 1.0 / w[rows]  # equal weights of the components
+    return out
 
 
 METHODS = {
@@ -55,7 +56,7 @@ METHODS = {
 }
 
 
-def given(values: Any, name: str, *shape: int | None) -> np.ndarray:
+def checked_array(values: Any, name: str, *shape: int | None) -> np.ndarray:
     """One of the user's starting parameters as finite float64."""
     try:
         array = np.array(values, dtype=np.float64)
@@ -70,9 +71,9 @@ def given(values: Any, name: str, *shape: int | None) -> np.ndarray:
     return array
 
 
-def given_weights(values: Any, K: int) -> np.ndarray:
-    """The user's shares of the components: between 0 and 1, with sum 1."""
-    weights = given(values, "weights", K)
+def checked_weights(values: Any, K: int) -> np.ndarray:
+    """The user's weights of the components: between 0 and 1, with sum 1."""
+    weights = checked_array(values, "weights", K)
     if (weights < 0.0).any() or (weights > 1.0).any():
         raise DataError(
             "The parameter 'weights' should be in the range [0, 1], but got max value "

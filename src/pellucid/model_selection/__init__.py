@@ -1,4 +1,4 @@
-"""Folds, metrics and search. They speak only fit and predict: any scikit-learn estimator will do."""
+"""Folds, metrics and search. They use only `fit` and `predict`, so any scikit-learn estimator works."""
 
 from pellucid.model_selection.folds import (
     GroupFolds,

@@ -1,7 +1,7 @@
-"""Ways to divide rows into training and test parts.
+"""Splits of rows into training and test sets.
 
-Each has `split(y, groups)`, which yields (train, test) row numbers; every row is tested exactly
-once per repeat (in time folds: every row after the first part). Same seed, same folds.
+Each class has `split(y, groups)`, which yields (train, test) row numbers. Every row is tested exactly
+once per repeat (with time folds, every row after the first part). The same seed gives the same folds.
 """
 
 import itertools
@@ -28,24 +28,24 @@ def _splits(fold: np.ndarray, n_folds: int) -> Iterator[Split]:
 
 def _check(n_folds: int, n: int) -> None:
     if n_folds < 2:
-        raise ParameterError(f"folds need at least 2 parts. Got {n_folds!r} instead.")
+        raise ParameterError(f"The number of folds must be at least 2. Got {n_folds!r} instead.")
     if n < n_folds:
         raise DataError(f"{n_folds} folds need at least {n_folds} rows, but there are {n}.")
 
 
-def _check_units(needed: int, there: int, what: str, without: str) -> None:
-    """Folds of whole groups or times need enough of them."""
-    if there < needed:
-        fewer = f"Ask for fewer folds (--cv {there}) or " if there > 1 else "Give more of them, or "
+def _check_blocks(needed: int, available: int, blocks: str) -> None:
+    """Folds of whole groups or times need at least that many of them."""
+    if available < needed:
+        fewer = f"Use fewer folds (--cv {available})" if available > 1 else f"Add {blocks}"
         raise DataError(
-            f"{needed} folds need that many {what}, but there are {there} to learn from. "
-            f"{fewer}{without} (--test-size 0)."
+            f"{needed} folds need at least {needed} {blocks}, but only {available} can be used for "
+            f"training. {fewer}, or hold out no test set (--test-size 0)."
         )
 
 
 @dataclass(frozen=True)
 class PlainFolds:
-    """Shuffled rows dealt out in turn: row i of the permutation goes to fold i mod K."""
+    """Shuffled folds: row i of a random permutation goes to fold i mod K."""
 
     n_folds: int = 5
     seed: Any = 0
@@ -61,7 +61,7 @@ class PlainFolds:
 
 @dataclass(frozen=True)
 class StratifiedFolds:
-    """Each class dealt out in turn, one class after the other: shares differ by one row at most."""
+    """Folds with equal class proportions: the rows of a class differ by at most one between folds."""
 
     n_folds: int = 5
     seed: Any = 0
@@ -80,7 +80,7 @@ class StratifiedFolds:
 
 @dataclass(frozen=True)
 class GroupFolds:
-    """Rows of one group stay together; the largest groups first, each to the smallest fold."""
+    """Folds of whole groups: the largest groups come first, each goes to the smallest fold."""
 
     n_folds: int = 5
     seed: Any = 0
@@ -88,10 +88,10 @@ class GroupFolds:
 
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
         if groups is None:
-            raise DataError("group folds need the group of each row.")
+            raise DataError("GroupFolds needs `groups`, the group of each row.")
         _check(self.n_folds, len(y))
         names, codes = np.unique(np.asarray(groups), return_inverse=True)
-        _check_units(self.n_folds, len(names), "groups", "lock no group away")
+        _check_blocks(self.n_folds, len(names), "groups")
         sizes = np.bincount(codes)
         order = _rng(self.seed, self.repeat).permutation(len(names))
         order = order[np.argsort(-sizes[order], kind="stable")]
@@ -105,9 +105,9 @@ class GroupFolds:
 
 @dataclass(frozen=True)
 class TimeFolds:
-    """Rows in time order, the last K parts of equal size: each is predicted from all before it.
+    """Folds in time order: each of the last K parts of equal size is predicted from all rows before it.
 
-    Rows of one time stay together, so parts are equal only as far as that allows.
+    Rows with the same time stay together, so the sizes are equal only as far as that allows.
     """
 
     n_folds: int = 5
@@ -126,9 +126,9 @@ class TimeFolds:
 
 
 def _between_times(times: np.ndarray, wanted: list[int]) -> list[int]:
-    """Rows where a new time begins, in order, each as near to the wanted row as the others allow."""
+    """Rows where a new time begins, in order, each as close to the wanted row as possible."""
     begins = np.flatnonzero(times[1:] != times[:-1]) + 1
-    _check_units(len(wanted) + 1, len(begins) + 1, "times", "lock no rows away")
+    _check_blocks(len(wanted) + 1, len(begins) + 1, "times")
     cuts, first = [], 0
     for number, row in enumerate(wanted, 1):
         allowed = begins[first : len(begins) - len(wanted) + number]
@@ -148,7 +148,7 @@ class LeaveOneOut:
 
 @dataclass(frozen=True)
 class RepeatedFolds:
-    """Shuffled folds drawn several times; `folds` is a class above, seeded per repeat."""
+    """Random folds, drawn several times; `folds` is a class above, seeded per repeat."""
 
     folds: Any = StratifiedFolds
     n_folds: int = 5
@@ -158,7 +158,7 @@ class RepeatedFolds:
     def __post_init__(self) -> None:
         if self.folds in (TimeFolds, LeaveOneOut):
             raise ParameterError(
-                f"{self.folds.__name__} cannot be repeated: nothing in it is drawn."
+                f"{self.folds.__name__} cannot be repeated: its folds are not random."
             )
 
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
@@ -169,7 +169,9 @@ class RepeatedFolds:
 def holdout(
     y: Any, share: float, seed: Any = 0, *, groups: Any = None, time: Any = None, stratify: bool
 ) -> Split:
-    """Training and locked test rows: by time the latest, by groups whole groups, else drawn."""
+    """Rows of the training and the test set: the test set is the latest rows if `time` is given, whole
+    groups if `groups` is given, otherwise random rows.
+    """
     n = len(y)
     if time is not None:
         times = np.asarray(time)
@@ -189,25 +191,25 @@ def holdout(
 
 
 def _whole_groups(groups: np.ndarray, wanted: float, rng: np.random.Generator) -> np.ndarray:
-    """Rows of groups drawn one after the other, each kept if that comes nearer to the wanted rows.
+    """Rows of randomly drawn groups; a group is taken if the number of rows gets closer to `wanted`.
 
-    At least one group, and never all: where each has too many rows it is the smallest.
+    At least one group is taken, and never all; if every group is too large, the smallest one is.
     """
     names, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    _check_units(2, len(names), "groups", "lock no group away")
+    _check_blocks(2, len(names), "groups")
     kept: list[int] = []
     rows = 0
     for group in rng.permutation(len(names)).tolist():
-        nearer = abs(rows + sizes[group] - wanted) < abs(rows - wanted)
-        if nearer and len(kept) < len(names) - 1:
+        closer = abs(rows + sizes[group] - wanted) < abs(rows - wanted)
+        if closer and len(kept) < len(names) - 1:
             kept.append(group)
             rows += int(sizes[group])
     return np.flatnonzero(np.isin(codes, kept or [int(sizes.argmin())]))
 
 
 def folds_by_name(name: str, n_folds: int, seed: Any, repeat: int = 0) -> Any:
-    """The folds of a comparison: time, group, stratified or shuffled."""
+    """Folds by name: "time", "group", "stratified" or "shuffled"."""
     if name == "time":
         return TimeFolds(n_folds)
-    makers = {"group": GroupFolds, "stratified": StratifiedFolds, "shuffled": PlainFolds}
-    return makers[name](n_folds, seed, repeat)
+    classes = {"group": GroupFolds, "stratified": StratifiedFolds, "shuffled": PlainFolds}
+    return classes[name](n_folds, seed, repeat)

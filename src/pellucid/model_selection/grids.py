@@ -1,4 +1,4 @@
-"""Search spaces: geometric grids and lists, and the candidates they make."""
+"""Search spaces: geometric grids and lists, and their combinations."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -20,7 +20,7 @@ class Geometric:
         grid = np.geomspace(self.low, self.high, self.n)
         if self.whole:
             return list(dict.fromkeys(round(v) for v in grid))
-        return [float(f"{v:.6g}") for v in grid]  # the same text on every machine
+        return [float(f"{v:.6g}") for v in grid]  # the same value on every machine
 
 
 def candidates(space: dict[str, Any]) -> list[dict[str, Any]]:
@@ -32,13 +32,13 @@ def candidates(space: dict[str, Any]) -> list[dict[str, Any]]:
 def edges(space: dict[str, Any], chosen: dict[str, Any]) -> list[str]:
     """Parameters whose chosen value lies at an end of its geometric range.
 
-    One is the natural end of a range of counts, not an edge; of two values each is an end.
+    A count of 1 is a natural limit, not an edge, and a range of two values has no inside.
     """
     out = []
     for name, axis in space.items():
         if isinstance(axis, Geometric) and name in chosen:
             values = axis.values()
-            natural = axis.whole and chosen[name] == 1
-            if len(values) > 2 and chosen[name] in (values[0], values[-1]) and not natural:
+            natural_limit = axis.whole and chosen[name] == 1
+            if len(values) > 2 and chosen[name] in (values[0], values[-1]) and not natural_limit:
                 out.append(name)
     return out

@@ -1,4 +1,4 @@
-"""What each row contributes to a metric: values whose weighted mean is the metric itself.
+"""The contribution of each row to a metric: values whose weighted mean is the metric.
 
 The value of row i is the metric plus the influence of that row,
 
@@ -6,8 +6,8 @@ The value of row i is the metric plus the influence of that row,
 
 so that sum(w v) / W = m for every metric that does not depend on the scale of the weights. For a
 mean over rows (accuracy, log loss, absolute error) v_i is the row's own loss; for the area under the
-ROC curve it is DeLong's placement value; for the others it is the delta method. Two models that were
-tested on the same rows are compared by the differences of these values.
+ROC curve it is DeLong's placement value; for the others it is the delta method. Two models tested on
+the same rows are compared by the differences of these values.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ def _accuracy(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndar
 def _balanced_accuracy(
     y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray
 ) -> np.ndarray:
-    """The mean of recalls: a row moves the recall of its own class."""
-    right, present = (y == labels).astype(float), [c for c in np.unique(y) if w[y == c].sum() > 0]
+    """The mean of the recalls: a row changes the recall of its own class."""
+    correct, present = (y == labels).astype(float), [c for c in np.unique(y) if w[y == c].sum() > 0]
     values = np.zeros(len(y))
     for c in present:
         own = y == c
-        recall = np.average(right[own], weights=w[own])
+        recall = np.average(correct[own], weights=w[own])
         values += recall
-        values[own] += w.sum() / w[own].sum() * (right[own] - recall)
+        values[own] += w.sum() / w[own].sum() * (correct[own] - recall)
     return values / len(present)
 
 
 def _f1(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """A ratio 2 hits / (actual + predicted), for the last of two classes or the mean over classes."""
+    """The ratio 2 hits / (actual + predicted) of the last of two classes, or the mean over classes."""
     which = classes[-1:] if len(classes) == 2 else np.union1d(y, labels)
     values = np.zeros(len(y))
     for c in which:
@@ -58,7 +58,7 @@ def _log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarr
 
 
 def _over_classes(one: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Values:
-    """A metric of two classes; for more the mean over one class against the rest."""
+    """A metric of two classes; for more classes the mean over all classes, each against the rest."""
 
     def values(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
         if scores.ndim == 1:
@@ -72,7 +72,7 @@ def _over_classes(one: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray
 
 
 def _placements(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """DeLong's placement values: the share of the other class that a row is ordered rightly against."""
+    """DeLong's placement values: the share of the other class that a row is correctly ranked against."""
     pos, neg = w[positive].sum(), w[~positive].sum()
     if pos == 0 or neg == 0:
         return np.full(len(score), np.nan)
@@ -82,12 +82,12 @@ def _placements(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.nd
     below = (np.cumsum(at_neg) - at_neg / 2) / neg
     above = 1 - (np.cumsum(at_pos) - at_pos / 2) / pos
     auc = float((at_pos * below).sum() / pos)
-    placed = np.where(positive, below[rank], above[rank])
-    return auc + (placed - auc) * w.sum() / np.where(positive, pos, neg)
+    placement = np.where(positive, below[rank], above[rank])
+    return auc + (placement - auc) * w.sum() / np.where(positive, pos, neg)
 
 
 def _precisions(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Average precision: a row counts as a positive, and in the precision of all rows below it."""
+    """Average precision: a row counts as a positive, and in the precision of all rows ranked below."""
     pos = w[positive].sum()
     if pos == 0:
         return np.full(len(score), np.nan)
@@ -98,7 +98,9 @@ def _precisions(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.nd
     precision = np.divide(np.cumsum(at_pos), seen, out=np.zeros(len(seen)), where=seen > 0)
     average = float((at_pos * precision).sum() / pos)
     each = np.divide(at_pos, seen, out=np.zeros(len(seen)), where=seen > 0)
-    counted = np.cumsum(each[::-1])[::-1]  # positives at or below a level, each by its rows above
+    counted = np.cumsum(each[::-1])[
+        ::-1
+    ]  # positives from a level down, each over the rows above it
     expected = np.cumsum((each * precision)[::-1])[::-1]
     below = positive * counted[rank] - expected[rank]
     return average + w.sum() / pos * (positive * (precision[rank] - average) + below)
@@ -109,14 +111,14 @@ def _squared(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 
 
 def _rmse(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """A root: half a row's squared error by the root, and half the root."""
+    """Half the squared error of a row over the root, plus half the root (derivative of a root)."""
     squares = _squared(y, predicted)
     root = np.sqrt(np.average(squares, weights=w))
     return squares / (2 * root) + root / 2 if root > 0 else squares
 
 
 def _r2(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """1 - residual / spread, of which both change with a row."""
+    """1 - residual / spread; a row changes both."""
     squares, around = _squared(y, predicted), (y - np.average(y, weights=w)) ** 2
     residual, spread = np.average(squares, weights=w), np.average(around, weights=w)
     if spread == 0:
@@ -149,9 +151,9 @@ VALUES: dict[str, Values] = {
 
 
 def row_losses(metric: Metric, y: np.ndarray, predicted: np.ndarray) -> np.ndarray | None:
-    """The loss of each row in the metric's own sense, by which rows can be ordered; None if none.
+    """A loss of each row that orders rows as the metric does; None if the metric has none.
 
-    Squared and absolute errors order rows alike.
+    Squared and absolute errors give the same order.
     """
     if metric.name == "poisson_deviance":
         return poisson_deviances(y, predicted)
@@ -163,8 +165,8 @@ def row_losses(metric: Metric, y: np.ndarray, predicted: np.ndarray) -> np.ndarr
 def row_values(
     metric: Metric, y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray
 ) -> np.ndarray:
-    """The value of every row for one of our metrics; `predicted` is what the metric needs.
+    """The value of every row for one of METRICS; `predicted` are the predictions that it needs.
 
-    Rows of weight 0 have a value, but no part in the mean.
+    Rows of weight 0 have a value, but do not count in the mean.
     """
     return VALUES[metric.name](y, predicted, w, classes)

@@ -1,7 +1,7 @@
-"""Ten metrics with weights, equal to scikit-learn's; any other by name through its scorers.
+"""Ten metrics with weights, equal to scikit-learn's; its scorers provide all others by name.
 
-A metric is computed from what a model said about rows: labels, probabilities or numbers. What
-cannot be computed (an AUC without scores or with one class) is NaN, shown as n/a, never 0.
+A metric is computed from predictions: labels, probabilities, scores or numbers. A metric that cannot
+be computed (an AUC without scores, or with one class) is NaN, shown as n/a, never 0.
 """
 
 import re
@@ -15,9 +15,9 @@ from pellucid import _sklearn
 from pellucid.default_scores import r2_score
 from pellucid.errors import ParameterError
 
-RARE = 0.2  # share of the rarest class below which accuracy hides how it fares
+RARE = 0.2  # share of the rarest class below which accuracy says little about it
 SMALLEST_MEAN = 1e-3  # of the mean of y: predictions of a Poisson deviance count as at least this
-# What other libraries call a metric, and its name here.
+# Names of metrics in other libraries, and the names here.
 ALIASES = {
     "auc": "roc_auc", "rocauc": "roc_auc", "auroc": "roc_auc", "gini": "roc_auc",
     "aucpr": "average_precision", "prauc": "average_precision", "auprc": "average_precision",
@@ -35,7 +35,7 @@ ALIASES = {
 
 @dataclass(frozen=True)
 class Metric:
-    """A name, what it needs from a model, its direction, and the function (y, said, weights)."""
+    """Name, required predictions, direction, and a function of (y, predictions, weights)."""
 
     name: str
     needs: str  # "labels", "scores", "probabilities", "numbers", "model"
@@ -52,7 +52,7 @@ def _mean(values: np.ndarray, w: np.ndarray) -> float:
 
 
 def accuracy(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
-    """Share of right labels."""
+    """Share of correct labels."""
     return _mean(y == labels, w)
 
 
@@ -65,7 +65,7 @@ def balanced_accuracy(
 
 
 def recall_by_class(y: np.ndarray, labels: np.ndarray, w: np.ndarray, n_classes: int) -> np.ndarray:
-    """Share of the rows of each class (codes 0 to n_classes - 1) that are labelled as it, by weight.
+    """Weighted share of the rows of each class (codes 0 to n_classes - 1) with the correct label.
 
     NaN for a class without rows.
     """
@@ -75,7 +75,7 @@ def recall_by_class(y: np.ndarray, labels: np.ndarray, w: np.ndarray, n_classes:
 
 
 def imbalanced(y: np.ndarray, w: np.ndarray, n_classes: int) -> bool:
-    """Whether a class that occurs has less than a share RARE of the rows: recall by class is shown."""
+    """Whether a class that occurs has less than a share RARE of the rows, by weight."""
     total = np.bincount(y, w, minlength=n_classes)
     return bool(total[total > 0].min() < RARE * total.sum()) if total.any() else False
 
@@ -93,7 +93,7 @@ def f1(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) ->
 
 
 def log_losses(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
-    """Negative log probability of the true class by row, with probabilities kept above 1 ulp."""
+    """Negative log probability of the true class by row; probabilities are clipped to [eps, 1 - eps]."""
     eps = np.finfo(float).eps
     p = np.clip(proba, eps, 1 - eps)
     p = p / p.sum(axis=1, keepdims=True)
@@ -101,7 +101,7 @@ def log_losses(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
 
 
 def log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
-    """Mean negative log probability of the true class; 1 ulp for one that the model does not know."""
+    """Mean negative log probability of the true class; a class unknown to the model has eps."""
     known = np.isin(y, classes)
     losses = np.full(len(y), -np.log(np.finfo(float).eps))
     losses[known] = log_losses(np.searchsorted(classes, y[known]), proba[known])
@@ -120,7 +120,7 @@ def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float
 
 
 def roc_auc(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
-    """Area under the ROC curve; for more than two classes the mean of one class against the rest."""
+    """Area under the ROC curve; for more classes the mean over all classes, each against the rest."""
     if scores.ndim == 1:
         return _binary_auc(y == classes[-1], scores, w)
     if len(classes) == 2:
@@ -129,7 +129,7 @@ def roc_auc(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarra
 
 
 def last_of_equals(ordered: np.ndarray) -> np.ndarray:
-    """Positions after which an ordered score changes, and the end; two infinities are equal."""
+    """Last position of each run of equal values in an ordered array; equal infinities are one run."""
     return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1)
 
 
@@ -148,7 +148,7 @@ def _binary_precision(positive: np.ndarray, score: np.ndarray, w: np.ndarray) ->
 def average_precision(
     y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray
 ) -> float:
-    """Area under the precision-recall steps; for more classes the mean over the classes."""
+    """Area under the precision-recall step function; for more classes the mean over the classes."""
     if scores.ndim == 1:
         return _binary_precision(y == classes[-1], scores, w)
     if len(classes) == 2:
@@ -177,20 +177,20 @@ def poisson_deviances(
 ) -> np.ndarray:
     """2 (y log(y / mu) - y + mu) by row, for y >= 0; NaN for a negative y.
 
-    A prediction of 0 or less has no deviance, but linear models make them and trees predict 0 where
-    all rows were 0. So predictions count as at least SMALLEST_MEAN times the mean of y.
+    A prediction of 0 or less has no deviance, but linear models make such predictions, and trees
+    predict 0 if all rows of a leaf are 0. So predictions are at least SMALLEST_MEAN times the mean of y.
     """
     mean = float(np.average(np.maximum(y, 0.0), weights=w)) if len(y) else 0.0
     mu = np.maximum(predicted, SMALLEST_MEAN * mean)
-    some = (y > 0) & (mu > 0)
+    positive = (y > 0) & (mu > 0)
     logs = np.zeros(np.shape(mu))
-    np.log(np.divide(y, mu, out=np.ones_like(logs), where=some), out=logs, where=some)
+    np.log(np.divide(y, mu, out=np.ones_like(logs), where=positive), out=logs, where=positive)
     with np.errstate(over="ignore"):
         return np.where(y >= 0, 2 * (y * logs - y + mu), np.nan)
 
 
 def poisson_deviance(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
-    """Mean Poisson deviance: how far counts lie from their predicted means."""
+    """Mean Poisson deviance of counts from their predicted means."""
     return _mean(poisson_deviances(y, predicted, w), w)
 
 
@@ -219,38 +219,40 @@ def metric(name: str) -> Metric:
         scorer = _sklearn.scorer(name)
     except (ValueError, KeyError):
         raise ParameterError(
-            f"unknown metric {name!r}.{_meant(name)} Use one of {', '.join(METRICS)}, or a "
+            f"Unknown metric {name!r}.{_suggestion(name)} Use one of {', '.join(METRICS)}, or a "
             "scikit-learn scorer."
         ) from None
-    return Metric(name, "model", True, _asking(name, scorer))
+    return Metric(name, "model", True, _scorer_metric(name, scorer))
 
 
-def _meant(name: str) -> str:
-    """` Did you mean ...?` for another library's name of a metric, or a slip of the pen."""
+def _suggestion(name: str) -> str:
+    """` Did you mean ...?` for a name from another library, or a typing error."""
     from pellucid.data.io.source import did_you_mean
 
     plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("neg")
     known = {own.replace("_", ""): own for own in METRICS} | ALIASES
-    root = ", the root of it" if plain == "mse" else ""
+    root = ", its square root" if plain == "mse" else ""
     if plain in known:
         return f" Did you mean {known[plain]!r}{root}?"
     return did_you_mean(name, METRICS)
 
 
-def _asking(name: str, scorer: Callable[..., float]) -> Callable[..., float]:
-    """A scorer as a metric: weights go along where rows differ in weight."""
+def _scorer_metric(name: str, scorer: Callable[..., float]) -> Callable[..., float]:
+    """A scikit-learn scorer as a metric; weights are passed only if they differ."""
 
     def compute(model: Any, X: Any, y: np.ndarray, w: np.ndarray) -> float:
-        more = {} if (w == w[0]).all() else {"sample_weight": w}
+        weights = {} if (w == w[0]).all() else {"sample_weight": w}
         try:
-            return float(scorer(model, X, y, **more))
+            return float(scorer(model, X, y, **weights))
         except AttributeError as error:
             if "none of the following attributes" in str(error):
-                return float("nan")  # the model does not say what the scorer asks for
+                return float("nan")  # the model lacks the method that the scorer calls
             raise
         except TypeError as error:
-            if more and "sample_weight" in str(error):
-                raise ParameterError(f"metric {name!r} takes no weights.") from None
+            if weights and "sample_weight" in str(error):
+                raise ParameterError(
+                    f"The metric {name!r} does not support sample weights."
+                ) from None
             raise
 
     return compute

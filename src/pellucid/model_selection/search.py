@@ -1,4 +1,4 @@
-"""Search over candidates by cross validation, retrained on all rows with the best."""
+"""Hyperparameter search by cross-validation."""
 
 import copy
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from pellucid.model_selection.scoring import score
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Candidates with their fold scores; `best` is the position of the chosen one."""
+    """Candidates with their scores by fold; `best` is the index of the chosen candidate."""
 
     candidates: list[dict[str, Any]]
     scores: np.ndarray  # (candidates, folds), higher is better
@@ -27,12 +27,12 @@ class SearchResult:
 
 def fresh(model: Any, params: dict[str, Any]) -> Any:
     """An unfitted copy with other parameters; works for any scikit-learn estimator."""
-    make = getattr(model, "__sklearn_clone__", None)
-    if make is None:
+    own_clone = getattr(model, "__sklearn_clone__", None)
+    if own_clone is None:
         from pellucid._sklearn import clone
 
         return clone(model).set_params(**copy.deepcopy(params))
-    return make().set_params(**copy.deepcopy(params))
+    return own_clone().set_params(**copy.deepcopy(params))
 
 
 def search(
@@ -45,9 +45,9 @@ def search(
 ) -> SearchResult:
     """Score each candidate on each split; ties go to the earlier candidate.
 
-    `take(rows)` gives (X, y, weights) of some rows. `stop()` is asked before each candidate but the
-    first: a time limit leaves the remaining candidates unscored. A candidate that fails on a fold
-    is out, with its reason; if all fail the first error is raised.
+    `take(rows)` returns (X, y, weights) of some rows. The search ends early if `stop()` is true before
+    a candidate other than the first; the remaining candidates have no scores. A candidate that fails
+    on a fold is excluded, and `errors` holds the reason; if all fail, the first error is raised.
     """
     scores = np.full((len(candidates), len(splits)), np.nan)
     errors: dict[int, str] = {}
@@ -84,7 +84,7 @@ def _score_fold(
 
 
 def fit(model: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> Any:
-    """Fit with weights only where there are any, so that models without weights take part."""
+    """Fit, passing weights only if they differ from 1, so that models without weights can be used."""
     if (weights == 1.0).all():
         return model.fit(X, y)
     return model.fit(X, y, sample_weight=weights)

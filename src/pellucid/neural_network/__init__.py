@@ -1,4 +1,4 @@
-"""Feed-forward networks: the classifier, the regressor, and the network they are made of."""
+"""Feed-forward networks: a classifier, a regressor, and the network that both train."""
 
 from pellucid.neural_network.layers import Dense
 from pellucid.neural_network.mlp_classifier import MLPClassifier

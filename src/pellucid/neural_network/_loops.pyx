@@ -1,4 +1,4 @@
-"""Loops of networks: what NumPy would do in several passes over small arrays, in one.
+"""Loops of networks: operations for which NumPy would need several passes over small arrays.
 
 Every function works in place, on float64 or float32 alike.
 """
@@ -19,7 +19,7 @@ ctypedef fused real:
 
 
 def add_and_rectify(real[:, ::1] Z, const real[::1] b):
-    """Z = max(Z + b, 0); NaN stays, so that divergence is seen."""
+    """Z = max(Z + b, 0); NaN stays NaN, so that divergence is detected."""
     cdef Py_ssize_t i, j
     cdef real value
     with nogil:
@@ -30,7 +30,7 @@ def add_and_rectify(real[:, ::1] Z, const real[::1] b):
 
 
 def rectified_slope(const real[:, ::1] A, real[:, ::1] D):
-    """D = D where A > 0, else 0: the slope of the rectifier at 0 is 0."""
+    """D = D where A > 0, else 0: the derivative of relu at 0 is 0."""
     cdef Py_ssize_t i, j
     with nogil:
         for i in range(A.shape[0]):
@@ -40,7 +40,7 @@ def rectified_slope(const real[:, ::1] A, real[:, ::1] D):
 
 def momentum(real[::1] x, const real[::1] g, real[::1] v, double decay, double rate, double keep,
              bint nesterov):
-    """v = keep v - rate slope; x += v, or (Nesterov) keep v - rate slope, slope = g + decay x."""
+    """v = keep v - rate s; x += v, or (Nesterov) keep v - rate s, with the gradient s = g + decay x."""
     cdef Py_ssize_t i
     cdef real slope, speed, r = <real> rate, k = <real> keep, d = <real> decay
     with nogil:
@@ -53,7 +53,7 @@ def momentum(real[::1] x, const real[::1] g, real[::1] v, double decay, double r
 
 def adam(real[::1] x, const real[::1] g, real[::1] m, real[::1] v, double decay, double rate,
          double beta1, double beta2, double epsilon):
-    """One step of Adam with means m of the slopes g + decay x and v of their squares."""
+    """One step of Adam with running means m of the gradient g + decay x and v of its square."""
     cdef Py_ssize_t n = x.shape[0]
     if n == 0:
         return
@@ -66,7 +66,7 @@ def adam(real[::1] x, const real[::1] g, real[::1] m, real[::1] v, double decay,
 
 
 def log_loss(real[:, ::1] Z, const real[:, ::1] Y, const real[::1] share):
-    """sum_i share_i sum_k log loss(y_ik, z_ik); Z becomes its slope in z."""
+    """sum_i share_i sum_k log loss(y_ik, z_ik); Z becomes its derivative in z."""
     cdef Py_ssize_t i, k
     cdef double z, small, total = 0.0, row
     with nogil:
@@ -74,7 +74,7 @@ def log_loss(real[:, ::1] Z, const real[:, ::1] Y, const real[::1] share):
             row = 0.0
             for k in range(Z.shape[1]):
                 z = Z[i, k]
-                small = exp(-fabs(z))  # in (0, 1]: exact in both tails
+                small = exp(-fabs(z))  # in (0, 1]: accurate in both tails
                 row += (z if z > 0.0 else 0.0) - Y[i, k] * z + log1p(small)
                 Z[i, k] = <real> (
                     share[i] * ((1.0 if z >= 0.0 else small) / (1.0 + small) - Y[i, k])

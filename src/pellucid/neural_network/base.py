@@ -1,4 +1,4 @@
-"""What `MLPClassifier` and `MLPRegressor` share: options, fitting, explanation, model files."""
+"""Common parts of `MLPClassifier` and `MLPRegressor`: parameters, training, explanations, files."""
 
 from typing import Any
 
@@ -49,9 +49,9 @@ DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
 class MultiLayer(Estimator):
-    """Base of both: a network between the encoded columns and the scores of the outputs."""
+    """Base class: a network from the encoded columns to the scores of the outputs."""
 
-    # Every check trains anew: a small network with large steps learns the checks' tables in time.
+    # Contract tests train many networks: a small one with large steps is fast enough.
     _check_params = {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40}
 
     solver: str = SOLVER
@@ -71,11 +71,11 @@ class MultiLayer(Estimator):
     early_stopping: bool = param(
         False,
         Boolean,
-        "Whether to hold back some rows, to stop when their score no longer improves, and to keep the "
-        "best parameters. As in scikit-learn, it has no effect for 'lbfgs'.",
+        "Whether to hold out some rows for validation, to stop when their score no longer improves, and "
+        "to keep the best parameters. As in scikit-learn, it has no effect for 'lbfgs'.",
     )
     validation_fraction: float = param(
-        0.1, Real(0, 1), "Share of the rows that early stopping holds back."
+        0.1, Real(0, 1), "Share of the rows that early stopping holds out for validation."
     )
     beta_1: float = BETA_1
     beta_2: float = BETA_2
@@ -111,22 +111,22 @@ class MultiLayer(Estimator):
     best_loss_: float | None = learned("Smallest loss of all passes; None with early stopping.")
     loss_curve_: list[float] = learned("Loss after each pass.")
     validation_scores_: list[float] | None = learned(
-        "Score of the rows held back after each pass; None without early stopping."
+        "Score on the validation rows after each pass; None without early stopping."
     )
     best_validation_score_: float | None = learned(
         "Highest validation score; None without early stopping."
     )
     t_: int = learned("Number of rows that the training has visited.")
     n_iter_: int = learned("Number of passes over the rows.")
-    n_layers_: int = learned("Number of layers, with those of the inputs and outputs.")
+    n_layers_: int = learned("Number of layers, including the input and the output layer.")
     n_outputs_: int = learned("Number of outputs of the network.")
     out_activation_: str = learned("Activation function of the outputs.")
-    shift_: np.ndarray = learned("What is subtracted from each encoded column.")
-    scale_: np.ndarray = learned("What each encoded column is divided by.")
+    shift_: np.ndarray = learned("Value that is subtracted from each encoded column.")
+    scale_: np.ndarray = learned("Value that each encoded column is divided by.")
     walk_: dict[str, Any] | None = learned(
         "State of the optimizer after the last `partial_fit`; None after `fit`."
     )
-    means_: np.ndarray = learned("Mean of each encoded column, where explanations start.")
+    means_: np.ndarray = learned("Mean of each encoded column: the baseline of explanations.")
     history_: dict[str, np.ndarray] = learned(HISTORY)
     status_: Status = learned(STATUS)
 
@@ -135,22 +135,22 @@ class MultiLayer(Estimator):
         """Without shuffling the rows keep the user's order."""
         return "canonical_view" if self.shuffle else "user"
 
-    # What the two have to say -------------------------------------------------------------------
+    # To be defined by subclasses ----------------------------------------------------------------
 
     def _loss(self, problem: Problem) -> str:
         """Name of the loss in `layers.LOSSES`."""
         raise NotImplementedError
 
     def _targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        """Targets (n, outputs), numbers or truths, weights, and further learned attributes."""
+        """Targets (n, outputs), which are numbers or booleans; weights; further learned attributes."""
         raise NotImplementedError
 
-    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
-        """Weights of the rows to judge by, for early stopping."""
+    def _validation_weights(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        """Weights of the validation rows, for early stopping; 0 for training rows."""
         raise NotImplementedError
 
-    def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
-        """Score of the network on rows held back, the higher the better."""
+    def _validation_score(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
+        """Score of the network on the validation rows; higher is better."""
         raise NotImplementedError
 
     # Fitting ------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class MultiLayer(Estimator):
         return self._train(problem, not first, more=True)
 
     def _check_more(self) -> None:
-        """Whether a batch can be learned from alone."""
+        """Raise an error if the parameters do not allow `partial_fit`."""
         if self.solver not in ("sgd", "adam"):
             raise ParameterError(
                 "partial_fit is only available for stochastic optimizers. "
@@ -172,7 +172,7 @@ class MultiLayer(Estimator):
             raise ParameterError("partial_fit does not support early_stopping=True")
 
     def _scaling(self, problem: Problem, warm: bool) -> dict[str, np.ndarray]:
-        """Centre and unit of every encoded column; (0, 1) unless they are standardised."""
+        """Shift and scale of every encoded column; 0 and 1 unless columns are standardised."""
         from pellucid.numerics.column_scaling import can_be_centred, units
 
         p, schema = problem.p, problem.schema
@@ -184,8 +184,8 @@ class MultiLayer(Estimator):
             return {"shift_": np.where(centred, centre, 0.0), "scale_": unit}
         return {"shift_": np.zeros(p), "scale_": np.ones(p)}
 
-    def _inside(self, X: Any, scaling: dict[str, np.ndarray] | None = None) -> Any:
-        """Encoded rows as the network sees them."""
+    def _scaled_inputs(self, X: Any, scaling: dict[str, np.ndarray] | None = None) -> Any:
+        """Encoded rows, standardised if requested: the inputs of the network."""
         own = scaling or {"shift_": self.shift_, "scale_": self.scale_}
         if not self.standardize:
             return X
@@ -196,7 +196,7 @@ class MultiLayer(Estimator):
 
     def _train(self, problem: Problem, warm: bool, more: bool = False) -> dict[str, Any]:
         from pellucid.neural_network.integrated_gradients import column_means
-        from pellucid.neural_network.training import Trainer, Walk
+        from pellucid.neural_network.training import OptimizerState, Trainer
 
         if self.standardize:  # copies the rows anyway
             problem = problem.gathered()
@@ -205,35 +205,35 @@ class MultiLayer(Estimator):
         seed = parallel.seed_sequence(self.random_state)
         network = self._new_network(problem, Y.shape[1])
         if warm:
-            self._fill(network)
+            self._copy_parameters(network)
         else:
             network.draw(parallel.stream(seed, "start"))
-        X, rows = self._inside(problem.X, scaling), None
+        X, rows = self._scaled_inputs(problem.X, scaling), None
         if isinstance(X, RowView):
             X, rows = X.table, X.places
-        left, judge = self._split(problem, X, rows, Y, weights, seed, more)
-        if left is not None:
-            kept = np.flatnonzero(left)
-            rows, Y, weights = kept if rows is None else rows[kept], Y[kept], left[kept]
-        begun = int(self.n_iter_) if more and warm else 0
-        last = self.walk_ if begun else None
-        walk = None if last is None else Walk(**{k: _copied(v) for k, v in last.items()})
-        trainer = Trainer(network, X, Y, weights, self._plan(len(Y), more), judge, rows)
-        found = trainer.run(seed, walk, begun)
+        training, validate = self._validation_split(problem, X, rows, Y, weights, seed, more)
+        if training is not None:
+            kept = np.flatnonzero(training)
+            rows, Y, weights = kept if rows is None else rows[kept], Y[kept], training[kept]
+        passes = int(self.n_iter_) if more and warm else 0
+        last = self.walk_ if passes else None
+        state = None if last is None else OptimizerState(**{k: _copied(v) for k, v in last.items()})
+        trainer = Trainer(network, X, Y, weights, self._options(len(Y), more), validate, rows)
+        found = trainer.run(seed, state, passes)
         learned |= self._learned_from(network, found) | {"walk_": None}
         if more:
-            learned |= self._after_passes(found, learned["loss_curve_"], begun)
+            learned |= self._after_pass(found, learned["loss_curve_"], passes)
         means = self.means_ if more and warm else column_means(problem)
         return learned | scaling | {"means_": means}
 
-    def _after_passes(self, found: Any, losses: list[float], begun: int) -> dict[str, Any]:
-        """What `partial_fit` leaves behind: where to go on, and the account of all passes."""
-        done = Status("ok", "One more pass was made, as asked.")
+    def _after_pass(self, found: Any, losses: list[float], passes: int) -> dict[str, Any]:
+        """Attributes after `partial_fit`: the state of the optimizer, and the history of all passes."""
+        done = Status("ok", "One more pass was made.")
         return {
             "walk_": vars(found.x[0]),
-            "n_iter_": begun + found.n_iter,
+            "n_iter_": passes + found.n_iter,
             "status_": found.status if found.status.code == "diverged" else done,
-            "loss_curve_": (self.loss_curve_ if begun else []) + losses,
+            "loss_curve_": (self.loss_curve_ if passes else []) + losses,
         }
 
     def _new_network(self, problem: Problem, outputs: int) -> Network:
@@ -246,57 +246,60 @@ class MultiLayer(Estimator):
         sizes = self.hidden_layer_sizes
         return [int(k) for k in sizes] if hasattr(sizes, "__len__") else [int(sizes)]
 
-    def _fill(self, network: Network) -> None:
-        """Parameters of the last fit into a network of the same shape."""
+    def _copy_parameters(self, network: Network) -> None:
+        """Copy the fitted parameters into a network, which must have the same shape."""
         old = [*self.coefs_, *self.intercepts_]
         new = [*network.coefs, *network.intercepts]
         if network.units[-1] != len(self.intercepts_[-1]):
             raise DataError(
-                f"The fitted network has {len(self.intercepts_[-1])} output(s), these targets ask for "
-                f"{network.units[-1]}: fit anew."
+                f"The fitted network has {len(self.intercepts_[-1])} output(s), but these targets need "
+                f"{network.units[-1]}. Fit a new model, or set warm_start=False."
             )
         if [a.shape for a in old] != [a.shape for a in new]:
             raise DataError(
                 f"The fitted network has layers of {[len(b) for b in self.intercepts_]} units, "
-                f"hidden_layer_sizes={shown(self.hidden_layer_sizes)} asks for others: fit anew."
+                f"but hidden_layer_sizes is {shown(self.hidden_layer_sizes)}. Fit a new model, or set "
+                "warm_start=False."
             )
         for target, kept in zip(new, old):
             target[...] = kept
 
-    def _plan(self, n: int, more: bool) -> Any:
-        from pellucid.neural_network.training import Plan
+    def _options(self, n: int, more: bool) -> Any:
+        from pellucid.neural_network.training import TrainingOptions
 
         own = {name: getattr(self, theirs) for name, theirs in MLP_NAMES.items()}
         own["batch"] = min(200, n) if self.batch_size == "auto" else int(self.batch_size)
-        return Plan(**own | {"epochs": 1} if more else own)
+        return TrainingOptions(**own | {"epochs": 1} if more else own)
 
-    def _split(
+    def _validation_split(
         self, problem: Problem, X: Any, rows: np.ndarray | None, Y: np.ndarray, weights: np.ndarray,
         seed: Any, more: bool,
     ) -> tuple[Any, Any]:  # fmt: skip
-        """Weights of the rows to learn from and the judge of the others; (None, None) without early
-        stopping. Of a row that stands for several samples some may be on either side.
+        """Weights of the training rows, and a function that scores a network on the validation rows;
+        (None, None) without early stopping. A row of weight k may be split between both.
         """
         if not self.early_stopping or more or self.solver == "lbfgs":
             return None, None
-        held = self._held_back(problem, parallel.stream(seed, "validation"))
-        held = np.where(weights > 0, held, 0.0)  # a class may weigh nothing
-        aside, left = np.flatnonzero(held), problem.weights - held
-        whole = copies_of(problem.weights) is None
-        count, total = (len(aside), problem.n) if whole else (held.sum(), problem.weights.sum())
-        if count < 2 or not left.any():
+        held = self._validation_weights(problem, parallel.stream(seed, "validation"))
+        held = np.where(weights > 0, held, 0.0)  # a class may have weight 0
+        held_rows, training = np.flatnonzero(held), problem.weights - held
+        counts = copies_of(problem.weights) is not None  # weights count copies of rows
+        count = held.sum() if counts else len(held_rows)
+        total = problem.weights.sum() if counts else problem.n
+        if count < 2 or not training.any():
             raise DataError(
                 f"The validation set is too small: {count:.0f} of {total:.0f} rows. Increase "
                 "'validation_fraction' or the size of your dataset."
             )
-        factor = weights / problem.weights  # of the classes
-        judges = X[aside if rows is None else rows[aside]], Y[aside], (factor * held)[aside]
-        return factor * left, lambda network: self._score_of(network, *judges)
+        class_factor = weights / problem.weights
+        places = held_rows if rows is None else rows[held_rows]
+        validation = X[places], Y[held_rows], (class_factor * held)[held_rows]
+        return class_factor * training, lambda network: self._validation_score(network, *validation)
 
     def _learned_from(self, network: Network, found: Any) -> dict[str, Any]:
-        walk, progress = found.x
+        state, progress = found.x
         stopping = bool(progress.scores)
-        seen = 0 if walk is None else walk.seen
+        seen = 0 if state is None else state.seen
         return {
             "coefs_": [W.copy() for W in network.coefs],
             "intercepts_": [b.copy() for b in network.intercepts],
@@ -314,7 +317,7 @@ class MultiLayer(Estimator):
             "status_": found.status,
         }
 
-    # Using --------------------------------------------------------------------------------------
+    # Predicting ----------------------------------------------------------------------------------
 
     def _network(self, dtype: Any = None) -> Network:
         """The fitted network, in its own precision by default."""
@@ -323,47 +326,47 @@ class MultiLayer(Estimator):
         layers = [Dense(k, self.activation) for k in sizes[:-1]]
         layers.append(Dense(sizes[-1], self.out_activation_))
         network = Network(self.coefs_[0].shape[0], layers, loss, dtype or self.coefs_[0].dtype)
-        self._fill(network)
+        self._copy_parameters(network)
         return network
 
     def _reveals(self) -> bool:
-        """The network's scores do."""
+        """NaN in a cell makes the scores of its row NaN."""
         return True
 
     def _raw(self, X: Any) -> np.ndarray:
         """Scores of the outputs, (n, outputs)."""
-        return self._network().scores(self._inside(X))
+        return self._network().scores(self._scaled_inputs(X))
 
     def summary(self) -> Any:
-        """The layers, their shapes and numbers of parameters."""
+        """The layers, with their shapes and numbers of parameters."""
         self._check_fitted()
         return self._network().summary()
 
     def _contributions(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scores at the training means, what each column adds to them, and the scores.
+        """Scores at the training means, contributions of the columns, and scores of the rows.
 
-        All in double precision: what single precision rounds away would be missing in the sum.
+        All in double precision, because the rounding errors of single precision would not cancel.
         """
         from pellucid.neural_network.integrated_gradients import contributions
 
         dense = X if isinstance(X, np.ndarray) else X.toarray()
         network, base, rows = (
             self._network(float),
-            self._inside(self.means_[None]),
-            self._inside(dense),
+            self._scaled_inputs(self.means_[None]),
+            self._scaled_inputs(dense),
         )
         found = self._finite(contributions(network, rows, base[0]))
         return network.scores(base)[0], found, network.scores(rows)
 
     def _check_state(self) -> None:
-        """Refuse layers that do not follow each other (model files)."""
+        """Reject a model file with layers of wrong shapes."""
         from pellucid.persist.fitted_state import expect_array, n_terms
 
         name, at = type(self).__name__, n_terms(self)
         for key in ("shift_", "scale_", "means_"):
             expect_array(self, key, at, finite=True)
         if not (self.scale_ > 0).all():
-            raise ModelFileError(f"its {name} divides by a unit that is not positive")
+            raise ModelFileError(f"its {name} has a scale that is not positive")
         coefs, intercepts = vars(self).get("coefs_"), vars(self).get("intercepts_")
         if type(coefs) is not list or type(intercepts) is not list or not coefs:
             raise ModelFileError(f"its {name} has no layers")
@@ -371,16 +374,16 @@ class MultiLayer(Estimator):
         for W, b in zip(coefs, intercepts):
             good = all(type(a) is np.ndarray and a.dtype == kind for a in (W, b))
             if not good or W.shape != (at, b.size) or b.ndim != 1:
-                raise ModelFileError(f"its {name} has layers that do not follow each other")
+                raise ModelFileError(f"its {name} has layers whose shapes do not match")
             if not (np.isfinite(W).all() and np.isfinite(b).all()):
                 raise ModelFileError(f"its {name} has parameters that are not finite")
             at = b.size
         outputs = [loss.output for loss in LOSSES.values()]
         right = len(coefs) == len(intercepts) and vars(self).get("n_outputs_") == at
         if not right or vars(self).get("out_activation_") not in outputs:
-            raise ModelFileError(f"its {name} has other outputs than layers")
+            raise ModelFileError(f"its {name} has outputs that do not match its layers")
         if [len(b) for b in intercepts[:-1]] != self._sizes():
-            raise ModelFileError(f"its {name} has other layers than hidden_layer_sizes says")
+            raise ModelFileError(f"its {name} has layers that do not match hidden_layer_sizes")
 
 
 def _copied(value: Any) -> Any:

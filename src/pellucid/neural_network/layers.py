@@ -1,8 +1,8 @@
 """Layers, activations and losses, as tables of small functions.
 
-Invariant: every slope and every gradient here is checked against finite differences. A loss is
-written with the scores z of the last layer, before its activation; so no probability of 0 or 1 is
-ever put into a logarithm.
+Invariant: every derivative and gradient here is tested against finite differences. A loss is a
+function of the scores z of the last layer, before its activation, so that it never takes the
+logarithm of a probability of 0 or 1.
 """
 
 from collections.abc import Callable
@@ -17,23 +17,23 @@ from pellucid.parameters import Integer, Real
 
 @dataclass(frozen=True)
 class Activation:
-    """`apply(Z, b)`: Z = a(Z + b), in place; `slope(A, D)`: D = D * a'(z), in place, given A = a(z)."""
+    """In place: `apply(Z, b)`, Z = a(Z + b); `times_derivative(A, D)`, D = D * a'(z) for A = a(z)."""
 
     apply: Callable[[np.ndarray, np.ndarray], None]
-    slope: Callable[[np.ndarray, np.ndarray], None]
+    times_derivative: Callable[[np.ndarray, np.ndarray], None]
 
 
 def _identity(Z: np.ndarray, b: np.ndarray) -> None:
     Z += b
 
 
-def _rectify(Z: np.ndarray, b: np.ndarray) -> None:
+def _relu(Z: np.ndarray, b: np.ndarray) -> None:
     from pellucid.neural_network import _loops
 
     _loops.add_and_rectify(Z, b)
 
 
-def _rectified_slope(A: np.ndarray, D: np.ndarray) -> None:
+def _relu_derivative(A: np.ndarray, D: np.ndarray) -> None:
     from pellucid.neural_network import _loops
 
     _loops.rectified_slope(A, D)
@@ -44,7 +44,7 @@ def _tanh(Z: np.ndarray, b: np.ndarray) -> None:
     np.tanh(Z, out=Z)
 
 
-def _tanh_slope(A: np.ndarray, D: np.ndarray) -> None:
+def _tanh_derivative(A: np.ndarray, D: np.ndarray) -> None:
     D *= (1.0 - A) * (1.0 + A)
 
 
@@ -56,30 +56,31 @@ def _logistic(Z: np.ndarray, b: np.ndarray) -> None:
         np.reciprocal(Z, out=Z)
 
 
-def _logistic_slope(A: np.ndarray, D: np.ndarray) -> None:
+def _logistic_derivative(A: np.ndarray, D: np.ndarray) -> None:
     D *= A * (1.0 - A)
 
 
 ACTIVATIONS = {
     "identity": Activation(_identity, lambda A, D: None),
-    "logistic": Activation(_logistic, _logistic_slope),
-    "tanh": Activation(_tanh, _tanh_slope),
-    "relu": Activation(_rectify, _rectified_slope),
+    "logistic": Activation(_logistic, _logistic_derivative),
+    "tanh": Activation(_tanh, _tanh_derivative),
+    "relu": Activation(_relu, _relu_derivative),
 }
 
 
 @dataclass(frozen=True)
 class Loss:
-    """`output`: the activation of the last layer; `answer(Z)`: that activation;
+    """A loss and the activation of the last layer that belongs to it.
 
-    `evaluate(Z, Y, share)`: sum_i share_i loss_i, and Z becomes share_i dloss_i/dz;
-    `takes(Y)`: rows whose targets the loss can have, which are `targets`.
+    `output`: name of the activation; `answer(Z)`: the activation; `evaluate(Z, Y, share)`: returns
+    sum_i share_i loss_i, and Z becomes share_i dloss_i/dz; `valid(Y)`: mask of the rows whose targets
+    are valid; `targets`: what valid targets are, for messages.
     """
 
     output: str
     answer: Callable[[np.ndarray], np.ndarray]
     evaluate: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
-    takes: Callable[[np.ndarray], np.ndarray]
+    valid: Callable[[np.ndarray], np.ndarray]
     targets: str
 
 
@@ -119,7 +120,7 @@ def _poisson(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
 
 
 def logistic(Z: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-z)), exact in both tails."""
+    """1 / (1 + exp(-z)), accurate in both tails."""
     small = np.exp(-np.abs(Z))
     return np.where(Z >= 0, 1.0, small) / (1.0 + small)
 
@@ -142,24 +143,24 @@ def _shares(Y: np.ndarray) -> np.ndarray:
 
 LOSSES = {
     "squared": Loss("identity", lambda Z: Z, _squared, _any_numbers, "numbers"),
-    "log": Loss("logistic", logistic, _log, _probabilities, "0, 1 or between"),
+    "log": Loss("logistic", logistic, _log, _probabilities, "between 0 and 1"),
     "cross_entropy": Loss(
-        "softmax", softmax, _cross_entropy, _shares, "shares of the classes, which add up to 1"
+        "softmax", softmax, _cross_entropy, _shares, "class probabilities that sum to 1"
     ),
-    "poisson": Loss("exp", np.exp, _poisson, _not_negative, "not negative"),
+    "poisson": Loss("exp", np.exp, _poisson, _not_negative, "non-negative"),
 }
 
 
 @dataclass(frozen=True)
 class Dense:
-    """A layer whose units see all values of the layer before: a(x W + b).
+    """A fully connected layer: a(x W + b).
 
     Parameters
     ----------
-    units : number of values it gives.
+    units : number of outputs of the layer.
     activation : "relu", "tanh", "logistic" (the sigmoid) or "identity" (or "linear"); for the last layer
-        also "softmax" and "exp", as the loss demands.
-    dropout : share of its values that are set to 0 in a step of training.
+        also "softmax" and "exp", as the loss requires.
+    dropout : share of its outputs that are set to 0 in each training step.
     """
 
     units: int

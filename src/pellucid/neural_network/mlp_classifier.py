@@ -1,4 +1,4 @@
-"""A network that tells classes apart."""
+"""A neural network for classification."""
 
 from typing import Any, Self
 
@@ -16,12 +16,13 @@ from pellucid.neural_network.training_options import ACTIVATION, HIDDEN_LAYER_SI
 from pellucid.numerics.objectives.losses import log_softmax, softmax
 from pellucid.parameters import CLASS_WEIGHT
 
-# Scores that differ by more have different probabilities.
+# Scores that differ by more than this have different probabilities.
 TIED = 1e-12
 
 
 class MLPClassifier(MultiLayer, Classifier):
-    """A multi-layer perceptron: layers of units between the columns and the log-odds of the classes,
+    """A multi-layer perceptron for classification: layers of units from the columns to the log-odds
+    of the classes,
 
         minimise mean_i w_i log loss(y_i, network(x_i)) + alpha |W|^2 / (2 sum_i w_i)
 
@@ -43,17 +44,17 @@ class MLPClassifier(MultiLayer, Classifier):
     class_weight: Any = CLASS_WEIGHT.replace(after="max_fun")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the network; weight k counts as k equal rows."""
+        """Train the network; a row of weight k counts as k identical rows."""
         return self._learn(X, y, weights=sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
-        """One more pass, over these rows."""
+        """Make one more pass over these rows."""
         self._check_parameters()
         self._check_more()
         if isinstance(self.class_weight, str):
             raise ParameterError(
-                "class_weight 'balanced' is not supported for partial_fit: a batch does not know the "
-                "sizes of all classes. Give the weights as a dict."
+                "class_weight='balanced' is not supported by partial_fit, because the class sizes are "
+                "unknown. Give the weights as a dict."
             )
         return self._learn_more(X, y, weights=sample_weight, classes=classes)
 
@@ -67,24 +68,24 @@ class MLPClassifier(MultiLayer, Classifier):
         Y = (y == 1)[:, None] if K == 2 else np.eye(K, dtype=bool)[y]
         return Y, class_weighted(self.class_weight, problem), {}
 
-    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
-        """The same share of every class; a class of one row stays with the rows to learn from."""
+    def _validation_weights(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        """The same share of every class; a class with one row is only used for training."""
 
-        def some(m: int) -> int:
+        def n_held_out(m: int) -> int:
             return min(round(self.validation_fraction * m), m - 1)
 
-        return held_back(problem.weights, classes_of(problem.y), some, rng)
+        return held_back(problem.weights, classes_of(problem.y), n_held_out, rng)
 
-    def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
+    def _validation_score(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         Z = network.scores(X)
-        right = (Z[:, 0] > 0) == (Y[:, 0] > 0) if Z.shape[1] == 1 else Z.argmax(1) == Y.argmax(1)
-        return float(np.average(right, weights=w))
+        correct = (Z[:, 0] > 0) == (Y[:, 0] > 0) if Z.shape[1] == 1 else Z.argmax(1) == Y.argmax(1)
+        return float(np.average(correct, weights=w))
 
     def _proba(self, X: Any) -> np.ndarray:
         return _probabilities(self._raw(X))
 
     def _log_proba(self, X: Any) -> np.ndarray:
-        """From the scores, so that probabilities too small for a float have logarithms."""
+        """Computed from the scores, so that probabilities that underflow have finite logarithms."""
         Z = self._finite(self._raw(X))
         if Z.shape[1] == 1:
             return -np.logaddexp(0.0, np.concatenate([Z, -Z], axis=1))
@@ -92,18 +93,19 @@ class MLPClassifier(MultiLayer, Classifier):
             return log_softmax(Z)
 
     def _codes(self, X: Any) -> np.ndarray:
-        """The largest probability, without most of the exponentials: scores have the same order,
-        but for those so near each other that their probabilities are equal.
+        """The class of the largest probability, found from the scores, which have the same order.
+
+        Probabilities are computed only if scores are so close that these may be equal.
         """
         Z = self._finite(self._raw(X))
         if Z.shape[1] == 1:
             codes = (Z[:, 0] > 0).astype(np.int32)
-            near = np.abs(Z[:, 0]) < TIED
+            close = np.abs(Z[:, 0]) < TIED
         else:
             codes = Z.argmax(axis=1)
-            near = codes != (Z.max(axis=1, keepdims=True) - TIED < Z).argmax(axis=1)
-        if near.any():
-            codes[near] = _probabilities(Z[near]).argmax(axis=1)
+            close = codes != (Z.max(axis=1, keepdims=True) - TIED < Z).argmax(axis=1)
+        if close.any():
+            codes[close] = _probabilities(Z[close]).argmax(axis=1)
         return codes
 
     def _explain(self, X: Any) -> dict[str, Any]:
@@ -120,13 +122,13 @@ class MLPClassifier(MultiLayer, Classifier):
         super()._check_state()
         K = len(self.classes_)
         if self.n_outputs_ != (1 if K == 2 else K):
-            raise DataError("the outputs are not those of the classes")
+            raise DataError("the number of outputs does not match the classes")
         if self.out_activation_ != ("logistic" if K == 2 else "softmax"):
-            raise DataError("the last layer does not give probabilities")
+            raise DataError("the last layer does not return probabilities")
 
 
 def _probabilities(Z: np.ndarray) -> np.ndarray:
-    """From the scores of the outputs to (n, classes)."""
+    """Probabilities (n, classes) from the scores of the outputs."""
     if Z.shape[1] > 1:
         return softmax(Z)
     return logistic(np.concatenate([-Z, Z], axis=1))

@@ -1,4 +1,4 @@
-"""A network that predicts numbers."""
+"""A neural network for regression."""
 
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ LOSS_NAMES = {"squared_error": "squared", "poisson": "poisson"}
 
 
 class MLPRegressor(MultiLayer, Regressor):
-    """A multi-layer perceptron: layers of units between the columns and one or several numbers,
+    """A multi-layer perceptron for regression: layers of units from the columns to the targets,
 
         minimise mean_i w_i loss(y_i, network(x_i)) + alpha |W|^2 / (2 sum_i w_i)
 
@@ -43,18 +43,18 @@ class MLPRegressor(MultiLayer, Regressor):
     activation: str = ACTIVATION
 
     several_: bool = learned("Whether y had two dimensions.")
-    target_shift_: np.ndarray = learned("What is subtracted from each target.")
-    target_scale_: np.ndarray = learned("What each target is divided by.")
+    target_shift_: np.ndarray = learned("Value that is subtracted from each target.")
+    target_scale_: np.ndarray = learned("Value that each target is divided by.")
 
     _several_targets = True
     _target = "several"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the network; weight k counts as k equal rows."""
+        """Train the network; a row of weight k counts as k identical rows."""
         return self._learn(X, y, weights=sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """One more pass, over these rows."""
+        """Make one more pass over these rows."""
         self._check_parameters()
         self._check_more()
         return self._learn_more(X, y, weights=sample_weight)
@@ -69,7 +69,7 @@ class MLPRegressor(MultiLayer, Regressor):
         if self.loss == "poisson" and (Y < 0).any():
             row = int(np.argwhere(Y < 0)[0, 0])
             raise DataError(
-                f"loss='poisson' needs targets that are not negative; a row has y = {Y[row].min():g}."
+                f"loss='poisson' needs targets that are not negative. Got y = {Y[row].min():g}."
             )
         shift, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.standardize and self.loss == "squared_error":
@@ -79,21 +79,23 @@ class MLPRegressor(MultiLayer, Regressor):
         learned = {"target_shift_": shift, "target_scale_": scale, "several_": problem.y.ndim == 2}
         return (Y - shift) / scale, problem.weights, learned
 
-    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
-        def some(m: int) -> int:
+    def _validation_weights(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        def n_held_out(m: int) -> int:
             return round(self.validation_fraction * m)
 
-        return held_back(problem.weights, [np.arange(problem.n)], some, rng)
+        return held_back(problem.weights, [np.arange(problem.n)], n_held_out, rng)
 
-    def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
+    def _validation_score(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         residual = w @ (Y - network.answers(X)) ** 2
         spread = w @ (Y - np.average(Y, axis=0, weights=w)) ** 2
         return float(np.mean(1.0 - residual / np.where(spread > 0, spread, 1.0)))
 
     def _predict(self, X: Any) -> np.ndarray:
         network = self._network()
-        answer = network.answers(self._inside(X)) * self.target_scale_ + self.target_shift_
-        return answer if self.several_ else answer[:, 0]
+        predicted = (
+            network.answers(self._scaled_inputs(X)) * self.target_scale_ + self.target_shift_
+        )
+        return predicted if self.several_ else predicted[:, 0]
 
     def _explain(self, X: Any) -> dict[str, Any]:
         base, contributions, scores = self._contributions(X)
@@ -114,6 +116,6 @@ class MLPRegressor(MultiLayer, Regressor):
             expect_array(self, name, self.n_outputs_, finite=True)
         several = vars(self).get("several_")
         if type(several) is not bool or not (several or self.n_outputs_ == 1):
-            raise DataError("the number of targets is not that of the outputs")
+            raise DataError("the number of targets does not match the outputs")
         if self.out_activation_ != ("identity" if self.loss == "squared_error" else "exp"):
-            raise DataError("the last layer is not that of the loss")
+            raise DataError("the activation of the last layer does not match the loss")

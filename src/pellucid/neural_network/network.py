@@ -3,8 +3,8 @@
 Layout of the parameters: the matrices W (inputs, units) of all layers in C order, then the vectors
 b of all layers. `coefs` and `intercepts` are views into it.
 
-Invariant: `gradient` is the derivative of `loss` in every parameter, checked against finite
-differences and against a plain loop over rows and units.
+Invariant: `gradient` is the derivative of the loss with respect to every parameter, tested against
+finite differences and against a plain loop over rows and units.
 """
 
 from collections.abc import Sequence
@@ -20,33 +20,33 @@ from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
 from pellucid.parameters import Integer
 from pellucid.records import Solution, SummaryTable
 
-# Numbers in the widest layer of a block of rows, so that it stays in the cache.
-WIDTH = 16
+# Blocks of rows are sized as if the widest layer had at least this many units, to fit the cache.
+MIN_WIDTH = 16
 
 
 class Workspace:
-    """Arrays that are written again and again: values and slopes of every layer, the gradient."""
+    """Reused arrays: values of every layer, derivatives of the loss in them, and the gradient."""
 
     def __init__(self, network: "Network", rows: int) -> None:
         units = network.units[1:]
         self.values = [np.empty((rows, k), network.dtype) for k in units]
-        self.slopes = [np.empty((rows, k), network.dtype) for k in units]
+        self.deltas = [np.empty((rows, k), network.dtype) for k in units]
         self.gradient = np.empty(network.n_parameters, network.dtype)
         self.coefs, self.intercepts = network.views(self.gradient)
 
 
 class Network:
-    """Layers that follow each other, and a loss.
+    """A sequence of dense layers, and a loss.
 
     Parameters
     ----------
-    inputs : number of columns.
+    inputs : number of input columns.
     layers : `Dense` layers; more can be added with `add`.
     loss : {"squared", "log", "cross_entropy", "poisson"}, default="squared"
-        Per row: sum (y - z)**2 / 2, log loss of each output, cross entropy of all, half the Poisson
-        deviance. The last layer's activation must be that of the loss: "identity", "logistic",
-        "softmax", "exp".
-    dtype : float64 or float32
+        Loss of a row: sum (y - z)**2 / 2, the log loss summed over the outputs, the cross entropy, or
+        half the Poisson deviance. The activation of the last layer must be the one of the loss:
+        "identity", "logistic", "softmax" or "exp".
+    dtype : precision of the parameters, float64 or float32
 
     Examples
     --------
@@ -83,14 +83,14 @@ class Network:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """A new vector of parameters, all 0, and the views into it."""
+        """Allocate a vector of parameters, all 0, and the views into it."""
         self.parameters = np.zeros(self.n_parameters, self.dtype)
         self.coefs, self.intercepts = self.views(self.parameters)
-        # What the penalty counts: all parameters but the intercepts.
+        # The penalty applies to all parameters but the intercepts.
         self.n_weights = self.n_parameters - sum(self.units[1:])
 
     def add(self, layer: Dense) -> Self:
-        """One more layer at the end; parameters that were set are kept, the new ones are 0."""
+        """Add a layer at the end; the other layers keep their parameters, the new ones are 0."""
         old = [*self.coefs, *self.intercepts]
         self.layers.append(_layer(layer))
         self._lay_out()
@@ -101,7 +101,7 @@ class Network:
 
     @property
     def units(self) -> list[int]:
-        """Number of inputs, then of the values of each layer."""
+        """Number of inputs, then the number of units of each layer."""
         return [self.inputs, *(layer.units for layer in self.layers)]
 
     @property
@@ -110,7 +110,7 @@ class Network:
         return sum((a + 1) * b for a, b in pairwise(units))
 
     def views(self, vector: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The parts of a parameter vector: matrices and intercepts of the layers."""
+        """Views into a parameter vector: weight matrices and intercepts of the layers."""
         units, coefs, intercepts, at = self.units, [], [], 0
         for a, b in pairwise(units):
             coefs.append(vector[at : at + a * b].reshape(a, b))
@@ -121,7 +121,7 @@ class Network:
         return coefs, intercepts
 
     def check(self) -> None:
-        """Refuse a network whose last layer does not belong to its loss, or leaves out answers."""
+        """Raise an error if the last layer does not match the loss, or has dropout."""
         wanted = LOSSES[self.loss].output
         if not self.layers or self.layers[-1].activation != wanted:
             found = self.layers[-1].activation if self.layers else "no layer"
@@ -131,8 +131,8 @@ class Network:
             )
         if self.layers[-1].dropout:
             raise ParameterError(
-                "The 'dropout' parameter of the last layer must be 0: its values are the answers. Got "
-                f"{shown(self.layers[-1].dropout)} instead."
+                "The 'dropout' parameter of the last layer must be 0: its values are the outputs. "
+                f"Got {shown(self.layers[-1].dropout)} instead."
             )
         for number, layer in enumerate(self.layers[:-1], 1):
             if layer.activation not in ACTIVATIONS:
@@ -142,7 +142,7 @@ class Network:
                 )
 
     def draw(self, rng: np.random.Generator) -> Self:
-        """Random parameters after Glorot: uniform, of a size that keeps values and slopes alike."""
+        """Draw random parameters: uniform, with Glorot's bounds for each layer."""
         hidden = self.layers[0].activation if len(self.layers) > 1 else "identity"
         factor = 2.0 if hidden == "logistic" else 6.0
         for W, b in zip(self.coefs, self.intercepts):
@@ -152,7 +152,7 @@ class Network:
         return self
 
     def summary(self) -> SummaryTable:
-        """The layers, their shapes and numbers of parameters."""
+        """The layers, with their shapes and numbers of parameters."""
         rows = [
             [f"dense {i}", f"{W.shape[0]} x {W.shape[1]}", layer.activation, W.size + b.size]
             for i, (layer, W, b) in enumerate(zip(self.layers, self.coefs, self.intercepts), 1)
@@ -161,18 +161,18 @@ class Network:
         columns = ("layer", "weights", "activation", "parameters")
         return SummaryTable("Network", facts, columns, rows)  # type: ignore[arg-type]
 
-    # From rows to answers -----------------------------------------------------------------------
+    # Predicting ---------------------------------------------------------------------------------
 
     def scores(self, X: Any) -> np.ndarray:
         """Values of the last layer before its activation, float64.
 
-        A row with a cell that is not finite has scores that are not: activations would hide it.
+        A row with NaN or infinity has NaN scores, which activations would otherwise hide.
         """
         blocks, used = self.blocks(X.shape[0]), list[list[np.ndarray]]()
         out = np.empty((X.shape[0], self.units[-1]))
 
         def one(rows: slice) -> None:
-            # Few and large steps: threads wait for each other at each of them.
+            # Few, large operations: threads wait for each other at each of them.
             try:
                 spaces = used.pop()
             except IndexError:  # all in use by other threads
@@ -196,47 +196,47 @@ class Network:
         return [np.empty((rows, k), self.dtype) for k in self.units[1:-1]]
 
     def answers(self, X: Any) -> np.ndarray:
-        """Values of the last layer, for a table that fits."""
+        """Outputs of the last layer; X is not checked."""
         with np.errstate(over="ignore"):
             return LOSSES[self.loss].answer(self.scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Values of the last layer; parameters that are all 0 were never drawn nor learned."""
+        """Outputs of the last layer; an error if all parameters are 0, as before training."""
         self.check()
         if not self.parameters.any():
             raise NotFittedError(
-                "This Network has no parameters yet: all are 0. Call 'train', or 'draw' random ones, or "
-                "fill 'coefs' and 'intercepts', before 'predict'."
+                "This Network has no parameters yet: all are 0. Call 'train' or 'draw' first, or "
+                "fill 'coefs' and 'intercepts'."
             )
-        return self.answers(network_checks.questions(self, X))
+        return self.answers(network_checks.checked_inputs(self, X))
 
     def rows_of(self, X: Any, rows: Any) -> Any:
-        """Some rows, in the network's precision."""
+        """Some rows of X, in the precision of the network."""
         with np.errstate(over="ignore"):
             return X[rows].astype(self.dtype, copy=False)
 
     def blocks(self, n: int) -> list[slice]:
-        """Blocks of rows: a function of n and the layers alone."""
-        return parallel.row_blocks(n, max(max(self.units), WIDTH))
+        """Blocks of rows, which depend on n and the layers alone."""
+        return parallel.row_blocks(n, max(max(self.units), MIN_WIDTH))
 
     # Training -----------------------------------------------------------------------------------
 
     def train(
         self, X: Any, Y: Any, sample_weight: Any = None, random_state: Any = None, **options: Any
     ) -> Solution:
-        """Fit the parameters, from where they are, and say how it went.
+        """Train the parameters, starting from their current values.
 
-        Hidden layers whose parameters are all 0 could not learn: they are drawn first. Y has a column
-        for each output; `options` are those of `training.Plan`: solver, rate, epochs, batch, alpha, ...
-        Rows of weight 0 are absent. The record has `status`, `history` and `n_iter`. Training that
-        diverges is named there, and the parameters stay finite.
+        If all parameters are 0, hidden layers could not learn, so random ones are drawn first. Y has
+        a column for each output; `options` are the fields of `TrainingOptions`: solver, rate, epochs,
+        batch, alpha, ... Rows of weight 0 are ignored. The result has `status`, `history` and
+        `n_iter`; if training diverges, `status` reports it, and the parameters stay finite.
         """
-        from pellucid.neural_network.training import Plan, Trainer
+        from pellucid.neural_network.training import Trainer, TrainingOptions
 
         self.check()
-        X, Y, weights = network_checks.lessons(self, X, Y, sample_weight)
+        X, Y, weights = network_checks.checked_training_data(self, X, Y, sample_weight)
         seed = parallel.seed_sequence(random_state)
-        trainer = Trainer(self, X, Y, weights, Plan.of(options))
+        trainer = Trainer(self, X, Y, weights, TrainingOptions.of(options))
         if len(self.layers) > 1 and not self.parameters.any():
             self.draw(parallel.stream(seed, "start"))
         return trainer.run(seed)
@@ -247,11 +247,11 @@ class Network:
         self, X: Any, Y: np.ndarray, share: np.ndarray, space: Workspace,
         masks: Sequence[np.ndarray | None] = (),
     ) -> float:  # fmt: skip
-        """sum_i share_i loss_i of some rows; its gradient is left in `space.gradient`.
+        """sum_i share_i loss_i of some rows; writes its gradient to `space.gradient`.
 
         1. Values of the layers from first to last (`masks` scale the hidden ones: dropout).
-        2. The loss, and its slope in the scores.
-        3. Slopes of the layers from last to first, and with them those of the parameters.
+        2. The loss, and its derivatives in the scores.
+        3. Derivatives in the values of the layers from last to first, and in the parameters.
         """
         m, coefs, intercepts = X.shape[0], self.coefs, self.intercepts
         last = len(self.layers) - 1
@@ -266,7 +266,7 @@ class Network:
             if masks and masks[i] is not None:
                 Z *= masks[i]
             A.append(Z)
-        D = space.slopes[last][:m]
+        D = space.deltas[last][:m]
         D[...] = Z
         value = LOSSES[self.loss].evaluate(D, Y, share)  # 2
         for i in range(last, -1, -1):  # 3
@@ -274,7 +274,7 @@ class Network:
             np.add.reduce(D, axis=0, out=space.intercepts[i])
             if i == 0:
                 break
-            before = space.slopes[i - 1][:m]
+            before = space.deltas[i - 1][:m]
             if D.shape[1] == 1:
                 np.multiply(D, coefs[i].T, out=before)
             else:
@@ -283,17 +283,17 @@ class Network:
             values = A[i]
             if mask is not None:
                 before *= mask
-                values = values / np.where(mask > 0, mask, 1.0)  # as before the dropout
-            ACTIVATIONS[self.layers[i - 1].activation].slope(values, before)
+                values = values / np.where(mask > 0, mask, 1.0)  # values before the dropout
+            ACTIVATIONS[self.layers[i - 1].activation].times_derivative(values, before)
             D = before
         return value
 
     def gradient(
         self, X: Any, Y: np.ndarray, weights: Any = None, at: np.ndarray | None = None
     ) -> tuple[float, np.ndarray]:
-        """Weighted mean of the loss over the rows, and its gradient, block by block.
+        """Weighted mean loss over the rows, and its gradient, computed block by block.
 
-        `at`: the rows of X that Y and the weights belong to; by default all of them.
+        `at`: the rows of X that Y and the weights belong to; all rows by default.
         """
         self.check()
         share = np.ones(len(Y)) if weights is None else np.asarray(weights, dtype=float)
@@ -315,14 +315,14 @@ class Network:
 def _layer(layer: Any) -> Dense:
     if not isinstance(layer, Dense):
         raise ParameterError(
-            f"The layers of a Network are Dense layers, such as Dense(8, 'relu'). Got {shown(layer)} "
-            "instead."
+            f"A layer of a Network must be a Dense layer, such as Dense(8, 'relu'). Got "
+            f"{shown(layer)} instead."
         )
     return layer
 
 
 def _not_finite(X: Any) -> Any:
-    """Mask of rows with such a cell, or an empty one; a finite sum has none."""
+    """Mask of the rows with NaN or infinity; an empty slice if the sum of all cells is finite."""
     if not isinstance(X, np.ndarray) or np.isfinite(X.sum()):
         return slice(0, 0)
     return ~np.isfinite(X).all(axis=1)

@@ -1,7 +1,7 @@
-"""What a `Network` built by hand may be given: numbers, targets of its loss, weights.
+"""Checks of the data given to a `Network`: inputs, targets and weights.
 
-Invariant: what passes is finite and of the network's shape, has targets that its loss can have, and
-weights that are not negative nor all 0.
+Invariant: accepted data are finite and have the shape of the network, targets are valid for its loss,
+and weights are neither negative nor all 0.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -32,32 +32,31 @@ def precision(dtype: Any) -> np.dtype:
 
 
 def numbers(X: Any) -> Any:
-    """Arrays of numbers; sparse tables as they are."""
+    """Data as an array of floats; sparse data as CSR."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
     try:
         return np.asarray(X, dtype=float)
     except (TypeError, ValueError) as error:
-        raise DataError(f"A Network takes tables of numbers: {error}.") from None
+        raise DataError(f"A Network needs numeric data: {error}.") from None
 
 
-def questions(network: "Network", X: Any) -> Any:
-    """Rows that the network can answer to."""
+def checked_inputs(network: "Network", X: Any) -> Any:
+    """X as finite numbers, with one column per input."""
     X = numbers(X)
     if X.ndim != 2 or X.shape[1] != network.inputs:
         raise DataError(
-            f"A network of {network.inputs} inputs answers to rows of so many columns. Got "
-            f"an X of shape {X.shape}."
+            f"This network expects {network.inputs} columns, but X has shape {X.shape}."
         )
     if not _finite(X):
-        raise DataError("A network answers to finite numbers; some of X are not.")
+        raise DataError("X contains NaN or infinity; Network.predict needs finite values.")
     return X
 
 
-def lessons(
+def checked_training_data(
     network: "Network", X: Any, Y: Any, sample_weight: Any
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Rows, targets (n, outputs) and weights that the network can learn from."""
+    """X, targets (n, outputs) and weights, after all checks."""
     X, Y = numbers(X), numbers(Y)
     Y = Y[:, None] if Y.ndim == 1 else Y
     n = len(Y) if Y.ndim else 0
@@ -65,33 +64,35 @@ def lessons(
     wanted = ((n, network.inputs), (n, network.units[-1]), (n,))
     if (X.shape, Y.shape, weights.shape) != wanted:
         raise DataError(
-            f"A network of {network.inputs} inputs and {network.units[-1]} outputs learns from n rows "
-            f"of so many columns and n weights. Got {X.shape}, {Y.shape}, {weights.shape}."
+            f"This network expects X of shape (n, {network.inputs}), Y of shape "
+            f"(n, {network.units[-1]}) and n weights. Got shapes {X.shape}, {Y.shape}, {weights.shape}."
         )
     if not n:
-        raise DataError("A network learns from rows; X and Y have none.")
+        raise DataError("X and Y have no rows; training needs at least one.")
     if not all(_finite(part) for part in (X, Y, weights)):
-        raise DataError("A network learns from finite numbers; some of X, Y or weights are not.")
+        raise DataError(
+            "X, Y or weights contain NaN or infinity; Network.train needs finite values."
+        )
     check_weights(weights)
     _check_targets(network.loss, Y, weights)
     return X, Y, weights
 
 
 def check_weights(weights: np.ndarray) -> None:
-    """Refuse weights that no mean has."""
+    """Reject weights that are negative or all 0."""
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        raise DataError(f"Weights may not be negative; row {row} has {weights[row]:g}.")
+        raise DataError(f"Weights must not be negative, but row {row} has {weights[row]:g}.")
     if not weights.any():
-        raise DataError("Weights may not all be 0: then there is no row.")
+        raise DataError("At least one weight must be positive, but all are 0.")
 
 
 def _check_targets(loss: str, Y: np.ndarray, weights: np.ndarray) -> None:
-    wrong = ~LOSSES[loss].takes(Y) & (weights > 0)
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    invalid = ~LOSSES[loss].valid(Y) & (weights > 0)
+    if invalid.any():
+        row = int(np.argmax(invalid))
         raise DataError(
-            f"Loss {loss!r} has targets that are {LOSSES[loss].targets}; row {row} has "
+            f"Targets of loss {loss!r} must be {LOSSES[loss].targets}, but row {row} has "
             f"{', '.join(f'{v:g}' for v in Y[row, :5])}{', ...' if Y.shape[1] > 5 else ''}."
         )
 

@@ -1,10 +1,10 @@
-"""Training: mini-batches, steps, epochs, early stopping, and what to do when it diverges.
+"""Training: mini-batches, steps, epochs, early stopping, and divergence.
 
 Invariant: the order of rows and the dropped values depend on (seed, epoch) alone, BLAS runs on one
 thread, and the gradient of a batch is added up over parts that depend on the shapes alone; so bits
 do not depend on threads.
-What is returned is always finite: after a divergence, the parameters before the epoch in which the
-loss was least.
+The returned parameters are always finite: after a divergence, they are those before the epoch with
+the smallest loss.
 """
 
 from collections.abc import Callable
@@ -16,38 +16,38 @@ from pellucid import parallel
 from pellucid.errors import ParameterError
 from pellucid.neural_network.layers import ACTIVATIONS, Dense
 from pellucid.neural_network.network import Network, Workspace
-from pellucid.neural_network.training_options import Plan
-from pellucid.neural_network.training_state import LARGEST, Progress, Walk
+from pellucid.neural_network.training_options import TrainingOptions
+from pellucid.neural_network.training_state import LARGEST, OptimizerState, Progress
 from pellucid.numerics.optimise import lbfgs
 from pellucid.records import Recorder, Solution, Status
 
-TOO_LARGE = 1e20  # parameters beyond it are as good as infinite
+TOO_LARGE = 1e20  # parameters beyond this count as infinite
 SMALLEST_RATE = 1e-6
-# Multiplications (some milliseconds of them) worth a thread, and rows that make a product fast.
+# Smallest number of multiplications (a few milliseconds) and of rows for each thread.
 PART_WORK, PART_ROWS, MOST_PARTS = 3e7, 64, 8
 
 
 class Trainer:
     """Trains a network on rows X, targets Y (n, outputs) and weights; the network is changed.
 
-    `at`: the rows of X that Y and the weights belong to; by default all of them.
-    `judge(network)`: a score on rows held back, the higher the better, for early stopping.
+    `at`: the rows of X that Y and the weights belong to; all rows by default.
+    `validate(network)`: a score on the validation rows, for early stopping; higher is better.
     """
 
     def __init__(
-        self, network: Network, X: Any, Y: np.ndarray, weights: np.ndarray, plan: Plan,
-        judge: Callable[[Network], float] | None = None, at: np.ndarray | None = None,
+        self, network: Network, X: Any, Y: np.ndarray, weights: np.ndarray,
+        options: TrainingOptions, validate: Callable[[Network], float] | None = None,
+        at: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         network.check()
-        if not weights.all():  # weight 0 means absent
+        if not weights.all():  # rows of weight 0 are ignored
             keep = np.flatnonzero(weights)
             Y, weights, at = Y[keep], weights[keep], keep if at is None else at[keep]
-        self.network, self.plan, self.judge = network, plan, judge
+        self.network, self.options, self.validate = network, options, validate
         self.X, self.Y, self.weights, self.at = X, Y, weights, at
         self.n = len(Y)
-        whole = plan.solver == "gd"
-        self.batch = self.n if whole else min(plan.batch, self.n)
-        # A batch larger than a block is added up block by block, on several threads.
+        self.batch = self.n if options.solver == "gd" else min(options.batch, self.n)
+        # The gradient of a batch larger than a block is computed block by block, on several threads.
         self.large = self.batch > network.blocks(self.n)[0].stop
         if any(layer.dropout for layer in network.layers[:-1]):
             self._check_dropout()
@@ -59,148 +59,159 @@ class Trainer:
         self.X_parts = np.empty(shape, network.dtype)
 
     def _check_dropout(self) -> None:
-        """Refuse to leave values out where no step does so."""
-        if self.plan.solver == "lbfgs":
+        """Raise an error for solvers and batches that do not support dropout."""
+        if self.options.solver == "lbfgs":
             raise ParameterError(
-                "The 'dropout' parameter must be 0 for solver='lbfgs', whose loss may not change from "
-                "step to step. Use 'adam' or 'sgd'."
+                "The 'dropout' parameter must be 0 for solver='lbfgs', which needs the same loss in "
+                "every step. Use 'adam' or 'sgd'."
             )
         if self.large:
             most = self.network.blocks(self.n)[0].stop
             raise ParameterError(
                 f"The 'dropout' parameter must be 0 for batches of more than {most} rows. Got "
-                f"{self.batch}: use solver 'adam' or 'sgd' with a smaller {self.plan.named('batch')}."
+                f"{self.batch}: use solver 'adam' or 'sgd' with a smaller {self.options.named('batch')}."
             )
 
-    def run(self, seed: Any, walk: Walk | None = None, begun: int = 0) -> Solution:
-        """Epochs until nothing improves; x = (Walk, Progress)."""
-        if self.plan.solver == "lbfgs":
+    def run(self, seed: Any, state: OptimizerState | None = None, passes: int = 0) -> Solution:
+        """Train until the loss stops improving; x = (OptimizerState, Progress).
+
+        `state` and `passes`: the optimizer and the number of epochs of earlier training.
+        """
+        if self.options.solver == "lbfgs":
             return self._lbfgs()
-        plan, recorder, progress = self.plan, Recorder("network", self.plan.epochs), Progress()
-        walk = walk or Walk.begin(self.network, plan)
+        options, progress = self.options, Progress()
+        recorder = Recorder("network", options.epochs)
+        state = state or OptimizerState.begin(self.network, options)
         status: Status | None = None
         epoch = 0
         with parallel.one_blas_thread(), np.errstate(all="ignore"):
-            while status is None and epoch < plan.epochs:
+            while status is None and epoch < options.epochs:
                 epoch += 1
                 before = self.network.parameters.copy()
-                loss, status = self._epoch(walk, seed, begun + epoch)
+                loss, status = self._epoch(state, seed, passes + epoch)
                 if status is not None:  # diverged
                     self.network.parameters[...] = before
                     loss = progress.losses[-1] if progress.losses else self._loss()
-                score = None if self.judge is None else self._judged(self.judge)
-                progress.note(loss, score, before, self.network.parameters, plan.tol)
+                score = None if self.validate is None else self._validation_score(self.validate)
+                progress.add(loss, score, before, self.network.parameters, options.tol)
                 recorder.add(
-                    iteration=begun + epoch, objective=loss, validation_score=score,
-                    learning_rate=walk.rate, state={"parameters": self.network.parameters},
+                    iteration=passes + epoch, objective=loss, validation_score=score,
+                    learning_rate=state.rate, state={"parameters": self.network.parameters},
                 )  # fmt: skip
-                status = status or self._verdict(walk, progress)
-            status = status or self._risen(walk, progress) or Status(
+                status = status or self._stop(state, progress)
+            status = status or self._loss_increased(state, progress) or Status(
                 "max_iter",
-                f"Stochastic Optimizer: Maximum iterations ({plan.epochs}) reached and the "
+                f"Stochastic Optimizer: Maximum iterations ({options.epochs}) reached and the "
                 "optimization hasn't converged yet.",
-                f"Increase {plan.named('epochs')}, or {plan.named('rate')} if the loss falls slowly.",
+                f"Increase {options.named('epochs')}, or {options.named('rate')} if the loss "
+                "falls slowly.",
             )  # fmt: skip
-            self._keep(progress, status)
-        return Solution((walk, progress), status, recorder.history(), epoch)
+            self._set_final(progress, status)
+        return Solution((state, progress), status, recorder.history(), epoch)
 
-    def _keep(self, progress: Progress, status: Status) -> None:
-        """Leave the parameters worth keeping in the network: the best by the rows held back, those
-        before the epoch of the least loss if training diverged, else the last.
+    def _set_final(self, progress: Progress, status: Status) -> None:
+        """Set the final parameters: those with the best validation score; those before the epoch with
+        the smallest loss, if training diverged; otherwise the last ones.
         """
         parameters, best, score = self.network.parameters, progress.best, progress.best_score
         if status.code == "diverged":
-            parameters[...] = progress.calm
-            if self.judge is not None and self._judged(self.judge) >= score:
+            parameters[...] = progress.before_best
+            if self.validate is not None and self._validation_score(self.validate) >= score:
                 best = None
         if best is not None:
             parameters[...] = best
         if status.code == "diverged":
             progress.final = self._loss()
 
-    def _kept(self, when: str) -> str:
-        """What `_keep` will do after a divergence, in words."""
-        best = when if self.judge is None else "with the best score on the rows held back"
-        return f"The parameters {best} are kept."
+    def _kept(self, which: str) -> str:
+        """Which parameters `_set_final` keeps after a divergence, for messages."""
+        kept = which if self.validate is None else "with the best validation score"
+        return f"The parameters {kept} are kept."
 
-    def _judged(self, judge: Callable[[Network], float]) -> float:
-        """The score on rows held back; beyond all bounds it is the worst there is."""
-        score = judge(self.network)
+    def _validation_score(self, validate: Callable[[Network], float]) -> float:
+        """The score on the validation rows; the lowest float if it is not finite."""
+        score = validate(self.network)
         return score if np.isfinite(score) else -LARGEST
 
     def _loss(self) -> float:
-        """The loss as it is now; the largest float where it is not finite."""
+        """The current loss; the largest float if it is not finite."""
         value = self.network.gradient(self.X, self.Y, self.weights, self.at)[0]
         W = self.network.parameters[: self.network.n_weights]
         mass = float(self.weights.mean()) * self.batch
-        value += 0.5 * self.plan.alpha / mass * float(W @ W)
+        value += 0.5 * self.options.alpha / mass * float(W @ W)
         return value if np.isfinite(value) else LARGEST
 
-    def _risen(self, walk: Walk, progress: Progress) -> Status | None:
-        """A status that names step and layer, if the loss ended far above that of the first epoch."""
-        if not progress.risen(self.plan.tol):
+    def _loss_increased(self, state: OptimizerState, progress: Progress) -> Status | None:
+        """A status with step and layer, if the loss is far above that of the first epoch."""
+        if not progress.loss_increased(self.options.tol):
             return None
-        assert progress.calm is not None
+        assert progress.before_best is not None
         first, last = progress.losses[0], progress.losses[-1]
-        least = progress.losses.index(progress.best_loss)
-        step = walk.step - (len(progress.losses) - least) * -(-self.n // self.batch) + 1
-        sizes = [np.abs(W).max(initial=0.0) for W in self.network.views(progress.calm)[0]]
+        best = progress.losses.index(progress.best_loss)
+        step = state.step - (len(progress.losses) - best) * -(-self.n // self.batch) + 1
+        sizes = [np.abs(W).max(initial=0.0) for W in self.network.views(progress.before_best)[0]]
         grown = [np.abs(W).max(initial=0.0) for W in self.network.coefs]
         layer = int(np.argmax(np.array(grown) / np.maximum(sizes, 1e-300)))
         return Status(
             "diverged",
             f"Training diverged: the loss rose from {first:.3g} in the first epoch to {last:.3g} in "
-            f"epoch {len(progress.losses)}; it was least, {progress.best_loss:.3g}, in epoch "
-            f"{least + 1}. From step {step} on, the weights of layer {layer + 1} grew most, from "
+            f"epoch {len(progress.losses)}; the smallest was {progress.best_loss:.3g} in epoch "
+            f"{best + 1}. From step {step} on, the weights of layer {layer + 1} grew most, from "
             f"{sizes[layer]:.3g} to {grown[layer]:.3g}. {self._kept(f'before step {step}')}",
-            self.plan.slower(),
+            self.options.advice(),
         )
 
-    def _verdict(self, walk: Walk, progress: Progress) -> Status | None:
-        """Whether to stop after this epoch; lowers the rate of the schedules that do so."""
-        plan = self.plan
-        if plan.schedule == "invscaling" and plan.solver != "adam":
-            walk.rate = plan.rate / (walk.seen + 1) ** plan.power
-        if progress.waited <= plan.patience:
+    def _stop(self, state: OptimizerState, progress: Progress) -> Status | None:
+        """A status if training stops after this epoch; also updates the step size by schedule."""
+        options = self.options
+        if options.schedule == "invscaling" and options.solver != "adam":
+            state.rate = options.rate / (state.seen + 1) ** options.power
+        if progress.idle_epochs <= options.patience:
             return None
-        if plan.schedule == "adaptive" and plan.solver != "adam" and walk.rate > SMALLEST_RATE:
-            walk.rate, progress.waited = walk.rate / 5.0, 0
+        if (
+            options.schedule == "adaptive"
+            and options.solver != "adam"
+            and state.rate > SMALLEST_RATE
+        ):
+            state.rate, progress.idle_epochs = state.rate / 5.0, 0
             return None
-        risen = self._risen(walk, progress)
-        if risen or self.judge is None:
-            said = f"The loss did not improve by tol for {plan.patience} epochs."
-            return risen or Status("converged", said)
-        said = f"The validation score did not improve by tol for {plan.patience} epochs."
-        return Status("early_stopped", said)
+        increased = self._loss_increased(state, progress)
+        if increased:
+            return increased
+        if self.validate is None:
+            message = f"The loss did not improve by tol for {options.patience} epochs."
+            return Status("converged", message)
+        message = f"The validation score did not improve by tol for {options.patience} epochs."
+        return Status("early_stopped", message)
 
     # One epoch ----------------------------------------------------------------------------------
 
-    def _epoch(self, walk: Walk, seed: Any, epoch: int) -> tuple[float, Status | None]:
-        """All rows once: mean loss, and a status if it diverged."""
+    def _epoch(self, state: OptimizerState, seed: Any, epoch: int) -> tuple[float, Status | None]:
+        """One pass over the rows: the mean loss, and a status if training diverged."""
         rng = parallel.stream(seed, "epoch", epoch)
-        mixed = self.plan.shuffle and self.batch < self.n
+        shuffled = self.options.shuffle and self.batch < self.n
         order = np.arange(self.n, dtype=np.min_scalar_type(-self.n))
-        if mixed:
+        if shuffled:
             rng.shuffle(order)
         total, flag = 0.0, parallel.StopFlag()
         for start in range(0, self.n, self.batch):
             flag.check()
             rows = order[start : start + self.batch]
             value, mass = self._gradient(rows, rng)
-            decay = self.plan.alpha / mass
+            decay = self.options.alpha / mass
             W = self.network.parameters[: self.network.n_weights]
             value += 0.5 * decay * float(W @ W)
             if not np.isfinite(value):
-                return value, self._diverged(walk.step + 1, epoch, rows)
+                return value, self._diverged(state.step + 1, epoch, rows)
             total += value * len(rows)
-            walk.move(self.network, self.spaces[0].gradient, decay, self.plan)
-        walk.seen += self.n
+            state.move(self.network, self.spaces[0].gradient, decay, self.options)
+        state.seen += self.n
         if not float(np.abs(self.network.parameters).max()) < TOO_LARGE:
-            return total, self._diverged(walk.step, epoch, rows)
+            return total, self._diverged(state.step, epoch, rows)
         return total / self.n, None
 
     def _gradient(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-        """Mean loss of a batch, its gradient in the first workspace, and its sum of weights."""
+        """Mean loss and sum of weights of a batch; its gradient is in the first workspace."""
         w = self.weights[rows]
         mass = float(w.sum())
         if self.large:
@@ -229,7 +240,7 @@ class Trainer:
         return value, mass
 
     def _places(self, rows: np.ndarray) -> np.ndarray:
-        """Where some of the rows stand in X."""
+        """The positions of some rows in X."""
         return rows if self.at is None else self.at[rows]
 
     def _rows(self, rows: np.ndarray, out: np.ndarray) -> Any:
@@ -240,7 +251,7 @@ class Trainer:
         return np.take(self.X, rows, axis=0, out=out[: len(rows)], mode="clip")
 
     def _diverged(self, step: int, epoch: int, rows: np.ndarray) -> Status:
-        """Name the first layer whose values are no longer finite."""
+        """The status of a divergence, with the first layer that is not finite."""
         network, A = self.network, self.network.rows_of(self.X, self._places(rows))
         where = "the loss"
         for i, (layer, W, b) in enumerate(
@@ -256,19 +267,19 @@ class Trainer:
                 break
         return Status(
             "diverged",
-            f"Training diverged in step {step} (epoch {epoch}): {where} grew beyond all bounds. "
+            f"Training diverged in step {step} (epoch {epoch}): {where} became too large or not finite. "
             + self._kept(
                 "of the start"
-                if self.plan.solver == "lbfgs"
-                else "before the epoch of the least loss"
+                if self.options.solver == "lbfgs"
+                else "before the epoch with the smallest loss"
             ),
-            self.plan.slower(),
+            self.options.advice(),
         )
 
-    # All rows at once ---------------------------------------------------------------------------
+    # L-BFGS -------------------------------------------------------------------------------------
 
     def _lbfgs(self) -> Solution:
-        network, plan, calls = self.network, self.plan, 0
+        network, options, calls = self.network, self.options, 0
         mass, cut = float(self.weights.sum()), network.n_weights
         start = network.parameters.copy()
 
@@ -278,17 +289,17 @@ class Trainer:
             network.parameters[...] = x
             value, g = network.gradient(self.X, self.Y, self.weights, self.at)
             g = g.astype(float)
-            g[:cut] += plan.alpha / mass * x[:cut]
-            return value + 0.5 * plan.alpha / mass * float(x[:cut] @ x[:cut]), g
+            g[:cut] += options.alpha / mass * x[:cut]
+            return value + 0.5 * options.alpha / mass * float(x[:cut] @ x[:cut]), g
 
-        def enough(point: Any) -> Status | None:
-            if calls < plan.max_fun:
+        def max_fun_reached(point: Any) -> Status | None:
+            if calls < options.max_fun:
                 return None
             return Status("max_fun", f"The loss was evaluated {calls} times.", "Increase max_fun.")
 
         with np.errstate(all="ignore"):
-            limits = {"tol": plan.tol, "max_iter": plan.epochs}
-            found = lbfgs(evaluate, start.astype(float), stop=enough, **limits)  # type: ignore[arg-type]
+            limits = {"tol": options.tol, "max_iter": options.epochs}
+            found = lbfgs(evaluate, start.astype(float), stop=max_fun_reached, **limits)  # type: ignore[arg-type]
             status = found.status
             finite = bool(np.isfinite(found.x).all()) and status.code != "diverged"
             network.parameters[...] = found.x if finite else start
@@ -301,7 +312,7 @@ class Trainer:
 
 
 def _parts(batch: int, weights: int) -> int:
-    """Parts of a batch, for threads: a power of two that depends on the shapes alone."""
+    """Number of parts of a batch, one per thread: a power of two that depends on the shapes alone."""
     most = min(batch // PART_ROWS, int(batch * weights // PART_WORK), MOST_PARTS)
     return 1 << (max(most, 1).bit_length() - 1)
 

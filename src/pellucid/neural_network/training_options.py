@@ -1,7 +1,7 @@
 """Options of training, declared once for `Network.train` and for the parameters of the MLPs.
 
-Invariant: `Plan`, `Network.train` and both MLPs accept the same values. Messages use the names of the
-interface that was called.
+Invariant: `TrainingOptions`, `Network.train` and both MLPs accept the same values. Messages use the
+names of the interface that was called.
 """
 
 from dataclasses import dataclass
@@ -117,10 +117,10 @@ MLP_NAMES = {name: theirs for name, (theirs, _) in TABLE.items()}
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The options of one training. `solver`: "gd" (plain steps on all rows), "sgd", "adam", "lbfgs".
+class TrainingOptions:
+    """Options of training. `solver`: "gd" (plain steps on all rows), "sgd", "adam", "lbfgs".
 
-    `by_hand`: they were given to `Network.train`, not to an MLP.
+    `from_network`: they were given to `Network.train`, not to an MLP.
     """
 
     solver: str = "adam"
@@ -139,20 +139,20 @@ class Plan:
     epsilon: float = 1e-8
     patience: float = 10
     max_fun: int = 15000
-    by_hand: bool = False
+    from_network: bool = False
 
     def named(self, option: str) -> str:
         """The name of an option in the interface that was called."""
-        return option if self.by_hand else MLP_NAMES[option]
+        return option if self.from_network else MLP_NAMES[option]
 
-    def slower(self) -> str:
+    def advice(self) -> str:
         """What to try after a divergence."""
-        scale = "tandardise the columns (and a regression's target)."
+        scale = "tandardize the columns (and the target of a regression)."
         return f"S{scale}" if self.solver == "lbfgs" else f"Lower {self.named('rate')}, or s{scale}"
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> "Plan":
-        """A plan by names, for networks built by hand; wrong names and values are refused."""
+    def of(cls, options: dict[str, Any]) -> "TrainingOptions":
+        """The options given to `Network.train`, after checks of names and values."""
         unknown = sorted(set(options) - set(CHECKS))
         if unknown:
             raise ParameterError(
@@ -164,4 +164,4 @@ class Plan:
                     f"The {name!r} option of Network.train must be {CHECKS[name]}. Got {shown(value)} "
                     "instead."
                 )
-        return cls(**options, by_hand=True)
+        return cls(**options, from_network=True)

@@ -2,8 +2,8 @@
 
     1/(2N) sum_i w_i (y_i - x_i . b - b0)^2 + sum_j l1_j |b_j| + sum_j l2_j b_j^2 / 2,  N = sum w
 
-Invariant: a solution is accepted by its duality gap on all columns, whatever set it was found on;
-coefficients outside the support are exactly 0.
+Invariant: a solution is accepted by its duality gap over all columns; coefficients outside the support
+are exactly 0.
 """
 
 from dataclasses import dataclass
@@ -25,19 +25,19 @@ from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
 
 LARGEST = 1e250
-FIRST_SET = 10  # columns that enter at least, if so many want to
-EPOCHS = 50  # between two looks at the whole table
+FIRST_SET = 10  # smallest number of columns that enter, if there are enough candidates
+EPOCHS = 50  # between two computations of the gap over all columns
 ROUNDING = 1e-16
-MORE = 1 + 1e-14  # pull, as a share of the penalty, that is no rounding
+MORE = 1 + 1e-14  # gradient, as a share of the penalty, that exceeds rounding
 EXACT = 1e-14  # relative gap at which nothing is left to gain
 POLISH_COLUMNS = 4096
 POLISH_ROUNDS = 20
-FLAT = 1e-9  # damping of directions that the rows do not tell apart
+FLAT = 1e-9  # damping of directions that the rows do not determine
 
 
 @dataclass(frozen=True)
 class Net:
-    """What the user asked for."""
+    """Penalties and stopping rule of an elastic net."""
 
     l1: float
     l2: float
@@ -85,21 +85,21 @@ def solve_target(
 ) -> State:  # fmt: skip
     """Working sets.
 
-    0. A lasso of which all products are known starts where active sets lead: mostly the solution.
-    1. The set: columns with a coefficient, and those whose pull exceeds the penalty most.
+    0. A lasso whose products are all known starts at the result of active sets, mostly the solution.
+    1. The set: columns with a coefficient, and those whose gradient exceeds the penalty most.
     2. Coordinate descent on the set's products. 3. Given the signs, the rest is linear: solve it.
     4. The gap over all columns decides; else the set grows.
     """
     state, flag = State(b.copy(), np.empty(0)), StopFlag()
-    look(products, k, l1, l2, state, net)
-    note(recorder, state, scale)
+    update_gap(products, k, l1, l2, state, net)
+    record(recorder, state, scale)
     if isinstance(products, AllProducts) and not (b.any() or l2.any() or np.ptp(l1)):
-        task = active_set.of_products(products, k)
+        task = active_set.from_products(products, k)
         state.b, state.epochs = active_set.solve(
             task, float(l1[0]), net.positive, wanted, net.max_iter
         )
-        look(products, k, l1, l2, state, net)
-        note(recorder, state, scale)
+        update_gap(products, k, l1, l2, state, net)
+        record(recorder, state, scale)
     yy = float(products.yy[k])
     tol, stuck = 1e-4 * np.sqrt(max(yy, 1e-300)), 0
     while state.gap > wanted * yy and state.epochs < net.max_iter:
@@ -113,9 +113,9 @@ def solve_target(
         room = min(EPOCHS, net.max_iter - state.epochs)
         corner, curve = l1[active], l2[active]
         state.epochs += descend(Q, q, inner, Qb, corner, curve, net.positive, tol, room)
-        state.b[active] = polished(Q, q, inner, corner, curve)
-        look(products, k, l1, l2, state, net)
-        note(recorder, state, scale)
+        state.b[active] = solve_support(Q, q, inner, corner, curve)
+        update_gap(products, k, l1, l2, state, net)
+        record(recorder, state, scale)
         if not state.gap < before / 2:
             if tol < ROUNDING * np.sqrt(yy) and stuck > 3:
                 break
@@ -126,7 +126,7 @@ def solve_target(
 
 
 def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) -> np.ndarray:
-    """Columns in use, and the most discontent of the others, at most as many again."""
+    """Columns in use, and the others that exceed the penalty most, at most as many again."""
     used = state.b != 0
     pull = state.g - l2 * state.b
     excess = np.where(used, 0.0, (pull if positive else np.abs(pull)) - MORE * l1)
@@ -137,7 +137,7 @@ def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) ->
     return np.sort(np.append(np.flatnonzero(used), waiting))
 
 
-def polished(
+def solve_support(
     Q: np.ndarray, q: np.ndarray, b: np.ndarray, l1: np.ndarray, l2: np.ndarray
 ) -> np.ndarray:
     """b with its support solved for exactly.
@@ -152,7 +152,9 @@ def polished(
         H = Q[np.ix_(support, support)] + np.diag(l2[support])
         right = q[support] - l1[support] * np.sign(b[support])
         factor = cholesky_factor(H)
-        if factor is None:  # more columns than the rows tell apart: a long step along what is flat
+        if (
+            factor is None
+        ):  # more columns than the rows determine: a long step along flat directions
             damped = H + np.diag(FLAT * np.diagonal(H))
             factor = cholesky_factor(damped)
         if factor is None:
@@ -173,13 +175,13 @@ def polished(
     return b
 
 
-def look(
+def update_gap(
     products: Products, k: int, l1: np.ndarray, l2: np.ndarray, state: State, net: Net
 ) -> None:
     """Gradient, objective and duality gap at b.
 
-    The dual point is the residual (of the table extended by sqrt(l2) rows), shrunk until no column
-    pulls harder than its penalty.
+    The dual point is the residual (of the table extended by sqrt(l2) rows), shrunk until no gradient
+    exceeds its penalty.
     """
     b = state.b
     active = np.flatnonzero(b)
@@ -198,7 +200,7 @@ def look(
     state.gap = max(state.value - dual, 0.0)
 
 
-def note(recorder: Recorder | None, state: State, scale: float) -> None:
+def record(recorder: Recorder | None, state: State, scale: float) -> None:
     if recorder is not None:
         largest = np.finfo(float).max
         with np.errstate(over="ignore"):
@@ -212,9 +214,9 @@ def elastic_net(
     X: Any, Y: np.ndarray, weights: np.ndarray, net: Net, start: np.ndarray | None = None,
     task: Ridge | None = None,
 ) -> Fit:  # fmt: skip
-    """Fit every column of Y (n, k); `task` is what `prepare` makes of them, if it stands already."""
+    """Fit every column of Y (n, k); `task` is the result of `prepare`, if it exists already."""
     if net.l1 == 0:
-        return without_corner(X, Y, weights, net)
+        return without_l1(X, Y, weights, net)
     task = prepare(X, Y, weights, net.intercept, few_columns(*X.shape)) if task is None else task
     products = make_products(task)
     targets, p = Y.shape[1], X.shape[1]
@@ -253,7 +255,7 @@ def status_of(good: bool, gap: np.ndarray, n_iter: np.ndarray) -> Status:
     )
 
 
-def without_corner(X: Any, Y: np.ndarray, weights: np.ndarray, net: Net) -> Fit:
+def without_l1(X: Any, Y: np.ndarray, weights: np.ndarray, net: Net) -> Fit:
     """No l1 part: ridge regression, or least squares."""
     from pellucid.linear_model._ridge.solver import objective
 
