@@ -222,10 +222,10 @@ def test_the_plan_shows_every_limit_with_the_value_it_has(here, capsys, effort, 
     assert "no limit" in values["time_limit"] and " GB " in values["memory_limit"]
     assert not [line for line in out.splitlines() if line.split()[1:2] == ["-"]]
     said = " ".join(out.split())
-    assert f"limits work: {seconds} s of estimated work for each model" in said
-    assert "time limit: none" in said and "GB a process" in said and "processes: 2" in said
+    assert f"limits work: {seconds} s of estimated work per model" in said
+    assert "time limit: none" in said and "GB per process" in said and "processes: 2" in said
     known = json.loads(call(capsys, *plan, "--json", "--time-limit", "90s")[1])["limits"]
-    assert known["time limit"].startswith("90 s by the clock") and known["processes"] == "2"
+    assert known["time limit"].startswith("90 s of wall-clock time") and known["processes"] == "2"
     assert set(known) > {"work", "model timeout", "time limit", "hanging", "memory"}
 
 

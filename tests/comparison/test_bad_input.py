@@ -78,7 +78,7 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     told = json.loads(results.read_text())
     results.write_text(json.dumps(told | {"recommended": "mine"}))
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
-    assert "has no model file: mine is not a model of Pellucid." in capsys.readouterr().err
+    assert "has no model file: mine is not a Pellucid model." in capsys.readouterr().err
     failed = {"test": {"model": "tree", "failed": "no memory"}, "recommended": "tree"}
     results.write_text(json.dumps(told | failed))
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2

@@ -76,11 +76,11 @@ def test_every_limit_is_told():
     assert told["model timeout"] == told["time limit"] == "none"
     assert told["hanging"] == "killed after 200 s of CPU time in one fold, or 300 s without any"
     assert told["last fit"] == "2400 s of wall-clock time, 240 s for its part of the report"
-    assert told["memory"].endswith("GB a process, its part of what is free now")
+    assert told["memory"].endswith("GB per process, its share of free memory")
     told = dict(
         limits.describe_limits(plan_of(model_timeout=60, time_limit="5m", memory_limit=1.5))
     )
-    assert told["memory"] == "1.5 GB a process"
+    assert told["memory"] == "1.5 GB per process"
     assert told["model timeout"] == "60 s of wall-clock time, 10 s per fold"
     assert told["time limit"] == "300 s of wall-clock time, including the report"
 
