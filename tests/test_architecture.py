@@ -35,7 +35,7 @@ DOORS = {
     for package, door in re.findall(r"^\| (\w+) \| (.*) \|$", PAGE, re.M)
     if package != "package"
 }
-SOURCES = source_files(".py", ".pyx", ".pxi")
+SOURCES = source_files(".py", ".pyx", ".pxd", ".pxi")
 IMPORTS = [imported for path in SOURCES for imported in imports(path)]
 
 
@@ -119,7 +119,7 @@ def test_hidden_imports_are_seen(text, tmp_path):
 
 def test_functions_are_short():
     python = [f for path in source_files(".py") for f in functions(path)]
-    loops = [f for path in source_files(".pyx", ".pxi") for f in functions(path)]
+    loops = [f for path in source_files(".pyx", ".pxd", ".pxi") for f in functions(path)]
     too_long = [f for f in python if f.length > LIMIT] + [f for f in loops if f.length > LOOP_LIMIT]
     assert not too_long, "\n".join(map(str, too_long))
     above = [f for f in python if f.length > TARGET]
@@ -165,6 +165,7 @@ def project_texts():
         ".pyx",
         ".pyi",
         ".pxd",
+        ".pxi",
         ".md",
         ".toml",
         ".txt",

@@ -196,7 +196,7 @@ def test_unfitted_estimator_says_so(Model):
 
 
 def test_interrupted_fit_leaves_nothing(Model, monkeypatch):
-    def interrupted(self, problem):
+    def interrupted(self, problem, **options):
         raise KeyboardInterrupt
 
     sample = numbers(Model)
@@ -244,7 +244,7 @@ def test_failed_warm_start_keeps_the_previous_fit(Model):
 
 
 def test_error_inside_fit_leaves_nothing(Model, monkeypatch):
-    def broken(self, problem):
+    def broken(self, problem, **options):
         raise ZeroDivisionError
 
     sample = mixed(Model)

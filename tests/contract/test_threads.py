@@ -152,17 +152,9 @@ def test_four_estimators_may_fit_at_once(Model):
             assert_same_bits(expected, learned(model))
 
 
-# Fits that still keep something on the estimator outside `_learn`.
-NOT_YET = dict.fromkeys(
-    ("SGDClassifier", "SGDRegressor", "Perceptron"), "fit stores coef_init on the estimator"
-)
-
-
 def test_two_threads_may_fit_one_estimator_at_once(Model, monkeypatch):
     """Both fits are under way at the same time, on different data: the result is that of one fit,
     and nothing is written on the estimator meanwhile."""
-    if Model.__name__ in NOT_YET:
-        pytest.xfail(NOT_YET[Model.__name__])
     samples = [numbers(Model, n=60, seed=0), numbers(Model, n=80, p=3, seed=1)]
     expected = [learned(fitted(Model, sample)) for sample in samples]
     model, together, original = make(Model), threading.Barrier(2, timeout=10), Model._fit

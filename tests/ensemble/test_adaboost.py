@@ -19,7 +19,7 @@ from pellucid.data import InputSpec, datasets, prepare
 from pellucid.ensemble import AdaBoostClassifier
 from pellucid.ensemble.adaboost import stump_filter
 from pellucid.neighbors import KNeighborsClassifier
-from pellucid.tree import DecisionTreeClassifier, _histogram
+from pellucid.tree import DecisionTreeClassifier, _stumps
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 
 
@@ -276,7 +276,7 @@ def test_bounds_of_buckets_enclose_the_best_division(criterion, K):
     ends = np.flatnonzero(np.diff(bucket))
     found = np.empty(2)
     cells, sums = bucket + np.uint16(buckets) * y, np.empty(K * buckets)
-    _histogram.bucket_bounds(cells, w, K, CLASS_CRITERIA[criterion], sums, found)
+    _stumps.bucket_bounds(cells, w, K, CLASS_CRITERIA[criterion], sums, found)
     assert found[0] == pytest.approx(every[ends].min(), rel=1e-12)
     assert 0.8 * every.min() <= found[1] <= every.min() * (1 + 1e-12)
 

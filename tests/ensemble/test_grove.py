@@ -13,7 +13,7 @@ from pellucid.ensemble import (
     RandomForestRegressor,
 )
 from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
-from pellucid.tree._loops import draw_counts
+from pellucid.tree._presort import draw_counts
 from pellucid.tree.fit_tree import grow_model
 
 SETTINGS = [

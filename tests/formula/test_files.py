@@ -100,7 +100,7 @@ def test_exposure_missing_rows_and_robust_errors(tmp_path):
     np.testing.assert_array_equal(
         again.predict(whole, exposure=ones), model.predict(whole, exposure=ones)
     )
-    with pytest.raises(ParameterError, match="computed from the training rows"):
+    with pytest.raises(ParameterError, match="need the training rows"):
         again.summary(errors="HC1")
     for name in ("X", "y", "table", "rows", "fit_options"):
         with pytest.raises(

@@ -162,7 +162,7 @@ def test_missing_groups_are_named_by_the_row_of_the_table():
     holes.loc[2, "dose"] = np.nan
     holes.loc[[2, 9], "site"] = None
     found = formula.ols("events ~ dose", holes)
-    with pytest.raises(DataError, match="no entry in row 9"):
+    with pytest.raises(DataError, match="groups is missing in row 9"):
         found.summary(errors="clustered", groups="site")
 
 
@@ -184,7 +184,7 @@ def test_rows_without_weight_or_exposure_are_left_out_and_said():
     plain = formula.glm("events ~ dose", holes.dropna(), "poisson", exposure="time")
     assert by_name == plain.summary(errors="clustered", groups=rows).frame()
     holes.loc[20, "time"] = -1.0
-    with pytest.raises(DataError, match=r"row 17 .*do not count the 3 rows"):
+    with pytest.raises(DataError, match=r"row 17, .*do not count the 3 rows"):
         formula.glm("events ~ dose", holes, "poisson", exposure="time")
 
 
@@ -378,9 +378,9 @@ def test_quotes_around_plain_names():
 
 def test_what_r2_is_compared_with():
     data = exposed()
-    assert "compare with 0" in str(formula.ols("time ~ 0 + x", data).summary())
+    assert "compare the model with 0" in str(formula.ols("time ~ 0 + x", data).summary())
     for terms in ("time ~ x", "time ~ 1"):
-        assert "compare with 0" not in str(formula.ols(terms, data).summary())
+        assert "compare the model with 0" not in str(formula.ols(terms, data).summary())
 
 
 def test_scores_weigh_rows_by_name():

@@ -16,7 +16,7 @@ def two_groups(n=40):
 
 
 def separated(X, y, **options):
-    with pytest.warns(ConvergenceWarning, match="The best coefficients are not finite"):
+    with pytest.warns(ConvergenceWarning, match="The best coefficients of .* are not finite"):
         model = GeneralizedLinearModel(**options).fit(X, y)
     assert model.status_.code == "separated"
     return model
@@ -35,7 +35,7 @@ def test_a_group_on_the_edge_is_named_and_the_rest_is_as_without_it(family, link
         y[:3] = 0.0
     X = np.column_stack([g, x])
     model = separated(X, y, family=family, link=link)
-    assert "(x0)" in model.status_.message
+    assert "coefficients of x0 are" in model.status_.message
     half = GeneralizedLinearModel(family=family, link=link).fit(x[:20, None], y[:20])
     np.testing.assert_allclose(
         [model.intercept_, model.coef_[1]], [half.intercept_, half.coef_[0]], rtol=1e-7
@@ -58,7 +58,7 @@ def test_an_oblique_direction_is_not_called_dependent():
     b = np.where(np.arange(60) < 45, -a, rng.uniform(0.5, 1.5, 60) - a)
     y = rng.poisson(3.0, 60) * (np.arange(60) < 45)
     model = separated(np.column_stack([a, b, x]), y, family="poisson")
-    assert "(x0, x1)" in model.status_.message
+    assert "coefficients of x0, x1 are" in model.status_.message
     assert len(model.inference_["aliased"]) == 0
     error = model.summary().frame()["std error"]
     assert np.isnan(error[1:3]).all() and np.isfinite([error[0], error[3]]).all()
@@ -80,7 +80,7 @@ def test_perfectly_told_apart(link):
     x = np.linspace(-1, 1, 40)
     X = np.column_stack([x, x**2])
     model = separated(X, (x > 0.93).astype(float), family="binomial", link=link)
-    assert "(x0, x1, intercept)" in model.status_.message
+    assert "coefficients of x0, x1, intercept are" in model.status_.message
     assert np.isnan(model.summary().frame()["std error"]).all()
 
 

@@ -95,7 +95,7 @@ def test_groups_that_are_missing_or_mixed_are_refused(Model):
         return model.summary(errors="clustered", X=X, y=y, sample_weight=w, groups=groups)
 
     for groups in (numbers, words):
-        with pytest.raises(DataError, match="no entry in row 7"):
+        with pytest.raises(DataError, match="groups is missing in row 7"):
             ask(groups)
     words[7] = "b"
     assert ask(words).rows == ask(np.repeat([1, 2, 3], 4)).rows
@@ -191,11 +191,11 @@ def test_missing_rows_are_handled_as_at_the_fit():
 def test_what_cannot_be_is_said():
     X, y, _, _ = uneven()
     model = LinearRegression().fit(X, y)
-    with pytest.raises(ParameterError, match="give them again"):
+    with pytest.raises(ParameterError, match="Pass them again"):
         model.summary(errors="HC3")
     with pytest.raises(ParameterError, match="errors must be one of"):
         model.summary(errors="HC9", X=X, y=y)
-    with pytest.raises(ParameterError, match="belong together"):
+    with pytest.raises(ParameterError, match="needs groups="):
         model.summary(errors="clustered", X=X, y=y)
     with pytest.raises(DataError, match="not the rows"):
         model.summary(errors="HC1", X=X, y=y + X[:, 0])
@@ -304,7 +304,7 @@ def test_rows_left_out_are_told(Model):
     y = np.arange(60) % 7
     options = {} if Model is LinearRegression else {"alpha": 0}
     notes = Model(table=Table(missing="drop"), **options).fit(X, y).summary().notes
-    assert notes == ("Left out for a missing value: 2 row(s).",)
+    assert notes == ("Rows left out because of a missing value: 2.",)
 
 
 @pytest.mark.parametrize("n_groups", [2, 3, 4, 5])
@@ -335,5 +335,5 @@ def test_a_constant_target_is_no_evidence():
     for model in (LinearRegression(), GeneralizedLinearModel(family="gamma")):
         table = model.fit(X, np.ones(60)).summary()
         lines = table.frame()
-        assert np.isnan(lines["p"]).all() and "tests mean nothing" in str(table)
+        assert np.isnan(lines["p"]).all() and "the tests have no meaning" in str(table)
         assert np.isnan(lines["z" if "z" in lines else "t"]).all()

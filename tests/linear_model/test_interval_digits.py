@@ -72,7 +72,7 @@ def test_rows_of_the_fit_are_never_outside(family, apart):
     model = GeneralizedLinearModel(family=family).fit(X, y)
     assert model.inference_["aliased"].tolist() == [1]
     assert np.isfinite(model.predict_interval(X)).all()
-    with pytest.raises(DataError, match="Row 1 lies outside"):
+    with pytest.raises(DataError, match="Row 1 has no interval"):
         model.predict_interval(np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0]]))
 
 
@@ -82,7 +82,7 @@ def test_rows_of_a_least_squares_fit_are_never_outside():
     model = LinearRegression().fit(X, rng.normal(size=200))
     assert model.rank_ == 2
     assert np.isfinite(model.predict_interval(X)).all()
-    with pytest.raises(DataError, match="Row 0 lies outside"):
+    with pytest.raises(DataError, match="Row 0 has no interval"):
         model.predict_interval([[0.0, 1e-6, 0.0]])
 
 

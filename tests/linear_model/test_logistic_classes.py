@@ -36,7 +36,7 @@ def test_a_class_of_weight_0_is_absent_from_inference(K, fit):
         for found, right in zip(model.predict_interval(X), other.predict_interval(X)):
             np.testing.assert_allclose(found[:, kept], right, atol=1e-12)
             assert not found[:, 1].any()
-    assert "weight of 0: 1." in " ".join(model.summary().notes)
+    assert "because their weight is 0: 1." in " ".join(model.summary().notes)
 
 
 @pytest.mark.parametrize("K", [3, 4])

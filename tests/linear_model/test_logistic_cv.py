@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import LogisticRegression, LogisticRegressionCV
-from pellucid.linear_model._logistic.path import class_folds
+from pellucid.linear_model._logistic.path import stratified_folds
 
 
 def standardised(load):
@@ -32,7 +32,7 @@ class _Problem:
 @pytest.mark.parametrize("k", [2, 5, 7])
 def test_folds_are_scikit_learns(k):
     y = np.random.default_rng(k).choice(3, 57, p=[0.5, 0.3, 0.2])
-    ours = class_folds(k, _Problem(y))
+    ours = stratified_folds(k, _Problem(y))
     for fold, (train, test) in zip(ours, StratifiedKFold(k).split(y, y), strict=True):
         np.testing.assert_array_equal(np.flatnonzero(fold.train), train)
         np.testing.assert_array_equal(np.flatnonzero(fold.test), test)

@@ -137,7 +137,7 @@ def test_one_vs_rest_summary_and_far_away_rows():
     np.testing.assert_allclose(shown["std error"][4:8], single["std error"], rtol=1e-12)
     header = [name for name, _ in model.summary().header]
     assert header == ["rows", "standard errors"]  # no common likelihood
-    assert "no common likelihood, AIC or test" in str(model.summary())
+    assert "no common likelihood, AIC or test" in " ".join(model.summary().notes)
     far = model.predict_proba(1e5 * X[:5])  # every single chance may be 0
     np.testing.assert_allclose(far.sum(axis=1), 1)
 
@@ -152,7 +152,7 @@ def test_a_pass_that_ends_above_the_start_has_not_converged():
     from sklearn.datasets import load_breast_cancer
 
     X, y = load_breast_cancer(return_X_y=True)
-    with pytest.warns(ConvergenceWarning, match="steps are too long"):
+    with pytest.warns(ConvergenceWarning, match="steps are too large"):
         model = LogisticRegression(solver="sgd", random_state=0).fit(X, y)
     assert model.status_.code == "diverged" and not model.status_.ok
     even = LogisticRegression(solver="sgd", random_state=0, tol=1e-3, standardize=True).fit(X, y)

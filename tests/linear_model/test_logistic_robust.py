@@ -184,7 +184,7 @@ def test_fits_without_robust_errors_say_so():
     model = plain().fit(X, y)
     with pytest.raises(ParameterError, match="training rows"):
         model.summary(errors="HC0")
-    with pytest.raises(ParameterError, match="belong together"):
+    with pytest.raises(ParameterError, match="needs groups="):
         model.summary(errors="clustered", X=X, y=y)
     with pytest.raises(ParameterError, match="errors must be one of"):
         model.summary(errors="HC9", X=X, y=y)

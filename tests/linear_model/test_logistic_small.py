@@ -19,7 +19,7 @@ def table(seed: int, n: int, p: int, classes: int) -> tuple[np.ndarray, np.ndarr
 
 
 def general(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small, "pays", lambda F: False)
+    monkeypatch.setattr(small, "applies", lambda F: False)
 
 
 @settings(max_examples=40, deadline=None)

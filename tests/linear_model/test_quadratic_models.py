@@ -61,14 +61,14 @@ def test_both_forms_answer_alike(q, container):
     for _ in range(3):
         assert products.sweep(0.0, 2) == rows.sweep(0.0, 2)
         assert np.allclose(products.d, rows.d, rtol=1e-10, atol=1e-11)
-        assert np.allclose(products.slope(), rows.slope(), rtol=1e-10, atol=1e-11)
+        assert np.allclose(products.gradient(), rows.gradient(), rtol=1e-10, atol=1e-11)
         assert np.isclose(products.value(products.d), rows.value(rows.d), rtol=1e-12)
         assert _jump(products) and _jump(rows)
         assert np.allclose(products.d, rows.d, rtol=1e-8, atol=1e-9)
 
 
 def conditions(X, y, w, model, C):
-    """How far each slope is from what the penalty allows."""
+    """How far each gradient exceeds the penalty."""
     Z = X @ model.coef_.T + model.intercept_
     if len(model.classes_) == 2:
         R = (1 / (1 + np.exp(-Z)) - (y == 1)[:, None]) * w[:, None]

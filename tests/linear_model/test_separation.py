@@ -254,7 +254,7 @@ def test_firth_has_two_ways_to_the_information(K, monkeypatch):
     y, weights = rng.integers(0, K, 60), rng.integers(0, 4, 60)
     model = LogisticRegression(C=np.inf, firth=True)
     quick = model.fit(X, y, sample_weight=weights).coef_
-    monkeypatch.setattr(logistic_firth, "SOUND", 0.0)
+    monkeypatch.setattr(logistic_firth, "WELL_CONDITIONED", 0.0)
     np.testing.assert_allclose(model.fit(X, y, sample_weight=weights).coef_, quick, rtol=1e-11)
 
 
@@ -364,7 +364,7 @@ def test_cross_validation_names_them_too(case):
     with pytest.warns(ConvergenceWarning, match="Leave np.inf out of Cs"):
         model = LogisticRegressionCV(Cs=[np.inf]).fit(X, y)
     assert model.separating_ == columns
-    assert "chosen by the same rows" in str(model.summary())
+    assert "chosen with the same rows" in str(model.summary())
 
 
 def test_classes_that_overlap_are_not_called_separated_by_any_solver():
@@ -377,7 +377,7 @@ def test_classes_that_overlap_are_not_called_separated_by_any_solver():
 
 def test_a_step_that_is_too_long_is_said():
     X, y = 10 * noise(200, 4), np.arange(200) % 2
-    with pytest.warns(ConvergenceWarning, match=r"Steps of 10 are too long.*leave step=None"):
+    with pytest.warns(ConvergenceWarning, match=r"step=10 is too large.*leave step=None"):
         model = LogisticRegression(solver="gd", step=10.0).fit(X, y)
     assert model.status_.code == "diverged"
 
@@ -401,12 +401,12 @@ def test_spanned_columns_are_named_and_the_others_are_as_if_alone(n_classes, shi
     for name, *line in alone.summary().rows:
         np.testing.assert_allclose(found.pop(name), line, rtol=1e-7, err_msg=name)
     assert len(found) == 3 * (n_classes - 1) and np.isnan(list(found.values())).all()
-    assert "Spanned by the other terms: x4, x5, x6." in model.summary().notes[0]
+    assert "Combinations of other terms: x4, x5, x6." in model.summary().notes[0]
     assert dict(model.summary().header)["rank"] == dict(alone.summary().header)["rank"]
     np.testing.assert_allclose(
         model.predict_interval(spanned(X)), alone.predict_interval(X), atol=1e-7
     )
-    with pytest.raises(DataError, match="Row 1 lies outside what the training rows span"):
+    with pytest.raises(DataError, match="Row 1 has no interval: columns that are combinations"):
         model.predict_interval(spanned(X)[:2] + np.eye(7)[5] * [[0.0], [1.0]])
 
 
@@ -416,7 +416,7 @@ def test_a_constant_column_leaves_the_intercept_its_error():
     alone = LogisticRegression(C=np.inf).fit(X, y)
     lines = [row[1:] for row in both.summary().rows if row[0] != "x0"]
     np.testing.assert_allclose(lines, [row[1:] for row in alone.summary().rows], rtol=1e-9)
-    assert "Spanned by the other terms: x0." in both.summary().notes[0]
+    assert "Combinations of other terms: x0." in both.summary().notes[0]
 
 
 @pytest.mark.parametrize("multiclass", ["softmax", "one_vs_rest"])

@@ -107,7 +107,7 @@ def test_stopping():
     judged = SGDRegressor(early_stopping=True, random_state=0).fit(X, Y)
     assert judged.status_.code == "converged"
     assert judged.score(X, Y) > 0.9
-    with pytest.warns(ConvergenceWarning, match=r"still fell after 2 passes"):
+    with pytest.warns(ConvergenceWarning, match=r"still falling after 2 epochs"):
         SGDRegressor(max_iter=2, random_state=0).fit(X, Y)
 
 
@@ -117,16 +117,16 @@ def test_warm_starts_and_given_starts():
     given.fit(X, Y, coef_init=first.coef_, intercept_init=first.intercept_)
     warm = SGDRegressor(max_iter=1, tol=None, shuffle=False, warm_start=True).fit(X, Y).fit(X, Y)
     assert (given.coef_ == warm.coef_).all()
-    with pytest.raises(ParameterError, match="5 coefficients and 1 intercept"):
+    with pytest.raises(ParameterError, match=r"shape \(5,\) and intercept_init shape \(1,\)"):
         SGDRegressor().fit(X, Y, coef_init=np.zeros(4))
 
 
 def test_divergence_is_named_and_stays_finite():
-    with pytest.warns(ConvergenceWarning, match="Standardise the columns, or lower eta0"):
+    with pytest.warns(ConvergenceWarning, match=r"Standardise the columns .*, or lower eta0"):
         model = SGDRegressor(random_state=0).fit(X * 1e6, Y)
     assert model.status_.code == "diverged"
     assert np.isfinite(model.predict(X)).all()
-    with pytest.warns(ConvergenceWarning, match="beyond all bounds"):
+    with pytest.warns(ConvergenceWarning, match="coefficients diverged in epoch"):
         model = SGDRegressor(random_state=0, eta0=1e6).fit(X * 1e9, Y)
     assert np.isfinite(model.predict(X)).all()
 
@@ -136,7 +136,7 @@ def test_divergence_is_named_and_stays_finite():
     ({"learning_rate": "pa1"}, "only works with loss 'epsilon_insensitive'"),
     ({"alpha": -1.0}, "'alpha' parameter"), ({"loss": "hinge"}, "'loss' parameter"),
     ({"l1_ratio": 1.5}, "'l1_ratio' parameter"),
-    ({"early_stopping": True, "validation_fraction": 0.999}, "too few are left"),
+    ({"early_stopping": True, "validation_fraction": 0.999}, "too few of 300 rows for training"),
 ])  # fmt: skip
 def test_impossible_options(options, said):
     with pytest.raises(ParameterError, match=said):

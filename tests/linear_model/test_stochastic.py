@@ -143,7 +143,7 @@ def test_probabilities_only_where_the_loss_gives_them():
 
 
 def test_divergence_is_named():
-    with pytest.warns(ConvergenceWarning, match=r"beyond all bounds|Standardise"):
+    with pytest.warns(ConvergenceWarning, match=r"coefficients diverged|Standardise"):
         SGDClassifier(
             "squared_error", learning_rate="constant", eta0=10.0, penalty=None, random_state=0
         ).fit(CANCER[0] * 1e6, CANCER[1])
@@ -232,7 +232,7 @@ def test_status_of_a_perceptron_agrees_with_converged():
     assert not model.converged_ and "no improvement" in model.status_.message
     centres = np.array([[9.0, 0], [-9, 9], [-9, -9]])
     apart = Perceptron().fit(np.repeat(centres, 5, axis=0), np.repeat([0, 1, 2], 5))
-    assert apart.converged_ and apart.status_.message == f"Pass {apart.n_iter_} made no mistake."
+    assert apart.converged_ and apart.status_.message == f"Epoch {apart.n_iter_} made no mistake."
 
 
 def test_early_stopping_leaves_a_row_of_every_class_to_learn_from():

@@ -76,6 +76,7 @@ class Median(Mean):
     tol: float = changed(default=0.5)
     n_jobs = dropped()
     extra: int = param(7, Integer(0), "One more parameter.", after="tol")
+    first: int = param(6, Integer(0), "One before the others.", before="tol")
     late: int = param(8, Integer(0), "One more of our own.", last=True)
 
 
@@ -103,7 +104,7 @@ def test_signature_is_that_of_the_declarations():
 
 
 def test_subclasses_inherit_change_add_and_drop():
-    assert names(Median) == ["factor", "tol", "extra", "copy", "late", "own", "table"]
+    assert names(Median) == ["factor", "first", "tol", "extra", "copy", "late", "own", "table"]
     model = Median(4.0, extra=9)
     assert (model.factor, model.tol, model.extra, model.late) == (4.0, 0.5, 9, 8)
     found = parameters_of(Median)

@@ -196,8 +196,19 @@ def test_equal_bits_for_any_number_of_threads(max_features, rng, monkeypatch):
     same(trees[0], grow(table, y.astype(np.int32), w, "gini", limits, 3, key=11))
 
 
-def test_order_of_the_array_and_short_lists_change_nothing(rng, monkeypatch):
-    """Row after row or column after column, rows in four bytes or in three: one tree."""
+def test_random_splits_are_the_same_with_and_without_a_trunk(rng, monkeypatch):
+    """Class weights that a search keeps for a node's columns must never be those of another node."""
+    X = rng.normal(size=(6000, 6))
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=6000) > 0).astype(np.int32)
+    trees = []
+    for rows in (500, 10**9):
+        monkeypatch.setattr(grower, "BRANCH_ROWS", rows)
+        trees.append(grow(numbers(X), y, None, "gini", Limits(drawn_splits=True), 2, key=11))
+    same(*trees)
+
+
+def test_order_of_the_array_and_consumed_lists_change_nothing(rng, monkeypatch):
+    """Row after row or column after column, lists copied or used up: one tree."""
     monkeypatch.setattr(grower, "BRANCH_ROWS", 300)
     X = rng.normal(size=(2500, 5))
     X[:, 3] = rng.integers(0, 9, 2500)
@@ -210,8 +221,8 @@ def test_order_of_the_array_and_short_lists_change_nothing(rng, monkeypatch):
         limits = Limits(max_depth=depth)
         whole = grow(presort(np.asfortranarray(X), kinds, n_levels), y, None, "gini", limits, 3)
         for table in (np.asfortranarray(X), np.ascontiguousarray(X)):
-            short = presort(table, kinds, n_levels, short=True)
-            same(whole, grow(short, y, None, "gini", limits, 3, consume=True))
+            own = presort(table, kinds, n_levels)
+            same(whole, grow(own, y, None, "gini", limits, 3, consume=True))
             same(whole, grow(presort(table, kinds, n_levels), y, None, "gini", limits, 3))
             for rows in (X, np.asfortranarray(X), X[::-1]):
                 expected = [naive.apply(whole, x) for x in rows[:200]]

@@ -92,7 +92,7 @@ class Drawer:
         """The weights of the rows in the bag of a key."""
         if not self.bootstrap or self._total != self.problem.n:
             return self._rows(np.random.Generator(np.random.PCG64(key)))
-        from pellucid.tree._loops import draw_counts
+        from pellucid.tree._presort import draw_counts
 
         counts = np.empty(self.problem.n)
         draw_counts(key, self.n_samples, counts)

@@ -163,7 +163,7 @@ class FormulaModel:
         loaded model has no training data: for robust errors pass `X=fit.matrix(table)`, `y` and the
         weights, offset or exposure of the fit.
         """
-        from pellucid.linear_model._inference.least_squares import NO_INTERCEPT
+        from pellucid.linear_model._inference.estimates import NO_INTERCEPT
 
         if self.training is not None:
             options = self._options(self.training, options)

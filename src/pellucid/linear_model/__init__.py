@@ -2,25 +2,25 @@
 
 from pellucid.linear_model.bayesian_regression import BayesianRegression
 from pellucid.linear_model.bayesian_ridge import BayesianRidge
-from pellucid.linear_model.elastic_net import ElasticNet
-from pellucid.linear_model.elastic_net_cv import ElasticNetCV
-from pellucid.linear_model.gamma import GammaRegressor
-from pellucid.linear_model.generalized_linear_model import GeneralizedLinearModel
-from pellucid.linear_model.lasso import Lasso
-from pellucid.linear_model.lasso_cv import LassoCV
+from pellucid.linear_model.elastic_net import ElasticNet, ElasticNetCV
+from pellucid.linear_model.glm import (
+    GammaRegressor,
+    GeneralizedLinearModel,
+    PoissonRegressor,
+    TweedieRegressor,
+)
+from pellucid.linear_model.lasso import Lasso, LassoCV
 from pellucid.linear_model.linear_regression import LinearRegression
 from pellucid.linear_model.log_target_ridge import LogTargetRidge
 from pellucid.linear_model.logistic import LogisticRegression
 from pellucid.linear_model.logistic_cv import LogisticRegressionCV
 from pellucid.linear_model.paths import enet_path, lasso_path
 from pellucid.linear_model.perceptron import Perceptron
-from pellucid.linear_model.poisson import PoissonRegressor
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.ridge_classifier import RidgeClassifier
 from pellucid.linear_model.ridge_cv import RidgeCV
 from pellucid.linear_model.sgd_classifier import SGDClassifier
 from pellucid.linear_model.sgd_regressor import SGDRegressor
-from pellucid.linear_model.tweedie import TweedieRegressor
 
 __all__ = [
     "BayesianRegression",

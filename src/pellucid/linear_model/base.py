@@ -11,44 +11,47 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import learned
+from pellucid.parameters import Boolean, learned, param
+
+COEF = (
+    "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order of "
+    "`terms_`."
+)
+INTERCEPT = "Intercept, a float or an array of shape (n_targets,)."
+POSITIVE = param(False, Boolean, "Whether to allow no negative coefficient.")
+MEANS = "Weighted means of the encoded columns in training; 0 without an intercept."
 
 
 class LinearPredictor(Regressor):
     """A regressor whose prediction is x . coef_ + intercept_."""
 
-    coef_: np.ndarray = learned(
-        "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
-        "of `terms_`."
-    )
-    intercept_: Any = learned("Intercept, a float or an array of shape (n_targets,).")
-    means_: np.ndarray = learned(
-        "Weighted means of the encoded columns in training; 0 without an intercept."
-    )
+    coef_: np.ndarray = learned(COEF)
+    intercept_: Any = learned(INTERCEPT)
+    means_: np.ndarray = learned(MEANS)
 
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _reveals(self) -> bool:
-        """Sums do, unless a factor of 0 lets the cell be passed over."""
+        """True unless a coefficient is 0, because then its column is never read."""
         return bool(np.all(self.coef_))
 
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, "response")
 
     def summary(self) -> Any:
-        """The coefficients; theory gives no standard errors for penalised ones (bootstrap them)."""
-        from pellucid.linear_model._inference.least_squares import penalised_summary
+        """The coefficients; with a penalty there are no standard errors (bootstrap them instead)."""
+        from pellucid.linear_model._inference.summary import penalised_summary
 
         self._check_fitted()
         return penalised_summary(self, self._strengths_shown(), *self._reasons())
 
     def _reasons(self) -> tuple[str, ...]:
-        """Why `summary()` has no standard errors, if it is not a penalty."""
+        """Why `summary()` has no standard errors, if the reason is not a penalty."""
         return ()
 
     def _strengths_shown(self) -> dict[str, Any]:
-        """Facts for the head of `summary()`."""
+        """Entries of the header of `summary()`."""
         shown = {
             name: vars(self).get(name) for name in ("alpha_", "alpha", "l1_ratio_", "l1_ratio")
         }
@@ -59,7 +62,7 @@ class LinearPredictor(Regressor):
         }
 
     def _check_state(self) -> None:
-        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        """Refuse a model file whose arrays do not match its columns or each other."""
         check_coefficients(self)
 
     def _finished(self, coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -73,16 +76,16 @@ class LinearPredictor(Regressor):
 
 
 def check_size(coef: np.ndarray, intercept: np.ndarray) -> None:
-    """Refuse coefficients that no float holds."""
+    """Refuse coefficients that overflow."""
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise DataError(
-            "Coefficients are larger than the largest float, because numbers of X are tiny beside "
-            "those of y. Multiply the columns by 2**60 or so."
+            "The coefficients overflow float64, because X is many orders of magnitude smaller than y. "
+            "Rescale X, for example X * 1e18."
         )
 
 
 def check_coefficients(model: Any) -> None:
-    """For `_check_state`: coefficients, intercept and means that belong together."""
+    """For `_check_state`: coefficients, intercept and means of matching shapes."""
     from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
     p = n_terms(model)

@@ -8,7 +8,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model._ridge.base import BayesianPredictor, dense, squared_length
-from pellucid.parameters import Boolean, Real
+from pellucid.parameters import FIT_INTERCEPT, STATUS, Real, learned, param, positional
 from pellucid.records import Status
 
 
@@ -21,23 +21,6 @@ class BayesianRegression(BayesianPredictor):
 
     and its covariance is the inverse of the curvature.
 
-    Parameters
-    ----------
-    noise_variance : float > 0, default=1.0
-        Of y around its mean; a weight k counts as k rows with that variance.
-    prior_variance : float > 0, default=1.0
-        Of each coefficient around 0, before the data are seen; inf is a flat prior.
-    fit_intercept : bool, default=True
-    intercept_variance : float > 0, default=inf
-        Prior variance of the intercept; the default leaves it free, as in `Ridge`.
-    table : Table, optional
-
-    Attributes
-    ----------
-    coef_ : (p,), in the order of `terms_`, the posterior mean; intercept_
-    covariance_ : (p + 1, p + 1), of the posterior of (coef_, intercept_)
-    status_, n_features_in_, feature_names_in_, schema_
-
     Examples
     --------
     >>> from pellucid.linear_model import BayesianRegression
@@ -49,31 +32,38 @@ class BayesianRegression(BayesianPredictor):
     (array([1.900149]), -0.23845)
     """
 
-    _parameters = {
-        "noise_variance": Real(0, None, "neither"),
-        "prior_variance": Real(0, None, "right"),
-        "fit_intercept": Boolean,
-        "intercept_variance": Real(0, None, "right"),
-    }
+    noise_variance: float = positional(
+        default=1.0,
+        check=Real(0, None, "neither"),
+        description="Variance of y around its mean. A row of weight k counts as k rows with that "
+        "variance.",
+        kw_only=False,
+    )
+    prior_variance: float = positional(
+        default=1.0,
+        check=Real(0, None, "right"),
+        description="Prior variance of each coefficient around 0; `np.inf` is a flat prior.",
+        kw_only=False,
+    )
+    fit_intercept: bool = FIT_INTERCEPT
+    intercept_variance: float = param(
+        np.inf,
+        Real(0, None, "right"),
+        "Prior variance of the intercept around 0; `np.inf` leaves it free, as in ridge regression.",
+    )
 
-    covariance_: np.ndarray
-    root_: np.ndarray
-    status_: Status
-
-    def __init__(
-        self,
-        noise_variance: float = 1.0,
-        prior_variance: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        intercept_variance: float = np.inf,
-        table: Any = None,
-    ) -> None:
-        self.noise_variance = noise_variance
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.intercept_variance = intercept_variance
-        self.table = table
+    coef_: np.ndarray = learned(
+        "Posterior mean of the coefficients, shape (n_terms,), in the order of `terms_`."
+    )
+    intercept_: float = learned("Posterior mean of the intercept.")
+    covariance_: np.ndarray = learned(
+        "Posterior covariance of (coef_, intercept_), shape (n_terms + 1, n_terms + 1)."
+    )
+    root_: np.ndarray = learned(
+        "Matrix R for which R @ R.T is the posterior covariance of the coefficients and, with an "
+        "intercept, of the prediction at `means_`."
+    )
+    status_: Status = learned(STATUS)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the posterior of the coefficients."""
@@ -88,9 +78,9 @@ class BayesianRegression(BayesianPredictor):
             found = known_variances(problem.X, problem.y, problem.weights, known)
         if not np.isfinite(found.covariance).all():
             raise DataError(
-                "The posterior has no finite variance: with a flat prior (variance inf) the columns "
-                "must not be combinations of each other, and squares of columns must fit a float. "
-                "Give a finite prior_variance, or bring the columns to ordinary units."
+                "The posterior has no finite variance: with a flat prior (variance inf), columns must "
+                "not be combinations of each other, and their squares must not overflow. Use a "
+                "finite prior_variance, or rescale the columns."
             )
         return self._finished(found.coef[None], np.array([found.intercept]), problem.y) | {
             "means_": found.mean, "covariance_": found.covariance, "root_": found.root,

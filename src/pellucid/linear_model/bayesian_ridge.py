@@ -9,8 +9,26 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model._ridge.base import BayesianPredictor, dense, squared_length
 from pellucid.linear_model.standardize import Units
-from pellucid.parameters import Boolean, Either, Integer, Nothing, Real, Verbose
+from pellucid.parameters import (
+    COPY_X,
+    FIT_INTERCEPT,
+    HISTORY,
+    N_ITER,
+    STANDARDIZE,
+    STATUS,
+    VERBOSE,
+    Boolean,
+    Either,
+    Integer,
+    Nothing,
+    Real,
+    learned,
+    param,
+)
 from pellucid.records import Status
+
+GAMMA_PRIOR = param(1e-6, Real(0, None))
+START = Either(Nothing, Real(0, None, "neither"))
 
 
 class BayesianRidge(BayesianPredictor):
@@ -20,34 +38,7 @@ class BayesianRidge(BayesianPredictor):
         alpha sum_i w_i (y_i - b0 - x_i . b)^2 + lambda |b|^2
 
     where alpha and lambda are the ones that make the data most probable. The intercept has a flat
-    prior. One visit of the rows; the rest happens in the principal directions of the table.
-
-    Parameters
-    ----------
-    max_iter : int, default=300
-    tol : float, default=1e-3
-        The coefficients must have settled to it; alpha and lambda then go on to ten digits.
-    alpha_1, alpha_2, lambda_1, lambda_2 : float >= 0, default=1e-6
-        Shape (_1) and rate (_2) of the gamma priors of alpha and lambda.
-    alpha_init, lambda_init : float > 0 or None
-        Where to start; None is 1 / variance of y, and 1.
-    compute_score : bool, default=False
-        Keep `scores_`.
-    fit_intercept : bool, default=True
-    copy_X, verbose : without effect
-    standardize : bool, default=False, keyword-only
-        The prior is for the coefficients of numbers divided by their deviation (levels stay 0
-        and 1); `coef_` and `sigma_` are told in the user's units.
-    table : Table, optional
-
-    Attributes
-    ----------
-    coef_ : (p,), in the order of `terms_`; intercept_
-    alpha_, lambda_ : precision of the noise and of the coefficients
-    sigma_ : (p, p), covariance of the coefficients; root_ : (p, p), root_ root_' is sigma_
-    scores_ : logarithm of the evidence by iteration; empty without compute_score
-    X_offset_, X_scale_ : means of the columns, and ones
-    n_iter_, history_, status_, n_features_in_, feature_names_in_, schema_
+    prior. The rows are read once; all else is computed in the principal directions of the table.
 
     Examples
     --------
@@ -59,61 +50,51 @@ class BayesianRidge(BayesianPredictor):
     True
     """
 
-    _parameters = {
-        "max_iter": Integer(1),
-        "tol": Real(0, None, "neither"),
-        "alpha_1": Real(0, None),
-        "alpha_2": Real(0, None),
-        "lambda_1": Real(0, None),
-        "lambda_2": Real(0, None),
-        "alpha_init": Either(Nothing, Real(0, None, "neither")),
-        "lambda_init": Either(Nothing, Real(0, None, "neither")),
-        "compute_score": Boolean,
-        "fit_intercept": Boolean,
-        "copy_X": Boolean,
-        "verbose": Verbose,
-        "standardize": Boolean,
-    }
+    max_iter: int = param(300, Integer(1), "Largest number of iterations.")
+    tol: float = param(
+        1e-3,
+        Real(0, None, "neither"),
+        "The coefficients must move less than tol; alpha and lambda are then iterated to ten digits.",
+    )
+    alpha_1: float = GAMMA_PRIOR.replace(
+        description="Shape of the gamma prior of alpha, the precision of the noise."
+    )
+    alpha_2: float = GAMMA_PRIOR.replace(
+        description="Rate of the gamma prior of alpha, the precision of the noise."
+    )
+    lambda_1: float = GAMMA_PRIOR.replace(
+        description="Shape of the gamma prior of lambda, the precision of the coefficients."
+    )
+    lambda_2: float = GAMMA_PRIOR.replace(
+        description="Rate of the gamma prior of lambda, the precision of the coefficients."
+    )
+    alpha_init: float | None = param(
+        None, START, "Value of alpha at the start; None is 1 / variance of y."
+    )
+    lambda_init: float | None = param(None, START, "Value of lambda at the start; None is 1.")
+    compute_score: bool = param(False, Boolean, "Whether to keep `scores_`.")
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
+    verbose: Any = VERBOSE.replace(default=False)
+    standardize: bool = STANDARDIZE.replace(
+        description="The prior holds for the coefficients of numeric columns divided by their standard "
+        "deviations; columns of categories stay 0 and 1. `coef_` and `sigma_` are reported on the "
+        "original scale."
+    )
 
-    alpha_: float
-    lambda_: float
-    sigma_: np.ndarray
-    root_: np.ndarray
-    total_: float
-    status_: Status
-
-    def __init__(
-        self,
-        *,
-        max_iter: int = 300,
-        tol: float = 1e-3,
-        alpha_1: float = 1e-6,
-        alpha_2: float = 1e-6,
-        lambda_1: float = 1e-6,
-        lambda_2: float = 1e-6,
-        alpha_init: float | None = None,
-        lambda_init: float | None = None,
-        compute_score: bool = False,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        verbose: Any = False,
-        standardize: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.alpha_1 = alpha_1
-        self.alpha_2 = alpha_2
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.alpha_init = alpha_init
-        self.lambda_init = lambda_init
-        self.compute_score = compute_score
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.standardize = standardize
-        self.table = table
+    alpha_: float = learned("Precision of the noise.")
+    lambda_: float = learned("Precision of the coefficients.")
+    sigma_: np.ndarray = learned("Covariance of the coefficients, shape (n_terms, n_terms).")
+    root_: np.ndarray = learned("Matrix R for which R @ R.T is `sigma_`.")
+    total_: float = learned("Sum of the weights of the training rows.")
+    scores_: np.ndarray = learned(
+        "Logarithm of the evidence by iteration; empty without compute_score."
+    )
+    X_offset_: np.ndarray = learned("Means of the encoded columns, as in `means_`.")
+    X_scale_: np.ndarray = learned("Ones, for compatibility with scikit-learn.")
+    n_iter_: int = learned(N_ITER)
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients, their precision and that of the noise."""
@@ -123,7 +104,7 @@ class BayesianRidge(BayesianPredictor):
         if not self.standardize:
             return self._fit_columns(problem)
         units = Units.learn(problem, bool(self.fit_intercept))
-        learned = units.told(self._fit_columns(units.apply(problem)))
+        learned = units.to_original(self._fit_columns(units.apply(problem)))
         learned["sigma_"] = learned["sigma_"] * units.scale * units.scale[:, None]
         learned["root_"] = learned["root_"] * units.scale[:, None]
         return learned | {"X_offset_": learned["means_"]}
@@ -152,8 +133,8 @@ class BayesianRidge(BayesianPredictor):
             intercept = np.ldexp(made.mean_y - made.mean @ found.coef, made.lift)
         if not (0 < found.alpha < np.inf and 0 < found.lamb < np.inf and np.isfinite(sigma).all()):
             raise DataError(
-                "The precision of the noise or of the coefficients is larger than the largest float "
-                "(or smaller than the smallest). Bring y and the columns to ordinary units."
+                "The precision of the noise or of the coefficients overflows or underflows float64. "
+                "Rescale y and the columns."
             )
         learned = self._finished(
             coef[None], intercept if self.fit_intercept else np.zeros(1), problem.y

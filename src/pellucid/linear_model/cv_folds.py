@@ -1,7 +1,7 @@
 """Folds for models that choose their own penalty: how much of each row is trained on and tested.
 
 Invariant: a weight k is k copies of a row, so contiguous folds cut between copies, and a row can
-stand on both sides; splitters and lists speak of the rows that the user gave.
+be on both sides; splitters and lists refer to the rows that the user passed.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.parameters import Either, Integer, Nothing, Test
+from pellucid.parameters import Either, Integer, Nothing, Predicate
 
 
 def _splits(cv: Any) -> bool:
@@ -26,7 +26,9 @@ def _iterates(cv: Any) -> bool:
 CV = Either(
     Nothing,
     Integer(2),
-    Test(lambda v: _splits(v) or _iterates(v), "a splitter or an iterable of (train, test) rows"),
+    Predicate(
+        lambda v: _splits(v) or _iterates(v), "a splitter or an iterable of (train, test) rows"
+    ),
 )
 
 
@@ -54,7 +56,7 @@ def make_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
     folds = [Fold(_weights(a, problem, n), _weights(b, problem, n)) for a, b in parts]
     for fold in folds:
         if not fold.train.any() or not fold.test.any():
-            raise DataError("A fold of cv has no rows to train on, or none to test.")
+            raise DataError("A fold of cv has no training rows or no test rows.")
     return folds
 
 
@@ -76,14 +78,14 @@ def _contiguous(k: int, problem: Problem) -> list[Fold]:
 
 
 def _weights(rows: Any, problem: Problem, n: int) -> np.ndarray:
-    """Weights of the rows that the user numbers, or marks."""
+    """Weights of the rows, given by numbers or by a mask."""
     rows = np.asarray(rows)
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
     numbers = rows.ndim == 1 and rows.dtype.kind in "iu"
     if not numbers or (len(rows) and not 0 <= rows.min() <= rows.max() < n):
         raise DataError(
-            f"cv must hold row numbers from 0 to {n - 1}, or one bool for each of the {n} rows of X."
+            f"cv must contain row numbers from 0 to {n - 1}, or one bool for each of the {n} rows of X."
         )
     times = np.bincount(rows, minlength=n).astype(float)
     if problem.position is not None:

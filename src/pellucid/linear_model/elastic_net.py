@@ -1,43 +1,17 @@
-"""The elastic net: the lasso and ridge regression in one."""
+"""The elastic net, with given penalties or some chosen by cross-validation."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.linear_model._lasso.base import (
-    COEF,
-    DUAL_GAP,
-    ITERATIONS,
-    POSITIVE,
-    PRECOMPUTE,
-    ROUNDS,
-    SELECTION,
-    SOLVER,
-    TOL,
-    fit_sparse,
-    sparse_rows,
-)
-from pellucid.linear_model.base import LinearPredictor
-from pellucid.linear_model.paths import enet_path
-from pellucid.parameters import (
-    COPY_X,
-    FIT_INTERCEPT,
-    HISTORY,
-    NO_RANDOM_STATE,
-    STANDARDIZE,
-    STATUS,
-    STEP,
-    WARM_START,
-    Real,
-    learned,
-    param,
-    positional,
-)
-from pellucid.records import Status
+from pellucid.errors import ParameterError
+from pellucid.linear_model._lasso.base import L1Regressor, fit_sparse
+from pellucid.linear_model._lasso.cv_base import L1RegressorCV, fit_by_folds
+from pellucid.parameters import Array, Either, Real, param
 
 
-class ElasticNet(LinearPredictor):
+class ElasticNet(L1Regressor):
     """Least squares with few and small coefficients: b and b0 minimise
 
         1/(2N) sum_i w_i (y_i - b0 - x_i . b)^2
@@ -54,48 +28,52 @@ class ElasticNet(LinearPredictor):
     array([1.5, 0. ])
     """
 
-    alpha: float = positional(
-        default=1.0,
-        check=Real(0, None),
-        description="Strength of the penalty; 0 is ordinary least squares.",
-        kw_only=False,
-    )
     l1_ratio: float = param(
-        0.5, Real(0, 1, "both"), "Share of the L1 penalty: 1 is the lasso, 0 is ridge regression."
+        0.5,
+        Real(0, 1, "both"),
+        "Share of the L1 penalty: 1 is the lasso, 0 is ridge regression.",
+        before="fit_intercept",
     )
-    fit_intercept: bool = FIT_INTERCEPT
-    precompute: Any = PRECOMPUTE
-    max_iter: int | None = ITERATIONS
-    copy_X: bool = COPY_X
-    tol: float = TOL
-    warm_start: bool = WARM_START
-    positive: bool = POSITIVE
-    random_state: Any = NO_RANDOM_STATE
-    selection: str = SELECTION
-    solver: str = SOLVER
-    step: float | None = STEP
-    standardize: bool = STANDARDIZE
-
-    coef_: np.ndarray = learned(COEF)
-    dual_gap_: Any = learned(DUAL_GAP)
-    n_iter_: Any = learned(ROUNDS)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
-
-    _several_targets = True
-    _target = "several"
-
-    path = staticmethod(enet_path)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return fit_sparse(self, problem, self.l1_ratio)
 
-    @property
-    def sparse_coef_(self) -> Any:
-        """`coef_` as a CSR matrix."""
-        self._check_fitted()
-        return sparse_rows(self.coef_)
+
+class ElasticNetCV(L1RegressorCV):
+    """The elastic net with the penalties that predict best: b and b0 minimise
+
+        1/(2N) sum_i w_i (y_i - b0 - x_i . b)^2 + alpha (r |b|_1 + (1 - r) |b|^2 / 2)
+
+    with N = sum_i w_i, for the alpha and l1_ratio r with the smallest mean squared error on left-out
+    rows. Products of columns are made once for all; every penalty starts from the last one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pellucid.linear_model import ElasticNetCV
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> y = 3 * X[:, 2] + np.random.default_rng(1).normal(size=60)
+    >>> model = ElasticNetCV(l1_ratio=[0.1, 0.9]).fit(X, y)
+    >>> model.l1_ratio_
+    0.9
+    """
+
+    l1_ratio: Any = param(
+        0.5,
+        Either(Real(0, 1, "both"), Array),
+        "Share of the L1 penalty: 1 is the lasso, 0 is ridge regression. Of several shares the best "
+        "is chosen.",
+        before="eps",
+    )
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        return fit_by_folds(self, problem, self._ratios())
+
+    def _ratios(self) -> list[float]:
+        ratios = np.asarray(self.l1_ratio, dtype=float).ravel()
+        if not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
+            raise ParameterError(
+                "The 'l1_ratio' parameter of ElasticNetCV must be in the range [0, 1]. Got "
+                f"{np.asarray(self.l1_ratio).tolist()} instead."
+            )
+        return ratios.tolist()

@@ -1,42 +1,14 @@
-"""The lasso: least squares that sets most coefficients to exactly 0."""
+"""The lasso, with a given penalty or one chosen by cross-validation: most coefficients become 0."""
 
-from typing import Any, Self
-
-import numpy as np
+from typing import Any
 
 from pellucid.data import Problem
-from pellucid.linear_model._lasso.base import (
-    COEF,
-    DUAL_GAP,
-    ITERATIONS,
-    POSITIVE,
-    PRECOMPUTE,
-    ROUNDS,
-    SELECTION,
-    SOLVER,
-    TOL,
-    fit_sparse,
-    sparse_rows,
-)
-from pellucid.linear_model.base import LinearPredictor
-from pellucid.linear_model.paths import enet_path
-from pellucid.parameters import (
-    COPY_X,
-    FIT_INTERCEPT,
-    HISTORY,
-    NO_RANDOM_STATE,
-    STANDARDIZE,
-    STATUS,
-    STEP,
-    WARM_START,
-    Real,
-    learned,
-    positional,
-)
-from pellucid.records import Status
+from pellucid.linear_model._lasso.base import L1Regressor, fit_sparse
+from pellucid.linear_model._lasso.cv_base import L1RegressorCV, fit_by_folds
+from pellucid.parameters import changed
 
 
-class Lasso(LinearPredictor):
+class Lasso(L1Regressor):
     """Least squares from few columns: b and b0 minimise
 
         1/(2N) sum_i w_i (y_i - b0 - x_i . b)^2 + alpha sum_j |b_j|,     N = sum_i w_i
@@ -52,45 +24,32 @@ class Lasso(LinearPredictor):
     (array([1.8]), 0.0)
     """
 
-    alpha: float = positional(
-        default=1.0,
-        check=Real(0, None),
-        description="Strength of the penalty; 0 is ordinary least squares.",
-        kw_only=False,
-    )
-    fit_intercept: bool = FIT_INTERCEPT
-    precompute: Any = PRECOMPUTE
-    copy_X: bool = COPY_X
-    max_iter: int | None = ITERATIONS
-    tol: float = TOL
-    warm_start: bool = WARM_START
-    positive: bool = POSITIVE
-    random_state: Any = NO_RANDOM_STATE
-    selection: str = SELECTION
-    solver: str = SOLVER
-    step: float | None = STEP
-    standardize: bool = STANDARDIZE
-
-    coef_: np.ndarray = learned(COEF)
-    dual_gap_: Any = learned(DUAL_GAP)
-    n_iter_: Any = learned(ROUNDS)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
-
-    _several_targets = True
-    _target = "several"
-
-    path = staticmethod(enet_path)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
+    copy_X: bool = changed(after="precompute")
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return fit_sparse(self, problem, 1.0)
 
-    @property
-    def sparse_coef_(self) -> Any:
-        """`coef_` as a CSR matrix."""
-        self._check_fitted()
-        return sparse_rows(self.coef_)
+
+class LassoCV(L1RegressorCV):
+    """The lasso with the penalty that predicts best: b and b0 minimise
+
+        1/(2N) sum_i w_i (y_i - b0 - x_i . b)^2 + alpha sum_j |b_j|,     N = sum_i w_i
+
+    for the alpha with the smallest mean squared error on left-out rows. Products of columns are made
+    once, each fold's are those of all rows less its own; every penalty starts from the last one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pellucid.linear_model import LassoCV
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> y = 3 * X[:, 2] + np.random.default_rng(1).normal(size=60)
+    >>> int(np.abs(LassoCV().fit(X, y).coef_).argmax())
+    2
+    """
+
+    copy_X: bool = changed(after="tol")
+    verbose: Any = changed(default=False)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        return fit_by_folds(self, problem, [1.0])

@@ -1,4 +1,4 @@
-"""What linear classifiers share: scores and their explanation."""
+"""What linear classifiers share: scores, their explanation and the check of loaded coefficients."""
 
 from typing import Any
 
@@ -9,12 +9,17 @@ from pellucid.base import Classifier
 from pellucid.data.row_view import blocks_of
 from pellucid.linear_model.base import additive_parts
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import learned
+from pellucid.parameters import CLASS_WEIGHT, learned
 from pellucid.persist.fitted_state import expect_array, n_terms
+
+CLASS_FACTORS = CLASS_WEIGHT.replace(
+    description="Factors for the weights of the rows by class. 'balanced' gives every class the same "
+    "total weight."
+)
 
 
 def column_means(X: Any, w: np.ndarray) -> np.ndarray:
-    """Weighted means; shares before the sum, so that it cannot overflow."""
+    """Weighted means of the columns. Weights are normalised first, so that no sum overflows."""
     share = w / w.max()
     share /= 2 * share.sum()
     half = parallel.reduce(lambda rows: X[rows].T @ share[rows], np.add, blocks_of(X))
@@ -22,11 +27,12 @@ def column_means(X: Any, w: np.ndarray) -> np.ndarray:
     return 2 * np.clip(half, -top, top)
 
 
-class LinearScores(Classifier):
-    """Base of all classifiers by the largest of x . coef_ + intercept_."""
+class LinearClassifier(Classifier):
+    """Base of all classifiers that predict the class of the largest x . coef_ + intercept_."""
 
     _takes_text = True
-    _scale = "link"  # of the scores
+    _scale = "link"  # name of the scale of the scores, for explanations
+    _finite_coef = False  # whether a model file must have finite coefficients
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns in the order of `terms_`, shape (1, n_terms) for two "
@@ -36,11 +42,11 @@ class LinearScores(Classifier):
     means_: np.ndarray = learned("Weighted means of the encoded columns in training.")
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes (n, K); for two classes that of the second (n,)."""
+        """Scores of the classes, shape (n, K); for two classes those of the second, shape (n,)."""
         return self._answer(self._scores, X, direct=True)
 
     def _reveals(self) -> bool:
-        """Scores do, and all else asks for finite ones; not if a factor of 0 passes a cell over."""
+        """True unless a coefficient is 0: then scores do not depend on that column's cells."""
         return bool(np.all(self.coef_))
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -51,12 +57,9 @@ class LinearScores(Classifier):
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, self._scale)
 
-
-class LinearClassifier(LinearScores):
-    """A linear classifier without probabilities of its own."""
-
     def _check_state(self) -> None:
+        """Refuse coefficients that do not fit the columns and classes (model files)."""
         K, p = len(self.classes_), n_terms(self)
-        expect_array(self, "coef_", 1 if K == 2 else K, p)
-        expect_array(self, "intercept_", 1 if K == 2 else K)
+        expect_array(self, "coef_", 1 if K == 2 else K, p, finite=self._finite_coef)
+        expect_array(self, "intercept_", 1 if K == 2 else K, finite=self._finite_coef)
         expect_array(self, "means_", p, finite=True)

@@ -7,8 +7,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import LinearPredictor, check_coefficients
-from pellucid.parameters import Boolean, Jobs, Real
+from pellucid.linear_model.base import POSITIVE, LinearPredictor, check_coefficients
+from pellucid.parameters import COPY_X, FIT_INTERCEPT, N_JOBS, STATUS, Real, learned, param
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -20,8 +20,8 @@ LARGEST_ROOT = 2**24
 def _check_size(coef: np.ndarray, terms: tuple[str, ...]) -> None:
     for j in np.flatnonzero(~np.isfinite(coef).all(axis=0)):
         raise DataError(
-            f"The coefficient of {terms[j]!r} is larger than the largest float, because the numbers "
-            "of this column are tiny beside those of y. Multiply the column by 2**60 or so."
+            f"The coefficient of {terms[j]!r} overflows float64, because this column is many orders of "
+            "magnitude smaller than y. Rescale it, for example by 1e18."
         )
 
 
@@ -31,14 +31,39 @@ def _status(aliased: np.ndarray, terms: tuple[str, ...]) -> Status:
     named = ", ".join(terms[j] for j in aliased[:10]) + (", ..." if len(aliased) > 10 else "")
     return Status(
         "ok",
-        f"Others span {named}: the rank is {len(terms) - len(aliased)} of {len(terms)}, coefficients "
-        "are not unique and the shortest solution was taken.",
+        f"Combinations of other columns: {named}. The rank is {len(terms) - len(aliased)} of "
+        f"{len(terms)}, so the coefficients are not unique and the shortest solution was taken.",
         "Predictions are not affected; to interpret coefficients, drop the columns named.",
     )
 
 
+def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
+    """What inference needs: sums of squares and, if it is not too large, a root of the covariance."""
+    from pellucid.linear_model._inference.intervals import slack
+
+    facts = {
+        "residual_ss": found.residual_ss,
+        "total_ss": found.total_ss,
+        "exponent": found.exponent,
+        "unit_error": found.unit_error,
+        "total": problem.total,
+        "rows": problem.n,
+        "constant": bool(intercept),
+        "condition": found.condition,
+        "log_weights": float(np.log(problem.weights).sum()),
+        "mass": float(problem.weights.sum()),
+    }
+    if found.null is not None and found.root.size <= LARGEST_ROOT:
+        null, left = found.null, np.zeros(found.null.shape[1])
+        if problem.n > found.rank + 1:  # else there are no intervals
+            left = slack(problem.X, null, -found.mean @ null)
+        facts |= {"null": null, "slack": left, "root": found.root}
+        facts |= {"centre": found.centre, "drift": found.drift}
+    return facts
+
+
 def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
-    """What `summary()` reads, from a model file."""
+    """Refuse a model file whose facts for `summary()` do not match its columns."""
     lengths = {
         "residual_ss": targets,
         "total_ss": targets,
@@ -46,16 +71,16 @@ def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
         "unit_error": p + 1,
     }
     if any(np.shape(kept[name]) != (length,) for name, length in lengths.items()):
-        raise DataError("the sums of squares belong to other columns or targets")
+        raise DataError("its sums of squares do not match its columns or targets")
     if not (kept["total"] > 0 and kept["rows"] > 0 and isinstance(kept["constant"], bool)):
-        raise DataError("there are no rows")
+        raise DataError("it has no training rows")
     if not all(isinstance(kept[name], float) for name in ("condition", "log_weights", "mass")):
-        raise DataError("the facts about the table are no numbers")
+        raise DataError("its facts about the table are not numbers")
     wide = any(np.ndim(kept[k]) != 2 or len(kept[k]) != p for k in ("root", "null") if k in kept)
     for name, of in (("slack", "null"), ("drift", "root")):
         wide = wide or (of in kept and np.shape(kept[name]) != np.shape(kept[of])[1:])
     if wide or ("root" in kept and np.shape(kept["centre"]) != (p,)):
-        raise DataError("the covariance belongs to other columns")
+        raise DataError("its covariance does not match its columns")
 
 
 class LinearRegression(LinearPredictor):
@@ -63,31 +88,9 @@ class LinearRegression(LinearPredictor):
 
         sum_i w_i (y_i - b0 - x_i . b)^2
 
-    solved directly and refined with residuals in double-double arithmetic, so that the answer is
+    solved directly and refined with residuals in double-double arithmetic, so that the result is
     as exact as the data. If columns are combinations of others, the shortest b is taken and
     `summary()` names them. Categories enter as differences from their first level.
-
-    Parameters
-    ----------
-    fit_intercept : bool, default=True
-    copy_X : bool, default=True
-        Kept for compatibility: X is never changed.
-    tol : float, default=1e-6
-        Relative accuracy for sparse tables too wide for a direct solution.
-    n_jobs : int or None
-        Number of threads; results do not depend on it.
-    positive : bool, default=False
-        Allow no negative coefficient.
-    table : Table, optional
-        How missing values, unseen levels and kinds of columns are handled.
-
-    Attributes
-    ----------
-    coef_ : (p,), or (targets, p), in the order of `terms_`
-    intercept_ : float, or (targets,)
-    rank_, singular_ : of the centred X (direct solutions)
-    aliased_ : terms that the others already span, by position
-    status_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -99,36 +102,31 @@ class LinearRegression(LinearPredictor):
     Least squares...
     """
 
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
+    tol: float = param(
+        1e-6,
+        Real(0, None),
+        "Relative accuracy for sparse tables that are too wide for a direct solution.",
+    )
+    n_jobs: int | None = N_JOBS
+    positive: bool = POSITIVE
+
+    rank_: int = learned("Rank of the centred columns; direct solutions only.")
+    singular_: np.ndarray = learned(
+        "Singular values of the centred columns; direct solutions only."
+    )
+    aliased_: np.ndarray = learned(
+        "Positions in `terms_` of the columns that are combinations of others; direct solutions only."
+    )
+    status_: Status = learned(STATUS)
+    inference_: dict[str, Any] = learned(
+        "Facts from which `summary` and `predict_interval` are computed; direct solutions only."
+    )
+
     _several_targets = True
     _target = "several"
     _invariant = ("weight scale", "column scale")
-    _parameters = {
-        "fit_intercept": Boolean,
-        "copy_X": Boolean,
-        "tol": Real(0, None),
-        "n_jobs": Jobs,
-        "positive": Boolean,
-    }
-
-    status_: Status
-    inference_: dict[str, Any]
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        positive: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.table = table
 
     def _coding(self) -> str:
         return "onehot" if self.positive else "reference"
@@ -155,28 +153,9 @@ class LinearRegression(LinearPredictor):
         return learned
 
     def _fit_directly(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
-        from pellucid.linear_model._inference.intervals import slack
         from pellucid.numerics.least_squares import least_squares
 
         found = least_squares(problem.X, Y, problem.weights, self.fit_intercept)
-        inference = {
-            "residual_ss": found.residual_ss,
-            "total_ss": found.total_ss,
-            "exponent": found.exponent,
-            "unit_error": found.unit_error,
-            "total": problem.total,
-            "rows": problem.n,
-            "constant": bool(self.fit_intercept),
-            "condition": found.condition,
-            "log_weights": float(np.log(problem.weights).sum()),
-            "mass": float(problem.weights.sum()),
-        }
-        if found.null is not None and found.root.size <= LARGEST_ROOT:
-            null, left = found.null, np.zeros(found.null.shape[1])
-            if problem.n > found.rank + 1:  # else there are no intervals
-                left = slack(problem.X, null, -found.mean @ null)
-            inference |= {"null": null, "slack": left, "root": found.root}
-            inference |= {"centre": found.centre, "drift": found.drift}
         return {
             "coef_": found.coef,
             "intercept_": found.intercept,
@@ -185,7 +164,7 @@ class LinearRegression(LinearPredictor):
             "singular_": found.singular,
             "aliased_": found.aliased,
             "status_": _status(found.aliased, problem.schema.terms),
-            "inference_": inference,
+            "inference_": _facts(found, problem, self.fit_intercept),
         }
 
     def _fit_positive(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
@@ -210,7 +189,7 @@ class LinearRegression(LinearPredictor):
         return {"coef_": coef, "intercept_": intercept, "means_": means, "status_": status}
 
     def _check_state(self) -> None:
-        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        """Refuse a model file whose arrays do not match its columns or each other."""
         from pellucid.persist.fitted_state import expect_number, expect_positions
 
         check_coefficients(self)
@@ -224,7 +203,7 @@ class LinearRegression(LinearPredictor):
         self, X: Any, level: float = 0.95, *, kind: str = "observation", weights: str = "frequency"
     ) -> np.ndarray:
         """Low and high end of the interval that covers a new observation (or, with kind="mean",
-        the mean of such observations) in a share `level` of samples: (n, 2), or (n, targets, 2).
+        its mean) in a share `level` of samples: (n, 2), or (n, targets, 2).
         """
         from pellucid.linear_model._inference.intervals import check_interval, least_squares_ends
 
@@ -249,11 +228,11 @@ class LinearRegression(LinearPredictor):
         "clustered" (rows of one of the `groups` depend on each other). All but the first need the
         rows of the fit again: X, y, and sample_weight if there were weights.
         `weights="frequency"` counts a weight k as k rows; `"precision"` counts each row once and
-        takes weights as inverse variances (WLS). Weights that are not whole are such.
+        takes weights as inverse variances (WLS), as it does with weights that are not whole.
         """
-        from pellucid.linear_model._inference.least_squares import least_squares_summary
-        from pellucid.linear_model._inference.robust import Wanted
+        from pellucid.linear_model._inference.estimates import least_squares
+        from pellucid.linear_model._inference.summary import Request, summarise
 
         self._check_fitted()
-        asked = Wanted(errors, X, y, sample_weight, None, groups, weights, level)
-        return least_squares_summary(self, asked)
+        request = Request(errors, X, y, sample_weight, None, groups, weights, level)
+        return summarise(self, request, least_squares)

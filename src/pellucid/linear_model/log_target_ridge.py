@@ -8,11 +8,18 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import additive_parts, check_coefficients
+from pellucid.linear_model.base import MEANS, additive_parts, check_coefficients
 from pellucid.linear_model.ridge import Ridge
-from pellucid.linear_model.target_range import check_range, keep, learn_range, with_bound
+from pellucid.linear_model.target_range import (
+    BOUND_PREDICTIONS,
+    BOUNDS,
+    check_range,
+    keep,
+    learn_range,
+    with_bound,
+)
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import Boolean, Real
+from pellucid.parameters import FIT_INTERCEPT, HISTORY, STANDARDIZE, STATUS, Real, learned, param
 from pellucid.records import Status
 
 
@@ -21,38 +28,14 @@ class LogTargetRidge(Regressor):
 
         sum_i w_i (log y_i - b0 - x_i . b)^2 + alpha |b|^2
 
-    for targets with a long right tail, such as prices and incomes, on which columns act by factors.
+    for targets with a long right tail, such as prices and incomes, where effects are factors.
     exp(b0 + x . b) alone estimates a median. The predicted mean is
 
         s exp(b0 + x . b),     s = sum_i w_i y_i / sum_i w_i exp(b0 + x_i . b),
 
     so that predictions for the training rows have the mean of y. s is Duan's smearing factor with
-    residuals weighted by exp(b0 + x . b): it does not ask for errors of equal variance, and rows
+    residuals weighted by exp(b0 + x . b): it does not assume errors of equal variance, and rows
     with a tiny exp(b0 + x . b) and a large y, which are often recorded wrongly, do not decide it.
-
-    Parameters
-    ----------
-    alpha : float >= 0, default=1.0
-        Strength of the penalty; 0 is least squares.
-    fit_intercept : bool, default=True
-        Whether to find b0; else it is 0.
-    standardize : bool, default=False, keyword-only
-        Penalise the coefficients of numbers divided by their standard deviation (levels stay 0
-        and 1); `coef_` is reported on the original scale.
-    bound_predictions : bool, default=False, keyword-only
-        Keep predictions within the range of y on the training rows, because an exponential of a row
-        far outside the training table can be of any size. `explain` has the difference as a part
-        "(bound)".
-    table : Table, optional
-        How missing values, unseen levels and kinds of columns are handled.
-
-    Attributes
-    ----------
-    coef_ : (p,), effect of each of `terms_` on log y
-    intercept_ : float, b0
-    smearing_ : float, s
-    bounds_ : (2,), smallest and largest prediction; with bound_predictions only
-    n_iter_, history_, status_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -62,37 +45,27 @@ class LogTargetRidge(Regressor):
     array([16.])
     """
 
+    alpha: float = param(1.0, Real(0, None), "Strength of the penalty; 0 is least squares.")
+    fit_intercept: bool = FIT_INTERCEPT
+    standardize: bool = STANDARDIZE
+    bound_predictions: bool = BOUND_PREDICTIONS.replace(
+        description="Keep predictions within the range of y on the training rows, because the "
+        "exponential of a row far outside the training table can be of any size. `explain` shows the "
+        "difference as a part '(bound)'."
+    )
+
+    coef_: np.ndarray = learned(
+        "Effect of each encoded column on log y, shape (n_terms,), in the order of `terms_`."
+    )
+    intercept_: float = learned("Intercept b0 on the scale of log y.")
+    means_: np.ndarray = learned(MEANS)
+    smearing_: float = learned("Factor s that turns exp(b0 + x . b) into a mean.")
+    bounds_: np.ndarray = learned(BOUNDS)
+    n_iter_: int = learned("Number of iterations: 1, as the solution is direct.")
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
     _positive_target = True
-    _parameters = {
-        "alpha": Real(0, None),
-        "fit_intercept": Boolean,
-        "standardize": Boolean,
-        "bound_predictions": Boolean,
-    }
-
-    coef_: np.ndarray
-    intercept_: float
-    means_: np.ndarray
-    smearing_: float
-    bounds_: np.ndarray
-    n_iter_: int
-    history_: dict[str, np.ndarray]
-    status_: Status
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        bound_predictions: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.bound_predictions = bound_predictions
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients and the smearing factor."""
@@ -124,13 +97,13 @@ class LogTargetRidge(Regressor):
             factor = np.exp(_log_sum(logs, problem.weights) - _log_sum(fitted, problem.weights))
         if not 0 < factor < np.inf:
             raise DataError(
-                "The fitted values are too far from y for any float to hold the factor between "
-                "them. Scale the columns, or use fit_intercept=True."
+                "The fitted values are so far from y that the factor between them overflows float64. "
+                "Rescale the columns, or use fit_intercept=True."
             )
         return learned | {"smearing_": float(factor)} | learn_range(self, problem.y)
 
     def _check_state(self) -> None:
-        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        """Refuse a model file whose arrays do not match its columns or each other."""
         from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         check_coefficients(self)
@@ -148,7 +121,7 @@ class LogTargetRidge(Regressor):
         return linear_scores(X, self.coef_, self.intercept_ + np.log(self.smearing_))
 
     def _reveals(self) -> bool:
-        """Linear predictors do, unless a factor of 0 lets the cell be passed over."""
+        """True unless a coefficient is 0, because then its column is never read."""
         return bool(np.all(self.coef_))
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -169,8 +142,8 @@ class LogTargetRidge(Regressor):
         return parts | {"base": parts["base"] + shift, "prediction": parts["prediction"] + shift}
 
     def summary(self) -> Any:
-        """The coefficients on the log scale; theory gives no standard errors for penalised ones."""
-        from pellucid.linear_model._inference.least_squares import penalised_summary
+        """The coefficients on the log scale; with a penalty there are no standard errors."""
+        from pellucid.linear_model._inference.summary import penalised_summary
 
         self._check_fitted()
         return penalised_summary(self, {"alpha": float(self.alpha), "smearing": self.smearing_})

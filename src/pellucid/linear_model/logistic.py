@@ -1,5 +1,8 @@
 """Logistic regression for two and more classes."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +24,7 @@ from pellucid.linear_model._logistic.base import (
     LogisticModel,
 )
 from pellucid.linear_model.linear_classifier import column_means
-from pellucid.linear_model.standardize import penalised_evenly
+from pellucid.linear_model.standardize import penalty_units
 from pellucid.parameters import (
     CLASS_WEIGHT,
     FIT_INTERCEPT,
@@ -41,17 +44,17 @@ from pellucid.parameters import (
 
 
 class LogisticRegression(LogisticModel):
-    """Logistic regression: the coefficients that minimise
+    """Logistic regression. The coefficients minimise
 
         sum_i w_i log(1 + exp(-s_i (b0 + x_i . b))) + |b|^2 / (2 C)      (two classes, s = -1 or 1)
 
         -sum_i w_i log softmax(b0 + B x_i)_{y_i} + sum_k |b_k|^2 / (2 C)         (more classes)
 
-    With `l1_ratio` r the penalty is (r |b|_1 + (1 - r) |b|^2 / 2) / C instead, and coefficients of
-    useless columns are exactly 0. The intercept is never penalised. Columns in bad units are scaled
-    inside; the penalty stays in the user's units. Without a penalty (`C=np.inf`) there are standard
-    errors (`summary`), and classes that some columns separate, wholly or in part, are reported with
-    the names of these columns; `firth=True` has finite coefficients there too.
+    With `l1_ratio` r the penalty is (r |b|_1 + (1 - r) |b|^2 / 2) / C instead, and the coefficients of
+    useless columns are exactly 0. The intercept is never penalised. Solvers rescale columns of extreme
+    size, but the penalty applies to the original scale unless `standardize` is set. Without a penalty
+    (`C=np.inf`), `summary` has standard errors, and a warning names the columns that separate the
+    classes completely or in part; `firth=True` gives finite coefficients then.
 
     Examples
     --------
@@ -76,9 +79,9 @@ class LogisticRegression(LogisticModel):
     tol: float = param(
         1e-4,
         Real(0, None),
-        "When a solver stops: 'lbfgs' when a step promises to lower the objective by less than the "
-        "share tol / 1e6, 'gd' when the coefficients move less than tol, 'sgd' when an epoch lowers "
-        "the mean objective by less than tol. 'newton' always solves to full precision.",
+        "Tolerance for stopping. 'lbfgs' stops when a step promises to lower the objective by less than "
+        "the share tol / 1e6, 'gd' when the coefficients change by less than tol, 'sgd' when an epoch "
+        "lowers the mean objective by less than tol. 'newton' and 'cd' do not use tol.",
     )
     fit_intercept: bool = FIT_INTERCEPT
     intercept_scaling: float = INTERCEPT_SCALING
@@ -90,10 +93,10 @@ class LogisticRegression(LogisticModel):
     solver: str = param(
         "auto",
         Choice(*SOLVERS),
-        "'auto' is Newton's method, L-BFGS if there are both many coefficients and many rows, or "
-        "coordinate descent ('cd') within Newton steps if l1_ratio > 0. 'gd' is plain gradient "
-        "descent and 'sgd' is mini-batch gradient descent; both are meant for watching. Other names "
-        "of scikit-learn are accepted and find the same optimum.",
+        "'auto' uses Newton's method, L-BFGS if there are both many coefficients and many rows, or "
+        "coordinate descent ('cd') within Newton steps if l1_ratio > 0. 'gd' is plain gradient descent "
+        "and 'sgd' is mini-batch gradient descent; both are meant for teaching. Other names of "
+        "scikit-learn's solvers are accepted and find the same optimum.",
     )
     max_iter: int = param(100, Integer(0), "Largest number of iterations, or of epochs of 'sgd'.")
     verbose: int = VERBOSE
@@ -135,9 +138,9 @@ class LogisticRegression(LogisticModel):
         "Number of iterations, shape (1,), or (n_classes,) for one-vs-rest."
     )
     history_: dict[str, np.ndarray] = learned(
-        "Diagnostics by iteration: 'objective', 'gradient_norm', 'parameter_norm' and "
-        "'learning_rate', which is the step along the gradient for 'gd' and 'sgd', otherwise the "
-        "part of the solver's own step that was taken."
+        "Diagnostics by iteration: 'iteration', 'objective', 'gradient_norm', 'parameter_norm' and "
+        "'learning_rate', which is the step size for 'gd' and 'sgd' and otherwise the fraction of the "
+        "solver's full step that was taken. One-vs-rest fits follow each other, with their 'class'."
     )
 
     def _coding(self) -> str:
@@ -145,7 +148,7 @@ class LogisticRegression(LogisticModel):
 
     @property
     def _rows(self) -> str:  # type: ignore[override]
-        """Mini-batches depend on the order of rows."""
+        """Mini-batches depend on the order of the rows, so 'sgd' needs a canonical one."""
         return "canonical" if self.solver == "sgd" else "user"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -153,103 +156,105 @@ class LogisticRegression(LogisticModel):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        return penalised_evenly(self, np.isfinite(self.C), problem, self._fit_columns)
-
-    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        weights, K = class_weighted(self.class_weight, problem), problem.n_classes
-        if self.class_weight is None or len(present := present_classes(problem, weights)) == K:
-            return self._fit_classes(problem, weights)
-        learned = self._fit_classes(*without_absent(problem, weights, present))
-        x = np.column_stack([learned["coef_"], learned["intercept_"]])
-        x = all_classes(x, present, K, self.multiclass == "one_vs_rest")
-        learned |= {"coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy()}
-        if "inference_" in learned:
-            learned["inference_"] = learned["inference_"] | {"present": present}
-        return learned
-
-    def _fit_classes(self, problem: Problem, weights: np.ndarray) -> dict[str, Any]:
-        """Of classes that all have rows of weight."""
-        K, sparse = problem.n_classes, self._sparse()
-        separate = self.multiclass == "one_vs_rest" and K > 2
-        with parallel.using(self.n_jobs), parallel.one_blas_thread():
-            found = [
-                self._solve(problem, (problem.y == k).astype(np.int32), weights, 2, sparse, k)
-                for k in range(K)
-            ] if separate else [self._solve(problem, problem.y, weights, K, sparse)]  # fmt: skip
-        x = np.concatenate([one.x for one in found])
+        """1. Standardise the columns. 2. Weight the classes and leave out those of weight 0.
+        3. Solve. 4. Report all classes on the original scale."""
+        solve = self._solver()
+        units = penalty_units(self, bool(np.isfinite(self.C)), problem)  # 1
+        fitted = problem if units is None else units.apply(problem)
+        weights, K = class_weighted(self.class_weight, fitted), fitted.n_classes  # 2
+        present = np.arange(K)
+        if self.class_weight is not None:
+            present = present_classes(fitted, weights)
+        if len(present) < K:
+            fitted, weights = without_absent(fitted, weights, present)
+        with parallel.using(self.n_jobs), parallel.one_blas_thread():  # 3
+            solutions = self._solve(solve, fitted, weights)
+        x = np.concatenate([one.x for one in solutions])
         if not np.isfinite(x).all():
             raise DataError(
-                "Coefficients are larger than the largest float, because numbers of X are tiny. "
-                "Multiply the columns by 2**60 or so, or give a penalty (a finite C)."
+                "Coefficients overflow float64, because X contains extremely small numbers. Rescale "
+                "X, for example X * 1e18, or use a penalty (a finite C)."
             )
-        bad = [one.status for one in found if not one.status.ok]
-        return {
+        x = all_classes(x, present, K, self.multiclass == "one_vs_rest")  # 4
+        failed = [one.status for one in solutions if not one.status.ok]
+        learned = {
             "coef_": np.ascontiguousarray(x[:, :-1]),
             "intercept_": x[:, -1].copy(),
-            "means_": column_means(problem.X, weights),
-            "n_iter_": np.array([max(one.n_iter, 1) for one in found], dtype=np.int32),
-            "history_": _one_history([one.history for one in found]),
-            "status_": bad[0] if bad else found[0].status,
-            **self._known(found, problem, weights),
+            "means_": column_means(fitted.X, weights),
+            "n_iter_": np.array([max(one.n_iter, 1) for one in solutions], dtype=np.int32),
+            "history_": _joined([one.history for one in solutions]),
+            "status_": failed[0] if failed else solutions[0].status,
+            "separating_": sorted({j for one in solutions for j in one.separating}),
+            **self._inference(solutions, fitted, weights, present),
         }
+        return learned if units is None else units.to_original(learned)
 
-    def _known(self, found: list[Any], problem: Problem, weights: np.ndarray) -> dict[str, Any]:
-        """Without a penalty: facts for inference, and the columns that separate the classes."""
-        known = [one.inference for one in found if getattr(one, "inference", None) is not None]
-        guilty = sorted({j for one in found for j in getattr(one, "separating", ())})
-        if len(known) < len(found):
-            return {"separating_": guilty}
-        from pellucid.linear_model._inference.logistic import facts
+    def _solver(self) -> Callable[..., Any]:
+        """The solver, a function of (X, y, weights, number of classes, setting)."""
+        from pellucid.linear_model._logistic.descent import Descent, solve_by_descent
+        from pellucid.linear_model._logistic.l1 import solve_l1
+        from pellucid.linear_model._logistic.solver import solve
 
-        return {"separating_": guilty} | facts(known, problem, weights, self.fit_intercept)
+        if self._has_l1_penalty():
+            return partial(solve_l1, l1_ratio=float(self.l1_ratio))
+        if self.solver in ("gd", "sgd"):
+            batches = (self.tau0, self.kappa, self.batch_size) if self.solver == "sgd" else None
+            return partial(solve_by_descent, method=Descent(self.step, batches, self.random_state))
+        return partial(solve, solver=SOLVERS[self.solver])
 
-    def _sparse(self) -> bool:
-        """Whether the penalty has absolute values; solvers and penalties that do not go together."""
+    def _has_l1_penalty(self) -> bool:
+        """Whether to use a solver for an L1 penalty; an error if `solver` does not fit the penalty."""
         other = np.isfinite(self.C) or self.l1_ratio != 0 or self.solver in ("gd", "sgd", "cd")
         if self.firth and other:
             raise ParameterError(
-                "firth=True is a penalty of its own, solved by Newton's method: it goes with "
+                "firth=True has a penalty of its own and is solved by Newton's method. It needs "
                 f"C=np.inf, l1_ratio=0 and solver='auto'. Got C={self.C}, l1_ratio={self.l1_ratio} "
                 f"and solver={self.solver!r}."
             )
         if np.isinf(self.C) or (self.l1_ratio == 0 and self.solver != "cd"):
             if self.solver == "cd":
-                raise ParameterError("solver='cd' needs a penalty: give a finite C.")
+                raise ParameterError("solver='cd' needs a penalty. Set C to a finite number.")
             return False
         if self.solver not in L1_SOLVERS:
             raise ParameterError(
-                f"solver={self.solver!r} cannot have l1_ratio={self.l1_ratio}. With an L1 penalty "
-                f"use one of {list(L1_SOLVERS)}; {self.solver!r} works with l1_ratio=0."
+                f"solver={self.solver!r} does not support l1_ratio={self.l1_ratio}. Use one of "
+                f"{list(L1_SOLVERS)}, or l1_ratio=0."
             )
         return True
 
-    def _solve(
-        self, problem: Problem, y: np.ndarray, w: np.ndarray, K: int, sparse: bool, k: int = -1
-    ) -> Any:
-        """One problem of K classes; k is the class of a one-vs-rest fit."""
-        from pellucid.linear_model._logistic import descent as watched
-        from pellucid.linear_model._logistic import solver as smooth
-        from pellucid.linear_model._logistic.l1 import solve_sparse
+    def _solve(self, solve: Callable[..., Any], problem: Problem, weights: np.ndarray) -> list[Any]:
+        """One solution of all classes, or one of each class against all others."""
+        from pellucid.linear_model._logistic.solver import Setting
 
-        start = self._last_state(problem.n_classes, problem.p)
-        setting = smooth.Setting(
-            1.0 / float(self.C), self.fit_intercept, self.tol, self.max_iter,
-            start if k < 0 or start is None else start[k : k + 1], problem.schema.terms, self.firth,
+        K = problem.n_classes
+        start = self._last_coefficients(K, problem.p)
+        setting = Setting(
+            1.0 / float(self.C), self.fit_intercept, self.tol, self.max_iter, start,
+            problem.schema.terms, self.firth,
         )  # fmt: skip
-        given = (problem.X, y, w, K)
-        if sparse:
-            return solve_sparse(*given, setting, float(self.l1_ratio))
-        if self.solver == "gd":
-            found = watched.solve_descent(*given, setting, self.step)
-            return watched.with_separation(found, *given, setting)
-        if self.solver == "sgd":
-            pace = (self.tau0, self.kappa, self.batch_size)
-            seed = parallel.seed_sequence(self.random_state)
-            found = watched.solve_sgd(*given, setting, pace, seed)
-            return watched.with_separation(found, *given, setting)
-        return smooth.solve(*given, SOLVERS[self.solver], setting)
+        if self.multiclass == "softmax" or K == 2:
+            return [solve(problem.X, problem.y, weights, K, setting)]
+        solutions = []
+        for k in range(K):
+            own = setting if start is None else replace(setting, x0=start[k : k + 1])
+            y = (problem.y == k).astype(np.int32)
+            solutions.append(solve(problem.X, y, weights, 2, own))
+        return solutions
 
-    def _last_state(self, K: int, p: int) -> np.ndarray | None:
+    def _inference(
+        self, solutions: list[Any], problem: Problem, weights: np.ndarray, present: np.ndarray
+    ) -> dict[str, Any]:
+        """`inference_`, if every solution has what it is computed from (without a penalty only)."""
+        known = [one.inference for one in solutions if one.inference is not None]
+        if len(known) < len(solutions):
+            return {}
+        from pellucid.linear_model._logistic.information import facts
+
+        found = facts(known, problem, weights, self.fit_intercept)
+        return {name: value | {"present": present} for name, value in found.items()}
+
+    def _last_coefficients(self, K: int, p: int) -> np.ndarray | None:
+        """Coefficients and intercepts of the last fit, for a warm start; None if there are none."""
         if not self.warm_start or not self.__sklearn_is_fitted__():
             return None
         if self.coef_.shape != (1 if K == 2 else K, p):
@@ -258,14 +263,16 @@ class LogisticRegression(LogisticModel):
         return last if np.isfinite(last).all() else None
 
 
-def _one_history(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Histories of one-vs-rest fits one after the other, with the number of their class."""
-    if len(parts) == 1:
-        return parts[0]
-    names = dict.fromkeys(name for part in parts for name in part)
-    sizes = [len(part["iteration"]) for part in parts]
+def _joined(histories: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The histories of one-vs-rest fits one after the other, with the number of their class."""
+    if len(histories) == 1:
+        return histories[0]
+    names = dict.fromkeys(name for one in histories for name in one)
+    sizes = [len(one["iteration"]) for one in histories]
     joined = {
-        name: np.concatenate([part.get(name, np.full(n, np.nan)) for part, n in zip(parts, sizes)])
+        name: np.concatenate(
+            [one.get(name, np.full(n, np.nan)) for one, n in zip(histories, sizes)]
+        )
         for name in names
     }
-    return joined | {"class": np.repeat(np.arange(len(parts), dtype=float), sizes)}
+    return joined | {"class": np.repeat(np.arange(len(histories), dtype=float), sizes)}

@@ -1,4 +1,4 @@
-"""Logistic regression that chooses its penalty by cross validation."""
+"""Logistic regression that chooses its penalty by cross-validation."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -43,13 +43,14 @@ from pellucid.records import Status
 
 
 class LogisticRegressionCV(LogisticModel):
-    """Logistic regression with the penalty that predicts best: for each of `Cs` and `l1_ratios`
+    """Logistic regression with a penalty chosen by cross-validation. For each C of `Cs` and each r
+    of `l1_ratios`, the coefficients that minimise
 
         sum_i w_i loss(y_i, b0 + B x_i) + (r |B|_1 + (1 - r) |B|^2 / 2) / C
 
-    is minimised on the training part of every fold, and the pair (C, r) is chosen whose scores on
-    the left-out parts have the highest mean; then all rows are fitted with it. Fits of a fold go
-    from strong to weak penalties, each starting where the last ended.
+    are found on the training part of every fold. The pair (C, r) with the highest mean score on the
+    left-out parts is chosen, and all rows are fitted with it. The fits of a fold go from strong to
+    weak penalties; each starts from the coefficients of the one before.
 
     Examples
     --------
@@ -79,15 +80,15 @@ class LogisticRegressionCV(LogisticModel):
     scoring: Any = param(
         "neg_log_loss",
         Either(Nothing, Predicate(lambda v: isinstance(v, str), "the name of a scorer"), Function),
-        "How the folds are scored: 'neg_log_loss', 'accuracy' (also None), the name of another "
-        "scorer of scikit-learn, or a function (estimator, X, y) -> number.",
+        "Score of the folds, the higher the better: 'neg_log_loss', 'accuracy' (also None), the name "
+        "of another scorer of scikit-learn, or a function (estimator, X, y) -> number.",
     )
     solver: str = param(
         "auto",
         Choice(*(name for name in SOLVERS if name not in ("gd", "sgd"))),
-        "'auto' is Newton's method, L-BFGS if there are both many coefficients and many rows, or "
+        "'auto' uses Newton's method, L-BFGS if there are both many coefficients and many rows, or "
         "coordinate descent ('cd') within Newton steps if an l1_ratio is above 0. Other names of "
-        "scikit-learn are accepted and find the same optimum.",
+        "scikit-learn's solvers are accepted and find the same optimum.",
     )
     tol: float = param(
         1e-4,
@@ -125,14 +126,19 @@ class LogisticRegressionCV(LogisticModel):
     n_iter_: np.ndarray = learned(
         "Number of iterations of every fit, shape (n_folds, n_l1_ratios, n_Cs)."
     )
-    history_: dict[str, np.ndarray] = learned("Mean score over the folds of each C and l1_ratio.")
+    history_: dict[str, np.ndarray] = learned(
+        "Results of the search as a dict of arrays: 'iteration', 'objective' (minus the mean score over "
+        "the folds), 'C' and 'l1_ratio'."
+    )
 
-    # scikit-learn 1.9 warns unless these have the values that it announces; few Cs are quick.
+    # scikit-learn 1.9 warns unless these have its future defaults; few Cs keep the checks fast.
     _check_params = {
         "Cs": 3, "l1_ratios": (0.0,), "scoring": "neg_log_loss", "use_legacy_attributes": False,
         "cv": 3,
     }  # fmt: skip
-    _exempt = {"score_is_the_share_of_right_answers": "`score` is what `scoring` names, as there"}
+    _exempt = {
+        "score_is_the_share_of_right_answers": "as in scikit-learn, `score` is the scorer of `scoring`"
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the penalty, then find the coefficients."""
@@ -149,27 +155,29 @@ class LogisticRegressionCV(LogisticModel):
         search = path.Search(Cs, ratios, setting, self.solver)
         factors = class_factors(self.class_weight, problem)
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
-            folds = path.class_folds(self.cv, problem)
-            tried = path.cross_validate(
+            folds = path.stratified_folds(self.cv, problem)
+            result = path.cross_validate(
                 problem, factors, folds, search, self._score_of(problem.classes)
             )
-            mean = np.moveaxis(tried.scores, 2, 1).mean(axis=0)  # (Cs, l1_ratios)
+            mean = np.moveaxis(result.scores, 2, 1).mean(axis=0)  # (Cs, l1_ratios)
             if not np.isfinite(mean).all():
-                raise DataError("Some penalties have no finite score: use another scoring, or cv.")
+                raise DataError(
+                    "The mean score of some penalties is not finite. Use another scoring or cv."
+                )
             j, r = np.unravel_index(int(np.argmax(mean)), mean.shape)
             w = problem.weights * factors[problem.y]
             found = path.fit_chosen(problem, w, float(Cs[j]), float(ratios[r]), search)
         chosen = {"C_": float(Cs[j]), "l1_ratio_": float(ratios[r])}
-        x, own = found.x, _means_of_folds(tried, Cs, ratios)
+        x, own = found.x, _means_of_folds(result, Cs, ratios)
         if not self.refit:
             x, chosen = own
         return chosen | {
             "coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy(),
             "means_": column_means(problem.X, w), "Cs_": Cs, "l1_ratios_": ratios,
-            "scores_": tried.scores, "n_iter_": tried.n_iter,
-            "coefs_paths_": tried.coefs if self.fit_intercept else tried.coefs[..., :-1].copy(),
-            "history_": _score_table(mean, Cs, ratios), "status_": _told(found),
-            "separating_": list(getattr(found, "separating", ())),
+            "scores_": result.scores, "n_iter_": result.n_iter,
+            "coefs_paths_": result.coefs if self.fit_intercept else result.coefs[..., :-1].copy(),
+            "history_": _score_table(mean, Cs, ratios), "status_": _status(found),
+            "separating_": list(found.separating),
         }  # fmt: skip
 
     def _grid(self) -> tuple[np.ndarray, np.ndarray]:
@@ -177,33 +185,33 @@ class LogisticRegressionCV(LogisticModel):
         Cs = np.logspace(-4, 4, self.Cs) if number else _numbers(self.Cs)
         if Cs is None or not len(Cs) or not (Cs > 0).all():
             raise ParameterError(
-                "The 'Cs' parameter of LogisticRegressionCV must be a number of values, or values "
-                f"above 0. Got {shown(self.Cs)} instead."
+                "The 'Cs' parameter of LogisticRegressionCV must be an int or a list of numbers above "
+                f"0. Got {shown(self.Cs)} instead."
             )
         ratios = _numbers(self.l1_ratios)
         if ratios is None or not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
             raise ParameterError(
-                "The 'l1_ratios' parameter of LogisticRegressionCV must hold numbers in [0, 1]. Got "
-                f"{shown(self.l1_ratios)} instead."
+                "The 'l1_ratios' parameter of LogisticRegressionCV must be a list of numbers in [0, 1]. "
+                f"Got {shown(self.l1_ratios)} instead."
             )
         if ratios.any() and self.solver not in L1_SOLVERS:
             raise ParameterError(
-                f"solver={self.solver!r} cannot have an L1 penalty: use one of {list(L1_SOLVERS)}, "
-                "or l1_ratios=(0.0,)."
+                f"solver={self.solver!r} does not support an L1 penalty. Use one of "
+                f"{list(L1_SOLVERS)}, or l1_ratios=(0.0,)."
             )
         return Cs, ratios
 
     def _score_of(self, classes: np.ndarray) -> Any:
-        """(scores, y codes, weights) -> number."""
-        from pellucid.linear_model._logistic.path import SCORES, Said
+        """The score of a fold, a function (scores of the classes, class codes, weights) -> number."""
+        from pellucid.linear_model._logistic.path import SCORES, ScoresClassifier
 
         if (self.scoring is None or isinstance(self.scoring, str)) and self.scoring in SCORES:
             return SCORES[self.scoring]
-        scorer, said = self._scorer(), Said(classes, self.__sklearn_tags__())
+        scorer, model = self._scorer(), ScoresClassifier(classes, self.__sklearn_tags__())
 
         def score(Z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-            given = {} if (w == 1.0).all() or callable(self.scoring) else {"sample_weight": w}
-            return float(scorer(said, Z, classes[y], **given))
+            weights = {} if (w == 1.0).all() or callable(self.scoring) else {"sample_weight": w}
+            return float(scorer(model, Z, classes[y], **weights))
 
         return score
 
@@ -219,25 +227,30 @@ class LogisticRegressionCV(LogisticModel):
             ) from None
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The score that `scoring` names, of these rows."""
+        """The score of these rows by the scorer of `scoring`.
+
+        Overrides the accuracy of other classifiers, as scikit-learn does.
+        """
         from pellucid.linear_model._logistic.path import SCORES
 
         X, y, sample_weight = opened(X, y, sample_weight)
         if callable(self.scoring) or self.scoring not in SCORES:
-            given = {} if sample_weight is None else {"sample_weight": sample_weight}
-            return float(self._scorer()(self, X, y, **given))
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            return float(self._scorer()(self, X, y, **weights))
         scores = self.decision_function(X)
         codes, found = labels(y, type(self).__name__)
-        strange = ~np.isin(found, self.classes_)
-        if strange.any():
+        unknown = ~np.isin(found, self.classes_)
+        if unknown.any():
             raise DataError(
-                f"y holds label {found[strange].tolist()[0]!r}, which was not in training."
+                f"y contains the label {found[unknown].tolist()[0]!r}, which was not in the training "
+                "data."
             )
         known = np.searchsorted(self.classes_, found[codes])
         w = weights_or_ones(sample_weight, len(known))
         return SCORES[self.scoring](scores.reshape(len(known), -1), known, w)
 
     def _check_state(self) -> None:
+        """Check the results of the search in addition to the coefficients (model files)."""
         super()._check_state()
         expect_array(self, "Cs_", None)
         expect_array(self, "l1_ratios_", None)
@@ -246,9 +259,9 @@ class LogisticRegressionCV(LogisticModel):
         expect_array(self, "coefs_paths_", *self.scores_.shape, len(self.coef_), width)
 
 
-def _told(found: Any) -> Status:
-    """The status of the last fit, with what to do about it here."""
-    if not getattr(found, "separating", ()):
+def _status(found: Any) -> Status:
+    """The status of the last fit; for separated classes with advice for this class."""
+    if not found.separating:
         return found.status
     return replace(found.status, suggestion="Leave np.inf out of Cs.")
 
@@ -261,11 +274,11 @@ def _numbers(values: Any) -> np.ndarray | None:
     return array if array.ndim == 1 else None
 
 
-def _means_of_folds(tried: Any, Cs: np.ndarray, ratios: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Mean coefficients, C and l1_ratio of the best of each fold."""
-    by_fold = np.moveaxis(tried.scores, 2, 1).reshape(len(tried.scores), -1)
+def _means_of_folds(result: Any, Cs: np.ndarray, ratios: np.ndarray) -> tuple[np.ndarray, dict]:
+    """The means over the folds of each fold's own best coefficients, C and l1_ratio."""
+    by_fold = np.moveaxis(result.scores, 2, 1).reshape(len(result.scores), -1)
     j, r = np.unravel_index(by_fold.argmax(axis=1), (len(Cs), len(ratios)))
-    x = tried.coefs[np.arange(len(j)), r, j].mean(axis=0)
+    x = result.coefs[np.arange(len(j)), r, j].mean(axis=0)
     return x, {"C_": float(Cs[j].mean()), "l1_ratio_": float(ratios[r].mean())}
 
 

@@ -54,9 +54,9 @@ def enet_path(
 ) -> tuple:
     """alphas (m,) falling, coefs (p, m) or (targets, p, m), dual gaps (m,) or (targets, m).
 
-    X and y are taken as they are: centre them first if you want an intercept. `alphas` is a number
+    X and y are not centred: centre them first if you want an intercept. `alphas` is a number
     of penalties, evenly spaced in logarithm from the smallest that leaves no column down to `eps`
-    times it, or the penalties themselves. Several targets are so many paths at the same penalties.
+    times it, or the penalties themselves. Several targets have one path each, at the same penalties.
     `precompute`, `Xy`, `copy_X`, `coef_init`, `verbose` and `check_input` have no effect. With
     `return_n_iter`, the epochs of each point too.
 
@@ -112,8 +112,8 @@ def penalty_grid(
         top = float(pull.max(initial=0.0)) / l1_ratio
     if not np.isfinite(top):
         raise DataError(
-            "The products of the columns with y are larger than the largest float. Bring them to "
-            "ordinary units, or give the penalties: alphas=[...]."
+            "The products of the columns with y overflow float64. Rescale X or y, or pass the "
+            "penalties: alphas=[...]."
         )
     if not top > np.finfo(float).resolution:
         return np.full(alphas, np.finfo(float).resolution)

@@ -7,23 +7,30 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model.base import LinearPredictor
+from pellucid.linear_model.base import POSITIVE, LinearPredictor
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
+    COPY_X,
+    FIT_INTERCEPT,
+    HISTORY,
+    NO_RANDOM_STATE,
+    STANDARDIZE,
+    STATUS,
+    STEP,
     Array,
-    Boolean,
     Choice,
     Either,
     Integer,
     Nothing,
-    RandomState,
     Real,
+    learned,
+    param,
+    positional,
 )
 from pellucid.records import Status
 
-# Every solver finds the same optimum; scikit-learn's names are understood.
+# Every solver finds the same optimum; scikit-learn's names are accepted.
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs", "gd")
-DESCENT_STEPS = 1000
 
 
 class Ridge(LinearPredictor):
@@ -34,39 +41,6 @@ class Ridge(LinearPredictor):
     The intercept b0 is never penalised. Solved directly, and refined where columns are nearly
     dependent; tables with more columns than rows are solved in as many unknowns as rows.
 
-    Parameters
-    ----------
-    alpha : float >= 0, or one per target, default=1.0
-        Strength of the penalty; 0 is least squares.
-    fit_intercept : bool, default=True
-    copy_X : bool, default=True
-        Kept for compatibility: X is never changed.
-    max_iter : int or None
-        Limit for "gd" (None: 1000) and for very wide sparse tables.
-    tol : float, default=1e-4
-        "gd" stops when the coefficients move less than it; very wide sparse tables are solved to
-        a relative accuracy of a millionth of it.
-    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs", "gd"}
-        All but "gd" name the same direct solution. "gd" is plain gradient descent on half the
-        objective, for watching.
-    positive : bool, default=False
-        Allow no negative coefficient.
-    random_state : without effect, no solver draws
-    step : float or None, keyword-only
-        Step of "gd"; None takes one that cannot overshoot.
-    standardize : bool, default=False, keyword-only
-        Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
-        `coef_` is told in the user's units.
-    table : Table, optional
-
-    Attributes
-    ----------
-    coef_ : (p,), or (targets, p), in the order of `terms_`
-    intercept_ : float, or (targets,)
-    n_iter_ : 1 for direct solutions
-    solver_ : the name of the solver
-    history_, status_, n_features_in_, feature_names_in_, schema_
-
     Examples
     --------
     >>> from pellucid.linear_model import Ridge
@@ -75,52 +49,47 @@ class Ridge(LinearPredictor):
     (array([1.]), 2.0)
     """
 
+    alpha: Any = positional(
+        default=1.0,
+        check=Either(Real(0, None), Array),
+        description="Strength of the penalty, one number or one per target; 0 is least squares.",
+        kw_only=False,
+    )
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
+    max_iter: int | None = param(
+        None,
+        Either(Nothing, Integer(1)),
+        "Largest number of iterations of the solver 'gd' (None: 1000) and for very wide sparse tables. "
+        "Direct solutions do not iterate.",
+    )
+    tol: float = param(
+        1e-4,
+        Real(0, None),
+        "The solver 'gd' stops when the coefficients move less than tol. Very wide sparse tables are "
+        "solved to a relative accuracy of tol / 1e6.",
+    )
+    solver: str = param(
+        "auto",
+        Choice(*SOLVERS),
+        "All but 'gd' name the same direct solution. 'gd' is plain gradient descent on half the "
+        "objective, which is easy to watch.",
+    )
+    positive: bool = POSITIVE
+    random_state: Any = NO_RANDOM_STATE
+    step: float | None = STEP.replace(
+        description="Step size of the solver 'gd' along the gradient of half the objective. None takes "
+        "a step that cannot overshoot."
+    )
+    standardize: bool = STANDARDIZE
+
+    n_iter_: Any = learned("Number of iterations; 1 for direct solutions.")
+    solver_: str = learned("Name of the solver, as given.")
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
     _several_targets = True
     _target = "several"
-    _parameters = {
-        "alpha": Either(Real(0, None), Array),
-        "fit_intercept": Boolean,
-        "copy_X": Boolean,
-        "max_iter": Either(Nothing, Integer(1)),
-        "tol": Real(0, None),
-        "solver": Choice(*SOLVERS),
-        "positive": Boolean,
-        "random_state": RandomState,
-        "step": Either(Nothing, Real(0, None, "neither")),
-        "standardize": Boolean,
-    }
-
-    n_iter_: Any
-    solver_: str
-    history_: dict[str, np.ndarray]
-    status_: Status
-
-    def __init__(
-        self,
-        alpha: Any = 1.0,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        positive: bool = False,
-        random_state: Any = None,
-        step: float | None = None,
-        standardize: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-        self.step = step
-        self.standardize = standardize
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients."""
@@ -174,21 +143,16 @@ class Ridge(LinearPredictor):
         return np.broadcast_to(alpha, targets).copy()
 
     def _descend(self, problem: Problem, alpha: np.ndarray) -> dict[str, Any]:
-        from pellucid.linear_model._ridge.solver import ridge_descent
+        from pellucid.linear_model._ridge.descent import descend_squares
 
-        if problem.y.ndim == 2 or self.positive:
-            raise ParameterError("solver='gd' takes one target, and not positive=True.")
-        steps = self.max_iter or DESCENT_STEPS
-        found = ridge_descent(
-            problem.X, problem.y, problem.weights, float(alpha[0]), self.fit_intercept, self.tol,
-            steps, self.step,
-        )  # fmt: skip
-        means = problem.table.T @ (problem.weights / problem.weights.sum())
-        b0 = found.x[-1:] if self.fit_intercept else np.zeros(1)
-        return self._finished(found.x[None, :-1].copy(), b0, problem.y) | {
-            "means_": means if self.fit_intercept else np.zeros(problem.p),
-            "n_iter_": found.n_iter,
-            "solver_": "gd",
-            "history_": found.history,
-            "status_": found.status,
-        }
+        weights = problem.weights
+        strength = np.append(np.full(problem.p, float(alpha[0])), 0.0)
+
+        def evaluate(A: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
+            r = A @ b - problem.y
+            pull = weights * r
+            return 0.5 * float(pull @ r + strength @ b**2), A.T @ pull + strength * b
+
+        means = problem.table.T @ (weights / weights.sum())
+        learned = descend_squares(self, problem, weights, means, float(alpha[0]), None, evaluate)
+        return learned | {"solver_": "gd"}

@@ -7,17 +7,26 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
-from pellucid.linear_model.linear_classifier import LinearClassifier
+from pellucid.linear_model.linear_classifier import CLASS_FACTORS, LinearClassifier
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
+    COPY_X,
+    FIT_INTERCEPT,
+    HISTORY,
+    N_ITER,
+    NO_RANDOM_STATE,
+    STANDARDIZE,
+    STATUS,
     Boolean,
     Choice,
-    ClassWeight,
     Either,
+    Ignored,
     Integer,
     Nothing,
-    RandomState,
     Real,
+    learned,
+    param,
+    positional,
 )
 from pellucid.records import Status
 
@@ -25,39 +34,12 @@ SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs
 
 
 class RidgeClassifier(LinearClassifier):
-    """Least squares on the classes: for each class c, b and b0 minimise
+    """Least squares on the classes. For each class c, b and b0 minimise
 
         sum_i w_i (y_ic - b0 - x_i . b)^2 + alpha |b|^2,    y_ic = 1 if row i is of class c, else -1
 
-    and a row belongs to the class of the largest value. Fast and exact, but rows far on the right
-    side pull the plane as much as rows on the wrong one.
-
-    Parameters
-    ----------
-    alpha : float >= 0, default=1.0
-        Strength of the penalty; 0 is least squares.
-    fit_intercept : bool, default=True
-    copy_X : bool, default=True
-        Kept for compatibility: X is never changed.
-    max_iter : int or None
-        Limit for very wide sparse tables.
-    tol : float, default=1e-4
-        Very wide sparse tables are solved to a relative accuracy of a millionth of it.
-    class_weight : dict {label: weight}, "balanced" or None
-    solver : scikit-learn's names; all find the same optimum, directly
-    positive : bool, default=False
-        Allow no negative coefficient.
-    random_state : without effect, no solver draws
-    standardize : bool, default=False, keyword-only
-        Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
-        `coef_` is told in the user's units.
-    table : Table, optional
-
-    Attributes
-    ----------
-    coef_ : (1, terms), or (classes, terms), in the order of `terms_`; intercept_
-    n_iter_, solver_, status_, history_, classes_
-    n_features_in_, feature_names_in_, schema_
+    and a row belongs to the class of the largest value. The fit is fast and exact, but rows far on
+    the right side of the plane count as much as rows on the wrong side.
 
     Examples
     --------
@@ -67,51 +49,42 @@ class RidgeClassifier(LinearClassifier):
     ['no', 'yes']
     """
 
-    _parameters = {
-        "alpha": Real(0, None),
-        "fit_intercept": Boolean,
-        "copy_X": Boolean,
-        "max_iter": Either(Nothing, Integer(1)),
-        "tol": Real(0, None),
-        "class_weight": ClassWeight,
-        "solver": Choice(*SOLVERS),
-        "positive": Boolean,
-        "random_state": RandomState,
-        "standardize": Boolean,
-    }
+    alpha: float = positional(
+        default=1.0,
+        check=Real(0, None),
+        description="Strength of the penalty; 0 is least squares.",
+        kw_only=False,
+    )
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
+    max_iter: int | None = param(
+        None,
+        Either(Nothing, Integer(1)),
+        "Largest number of iterations for very large sparse tables; all others are solved directly. "
+        "None allows ten times the smaller of the numbers of rows and columns.",
+    )
+    tol: float = param(
+        1e-4,
+        Real(0, None),
+        "Very large sparse tables are solved iteratively, to a relative accuracy of tol / 1e6.",
+    )
+    class_weight: Any = CLASS_FACTORS
+    solver: str = param("auto", Ignored("all solvers find the same optimum.", Choice(*SOLVERS)))
+    positive: bool = param(False, Boolean, "Whether to allow no negative coefficient.")
+    random_state: Any = NO_RANDOM_STATE
+    standardize: bool = STANDARDIZE
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-4,
-        class_weight: Any = None,
-        solver: str = "auto",
-        positive: bool = False,
-        random_state: Any = None,
-        standardize: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-        self.standardize = standardize
-        self.table = table
+    n_iter_: np.ndarray = learned(N_ITER)
+    solver_: str = learned("The value of `solver`.")
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        """Fit, with columns divided by their standard deviations if `standardize` is set."""
         return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:

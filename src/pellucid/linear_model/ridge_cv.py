@@ -1,4 +1,4 @@
-"""Ridge regression that chooses its penalty by cross validation."""
+"""Ridge regression that chooses its penalty by cross-validation."""
 
 from typing import Any, Self
 
@@ -11,12 +11,28 @@ from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.cv_folds import CV, make_folds
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
-from pellucid.parameters import Array, Boolean, Choice, Either, Function, Nothing, Real, Test
+from pellucid.parameters import (
+    FIT_INTERCEPT,
+    STANDARDIZE,
+    STATUS,
+    Array,
+    Boolean,
+    Choice,
+    Either,
+    Function,
+    Ignored,
+    Nothing,
+    Predicate,
+    Real,
+    learned,
+    param,
+    positional,
+)
 from pellucid.records import Status
 
 
-class Said:
-    """Predictions that a scorer may ask for: `predict` gives back what it is given."""
+class ScorerView:
+    """The estimator that a scorer sees: `predict` returns the predictions it is given."""
 
     def predict(self, guess: np.ndarray) -> np.ndarray:
         return guess
@@ -33,34 +49,6 @@ class RidgeCV(LinearPredictor):
     and the alpha is chosen whose predictions of left-out rows are best. Leaving out one row at a
     time costs no more than one fit, because r_i / (1 - h_i) is the residual of a left-out row.
 
-    Parameters
-    ----------
-    alphas : array of floats >= 0, default=(0.1, 1.0, 10.0)
-    fit_intercept : bool, default=True
-    scoring : str, callable or None
-        None is the squared error (leaving rows out one by one) or R2 (folds); else a scorer of
-        scikit-learn by name, or a function (estimator, X, y) -> number.
-    cv : None, int, splitter, or list of (train, test) row numbers
-        None leaves out one row at a time; an int is a number of contiguous folds.
-    gcv_mode : without effect: there is one way, exact for tall, wide and sparse tables
-    store_cv_results : bool, default=False
-        Keep `cv_results_`; with cv=None only.
-    alpha_per_target : bool, default=False
-        One penalty for each target; with cv=None only.
-    standardize : bool, default=False, keyword-only
-        Penalise the coefficients of numbers divided by their deviation in all rows (levels stay 0
-        and 1); `coef_` is told in the user's units.
-    table : Table, optional
-
-    Attributes
-    ----------
-    alpha_ : the chosen penalty, or one per target
-    best_score_ : its score, or one per target
-    coef_, intercept_ : in the order of `terms_`, on all rows with that penalty
-    cv_results_ : squared errors (or, with `scoring`, predictions) of the left-out rows, (n, alphas)
-        or (n, targets, alphas); NaN for rows that do not count
-    history_ : score of each alpha; status_, n_features_in_, feature_names_in_, schema_
-
     Examples
     --------
     >>> from pellucid.linear_model import RidgeCV
@@ -69,49 +57,58 @@ class RidgeCV(LinearPredictor):
     1.0
     """
 
+    alphas: Any = positional(
+        default=(0.1, 1.0, 10.0),
+        check=Either(Real(0, None), Array),
+        description="Penalties to choose from.",
+        kw_only=False,
+    )
+    fit_intercept: bool = FIT_INTERCEPT
+    scoring: Any = param(
+        None,
+        Either(
+            Nothing,
+            Predicate(lambda v: isinstance(v, str), "the name of a scorer", "str"),
+            Function,
+        ),
+        "How predictions of left-out rows are scored: the name of a scorer of scikit-learn, or a "
+        "function (estimator, X, y) -> number (larger is better). None is the squared error "
+        "with cv=None, else R2.",
+    )
+    cv: Any = param(
+        None,
+        CV,
+        "How rows are left out. None leaves out one row at a time; an int is a number of contiguous "
+        "folds; else a splitter, or (train, test) pairs of row numbers.",
+    )
+    gcv_mode: str | None = param(
+        None,
+        Ignored(
+            "there is one exact method for tall, wide and sparse tables.",
+            Choice(None, "auto", "svd", "eigen"),
+        ),
+    )
+    store_cv_results: bool = param(
+        False, Boolean, "Whether to keep `cv_results_`; with cv=None only."
+    )
+    alpha_per_target: bool = param(
+        False, Boolean, "Whether to choose a penalty for each target; with cv=None only."
+    )
+    standardize: bool = STANDARDIZE
+
+    alpha_: Any = learned("The chosen penalty, or one per target.")
+    best_score_: Any = learned("Score of the chosen penalty, or one per target.")
+    cv_results_: np.ndarray = learned(
+        "Squared errors (with `scoring`: predictions) of the left-out rows, shape (n_samples, "
+        "n_alphas) or (n_samples, n_targets, n_alphas); NaN for rows of weight 0. With "
+        "store_cv_results only."
+    )
+    history_: dict[str, np.ndarray] = learned("Error of each penalty, as a dict of arrays.")
+    status_: Status = learned(STATUS)
+
     _several_targets = True
     _target = "several"
     _min_rows = 2
-    _parameters = {
-        "alphas": Either(Real(0, None), Array),
-        "fit_intercept": Boolean,
-        "scoring": Either(
-            Nothing, Test(lambda v: isinstance(v, str), "the name of a scorer"), Function
-        ),
-        "cv": CV,
-        "gcv_mode": Choice(None, "auto", "svd", "eigen"),
-        "store_cv_results": Boolean,
-        "alpha_per_target": Boolean,
-        "standardize": Boolean,
-    }
-
-    alpha_: Any
-    best_score_: Any
-    history_: dict[str, np.ndarray]
-    status_: Status
-
-    def __init__(
-        self,
-        alphas: Any = (0.1, 1.0, 10.0),
-        *,
-        fit_intercept: bool = True,
-        scoring: Any = None,
-        cv: Any = None,
-        gcv_mode: str | None = None,
-        store_cv_results: bool = False,
-        alpha_per_target: bool = False,
-        standardize: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.scoring = scoring
-        self.cv = cv
-        self.gcv_mode = gcv_mode
-        self.store_cv_results = store_cv_results
-        self.alpha_per_target = alpha_per_target
-        self.standardize = standardize
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the penalty, then find the coefficients on all rows."""
@@ -168,7 +165,7 @@ class RidgeCV(LinearPredictor):
         return alphas
 
     def _score(self) -> Any:
-        """The wanted score of predictions, or None for the usual one."""
+        """The function that scores predictions, or None for the default one."""
         if self.scoring is None:
             return None
         try:
@@ -182,14 +179,14 @@ class RidgeCV(LinearPredictor):
 
         def score(guess: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
             given = {} if (w == 1.0).all() or callable(self.scoring) else {"sample_weight": w}
-            return float(scorer(Said(), guess.ravel(), y.ravel(), **given))
+            return float(scorer(ScorerView(), guess.ravel(), y.ravel(), **given))
 
         return score
 
     def _choice(
         self, alphas: np.ndarray, scores: np.ndarray, several: bool
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Penalty per target, and what is shown of it; the first of equally good ones."""
+        """Penalty per target, and the learned attributes; the first of equally good penalties wins."""
         each = self.alpha_per_target and several
         mean = scores.mean(axis=1)
         if np.isnan(scores if each else mean).all(axis=0).any():

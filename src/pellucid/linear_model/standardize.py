@@ -1,4 +1,4 @@
-"""Columns in units of their own: a fit on standardised columns, told in the user's units.
+"""Fits on standardised columns, with coefficients reported on the original scale.
 
 Invariant: scores do not change. (x - shift) * scale . b + b0 = x . (scale b) + b0 - shift . (scale b).
 """
@@ -17,16 +17,16 @@ from pellucid.numerics.column_scaling import can_be_centred, rescaled, units
 
 @dataclass(frozen=True)
 class Units:
-    """Of each column what is subtracted, and what it is then multiplied by."""
+    """A shift and a scale for each column: x -> (x - shift) * scale."""
 
     shift: np.ndarray
     scale: np.ndarray
 
     @classmethod
     def learn(cls, problem: Problem, centre: bool) -> "Units":
-        """Means and deviations by weight; constant columns keep their size.
+        """Weighted means and deviations; constant columns keep their size.
 
-        Only measured numbers have a unit of their own: levels, flags and counts of words keep theirs.
+        Only measured numbers are rescaled: levels, flags and counts of words keep their size.
         """
         mean, spread = units(problem.X, problem.weights, problem.schema)
         centred = can_be_centred(problem.X, problem.schema) & centre
@@ -42,16 +42,16 @@ class Units:
         return replace(problem, X=type(X)(X.multiply(self.scale)))
 
     def inside(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients of the user's columns, in these units."""
+        """Coefficients of the original columns, in these units."""
         return coef / self.scale, intercept + coef @ self.shift
 
     def outside(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients in these units, for the user's columns."""
+        """Coefficients in these units, for the original columns."""
         own = coef * self.scale
         return own, intercept - own @ self.shift
 
-    def told(self, learned: dict[str, Any]) -> dict[str, Any]:
-        """What a penalised model learned in these units, in the user's."""
+    def to_original(self, learned: dict[str, Any]) -> dict[str, Any]:
+        """What a penalised model learned in these units, on the original scale."""
         out = dict(learned)
         coef, intercept = self.outside(learned["coef_"], learned["intercept_"])
         plain = not isinstance(learned["intercept_"], np.ndarray)
@@ -60,9 +60,9 @@ class Units:
         return out
 
     def restore(self, learned: dict[str, Any], X: Any, weights: np.ndarray) -> dict[str, Any]:
-        """What a stochastic model learned in these units, in the user's.
+        """What a stochastic model learned in these units, on the original scale.
 
-        Absolute values in the penalty pull alike in all columns: their account begins anew.
+        The account of the L1 penalty holds for one scale of the columns, so it starts again.
         """
         out = dict(learned)
         out["coef_"], out["intercept_"] = self.outside(learned["coef_"], learned["intercept_"])
@@ -77,23 +77,25 @@ class Units:
 
 
 def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | None:
-    """The units of a fit that asks for them."""
+    """The units of a fit with `standardize`, else None."""
     return Units.learn(problem, centre) if standardize else None
+
+
+def penalty_units(model: Any, penalty: bool, problem: Problem) -> Units | None:
+    """The units in which `standardize` penalises the columns; None without it, or without a penalty."""
+    if not (model.standardize and penalty):
+        return None
+    if getattr(model, "warm_start", False):
+        raise ParameterError(
+            "warm_start=True starts from coefficients on the original scale, but standardize=True "
+            "fits on another scale. Set one of them to False."
+        )
+    return Units.learn(problem, bool(model.fit_intercept))
 
 
 def penalised_evenly(
     model: Any, penalty: bool, problem: Problem, fit: Callable[[Problem], dict[str, Any]]
 ) -> dict[str, Any]:
-    """What `fit` learns; if `standardize` asks for it, from numbers divided by their deviation.
-
-    Without a penalty the units make no difference, and inference is in the user's.
-    """
-    if not (model.standardize and penalty):
-        return fit(problem)
-    if getattr(model, "warm_start", False):
-        raise ParameterError(
-            "warm_start=True goes on from coefficients in the user's units, standardize=True "
-            "computes in others: give one of them."
-        )
-    own = Units.learn(problem, bool(model.fit_intercept))
-    return own.told(fit(own.apply(problem)))
+    """What `fit` learns, from columns in the units of `penalty_units`, on the original scale."""
+    own = penalty_units(model, penalty, problem)
+    return fit(problem) if own is None else own.to_original(fit(own.apply(problem)))

@@ -13,10 +13,21 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import DataError
+from pellucid.parameters import Boolean, param
+
+BOUND_PREDICTIONS = param(
+    False,
+    Boolean,
+    "Keep predictions within the range of y (of y / exposure) on the training rows, because the "
+    "exponential of a row far outside the training table can be of any size. `explain` shows the "
+    "difference as a part '(bound)'; `linear_predictor` and intervals are not bounded.",
+    after="standardize",
+)
+BOUNDS = "Smallest and largest prediction, shape (2,); with `bound_predictions` only."
 
 
 def learn_range(model: Any, y: np.ndarray, offset: np.ndarray | None = None) -> dict[str, Any]:
-    """`bounds_`, for `_fit`; nothing where predictions are not bounded."""
+    """`bounds_`, for `_fit`; an empty dict if predictions are not bounded."""
     if not model.bound_predictions:
         return {}
     with np.errstate(over="ignore", under="ignore"):
@@ -25,7 +36,7 @@ def learn_range(model: Any, y: np.ndarray, offset: np.ndarray | None = None) -> 
 
 
 def keep(model: Any, mean: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
-    """Predicted means, at the ends of the range where they lie beyond it."""
+    """Predicted means, clipped to the range."""
     if not model.bound_predictions:
         return mean
     low, high = model.bounds_ if offset is None else model.bounds_[:, None] * np.exp(offset)
@@ -33,7 +44,7 @@ def keep(model: Any, mean: np.ndarray, offset: np.ndarray | None = None) -> np.n
 
 
 def with_bound(model: Any, found: Any, offset: np.ndarray | None = None) -> Any:
-    """An explanation of logarithms of means; what the range takes off is a part of its own."""
+    """An explanation of logarithms of means, with the effect of the bounds as a separate part."""
     if not model.bound_predictions:
         return found
     with np.errstate(divide="ignore"):
@@ -44,10 +55,10 @@ def with_bound(model: Any, found: Any, offset: np.ndarray | None = None) -> Any:
 
 
 def check_range(model: Any) -> None:
-    """For `_check_state`: a range that a fit can have left."""
+    """For `_check_state`: a range that a fit can have."""
     if model.bound_predictions:
         from pellucid.persist.fitted_state import expect_array
 
         expect_array(model, "bounds_", 2, finite=True)
         if not 0 <= model.bounds_[0] <= model.bounds_[1]:
-            raise DataError("the range of its targets is impossible")
+            raise DataError("its range of targets is impossible")

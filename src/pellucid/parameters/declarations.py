@@ -35,10 +35,11 @@ class Parameter:
         kw_only: bool = True,
         last: bool = False,
         after: str = "",
+        before: str = "",
         type: Any = Any,
     ) -> None:
         self.default, self.check, self.text, self.type = default, check, text, type
-        self.kw_only, self.last, self.after = kw_only, last, after
+        self.kw_only, self.last, self.after, self.before = kw_only, last, after, before
 
     @property
     def description(self) -> str:
@@ -68,15 +69,16 @@ class Change:
 
 
 def param(
-    default: Any, check: Constraint, description: str = "", *, last: bool = False, after: str = ""
-) -> Any:
+    default: Any, check: Constraint, description: str = "", *, last: bool = False, after: str = "",
+    before: str = "",
+) -> Any:  # fmt: skip
     """Declare a keyword-only parameter.
 
     `last` puts it behind all others, as our own parameters stand behind scikit-learn's, and before
-    those of a base class that are `last` too; `after` puts it behind an inherited one. A parameter
-    whose check is `Ignored` needs no description.
+    those of a base class that are `last` too; `after` and `before` put it next to an inherited one. A
+    parameter whose check is `Ignored` needs no description.
     """
-    return Parameter(default, check, description, last=last, after=after)
+    return Parameter(default, check, description, last=last, after=after, before=before)
 
 
 def positional(
@@ -154,7 +156,7 @@ def _ordered(found: dict[str, Parameter], depth: dict[str, int]) -> list[str]:
     """Positional ones, then the rest from base to subclass, then the `last` from subclass to base."""
     names = sorted(found, key=lambda n: (found[n].kw_only, found[n].last, found[n].last * depth[n]))
     for name, own in found.items():
-        if own.after:
+        if own.after or own.before:
             names.remove(name)
-            names.insert(names.index(own.after) + 1, name)
+            names.insert(names.index(own.after or own.before) + bool(own.after), name)
     return names

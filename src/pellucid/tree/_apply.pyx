@@ -4,46 +4,14 @@ The arrays are those of `nodes.Nodes`; X holds codes, in any order. Rows are ind
 blocks of them may run in different threads.
 """
 
-from libc.math cimport INFINITY, isnan
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+
+from pellucid.tree._shap cimport Element, Journey, shapley
+from pellucid.tree._walk cimport Tree, child
 
 import numpy as np
-
-
-include "_sets.pxi"
-
-
-cdef struct Tree:
-    const int32_t* feature
-    const double* threshold
-    const int32_t* left
-    const int32_t* right
-    const uint8_t* missing_left
-    const int32_t* set_start
-    const uint32_t* sets
-    const int32_t* n_levels
-    const double* value
-    Py_ssize_t K
-
-
-cdef inline bint goes_left(const Tree* t, int32_t node, double x) noexcept nogil:
-    """A level that the tree does not know counts as missing."""
-    if isnan(x):
-        return t.missing_left[node]
-    if t.set_start[node] == -1:
-        return x <= t.threshold[node]
-    if not 0.0 <= x < t.n_levels[t.feature[node]]:
-        return t.missing_left[node]
-    return set_left(t.sets, t.set_start[node], <int32_t> x, t.missing_left[node])
-
-
-cdef inline int32_t child(const Tree* t, int32_t node, double x) noexcept nogil:
-    return t.left[node] if goes_left(t, node, x) else t.right[node]
-
-
-include "_shap.pxi"
 
 
 cdef struct Step:               # a node in 16 bytes, for many rows: one line of the cache
@@ -59,7 +27,7 @@ cdef enum:
     LEAF = -0x80000000
     LANES = 8                   # rows under way at once: their cache misses overlap
     BLOCK = 128                 # rows that are copied side by side
-    NARROW = 64                 # if the tree looks at so many columns or fewer
+    NARROW = 64                 # columns of a tree up to which they are copied
     SHALLOW = 12                # trees up to this depth are walked to the end by all rows
 
 
@@ -248,7 +216,7 @@ cdef class Walker:
 
     def contributions(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last,
                       double[:, :, ::1] out, double scale):
-        """out[i, f] += scale * (change of the node's value at the divisions by column f)."""
+        """out[i, f] += scale * (change of the node's value at the splits by column f)."""
         cdef Tree t = self.t
         cdef Py_ssize_t i, k
         cdef int32_t node, below, f
@@ -270,22 +238,53 @@ cdef class Walker:
         cdef Tree t = self.t
         cdef Journey j
         cdef Py_ssize_t i, points = rule.shape[1], longest = min(<Py_ssize_t> depth, X.shape[1]) + 1
-        cdef double* room = <double*> malloc((2 * (depth + 1) + longest) * points * sizeof(double))
+        cdef double* memory = <double*> malloc((2 * (depth + 1) + longest) * points * sizeof(double))
         j.path = <Element*> malloc(longest * sizeof(Element))
-        if room == NULL or j.path == NULL:
-            free(room)
+        if memory == NULL or j.path == NULL:
+            free(memory)
             free(j.path)
             raise MemoryError
         j.tree, j.cover, j.stride, j.scale = &t, &cover[0], X.strides[1] // 8, scale
         j.points, j.weights, j.n_points = &rule[0, 0], &rule[1, 0], <int> points
-        j.products = room + longest * points
+        j.products = memory + longest * points
         for i in range(longest):
-            j.path[i].inverse = room + i * points
+            j.path[i].inverse = memory + i * points
         for i in range(points):
             j.products[i] = 1.0
         with nogil:
             for i in range(first, last):
                 j.x, j.out = &X[0, 0] + i * (X.strides[0] // 8), &out[i, 0, 0]
                 shapley(&j, 0, 0, 0, j.products + (depth + 1) * points)
-        free(room)
+        free(memory)
         free(j.path)
+
+
+def preorder(const int32_t[::1] left, const int32_t[::1] right):
+    """Old numbers of the nodes in depth-first order, left before right; node 0 is the root."""
+    cdef Py_ssize_t n = left.shape[0], height = 1, k = 0
+    out = np.empty(n, np.int32)
+    waiting = np.zeros(n + 1, np.int32)
+    cdef int32_t[::1] order = out, stack = waiting
+    cdef int32_t i
+    with nogil:
+        while height > 0 and k < n:
+            height -= 1
+            i = stack[height]
+            order[k] = i
+            k += 1
+            if left[i] >= 0:
+                stack[height], stack[height + 1] = right[i], left[i]
+                height += 2
+    return out[:k]
+
+
+def depths(const int32_t[::1] left, const int32_t[::1] right):
+    """Depth of every node; children must come after their parents."""
+    cdef Py_ssize_t i
+    out = np.zeros(left.shape[0], np.int32)
+    cdef int32_t[::1] depth = out
+    with nogil:
+        for i in range(left.shape[0]):
+            if left[i] >= 0:
+                depth[left[i]] = depth[right[i]] = depth[i] + 1
+    return out

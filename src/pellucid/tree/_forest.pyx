@@ -6,20 +6,19 @@ eight into tiles: cell j of row l at 8 j + l. Numbers are compared as integers o
 which takes half of the time; missing cells are HIGHEST (they go right). A column stands twice in a
 tile if cells are missing: once so and once with LOWEST for them (they go left), and a node knows
 which one it reads. The last cell of a row is LOWEST; a leaf reads it, so its threshold is free for
-what it says, its value or the row of its values. Nodes with sets of levels are asked apart.
+its value or the row of its values. Nodes with sets of levels take another function.
 
 Every row adds up its trees in their order: bits do not depend on blocks or threads.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
+from pellucid.tree._level_sets cimport set_left
+from pellucid.tree._prefetch cimport prefetch
+
 import numpy as np
-
-
-include "_sets.pxi"
-include "_fetch.pxi"
 
 
 cdef struct Step:
@@ -44,7 +43,7 @@ cdef enum:
     ROUND = 4                   # steps between two looks at whether all are done
 
 
-cdef int64_t HIGHEST = 0x7FFFFFFFFFFFFFFF, LOWEST = -0x7FFFFFFFFFFFFFFF - 1
+cdef int64_t HIGHEST = INT64_MAX, LOWEST = INT64_MIN
 
 
 cdef inline int64_t bits_of(double x) noexcept nogil:
@@ -162,7 +161,8 @@ cdef void fill_unit_rows(Py_ssize_t K, double* table) noexcept nogil:
         table[i] = i % (K + 1) == 0
 
 
-cdef int32_t row_of(const double* value, Py_ssize_t K, int32_t following, double* table) noexcept nogil:
+cdef int32_t row_of(const double* value, Py_ssize_t K, int32_t following,
+                    double* table) noexcept nogil:
     """Where a leaf's values stand in the table: row k if they are 1 for class k, else a new row."""
     cdef Py_ssize_t k, one = 0, ones = 0, zeros = 0
     for k in range(K):                             # no branches: half of them would be guessed wrong
@@ -320,7 +320,7 @@ cdef class Packing:
             for j in range(self.n_trees):
                 t = self.trees + j
                 for i in range(0, t.n_nodes, 4):   # the rows would ask for them in any order
-                    fetch_soon(t.steps + i)
+                    prefetch(t.steps + i)
                 if t.has_sets:
                     walk_sets(t, &self.n_levels[0], tiles, cells, &self.place[0], n_tiles, at)
                 else:

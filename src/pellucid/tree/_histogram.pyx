@@ -5,129 +5,359 @@ stand side by side in one word. The histogram of a node holds, for every bin, th
 gradients g, of the curvatures h and of the samples c of its rows, as integers: g in 2^-62 of the
 largest possible sum, h in the bits that c leaves free in a second word. So one addition of two words
 counts a cell, sums have no order, and the larger of two children is exactly the parent minus the
-smaller, which alone is counted. A division is good by the drop of the quadratic model of the loss,
-g^2 / (h + l2) summed over the children; values of leaves come from the slopes as they are.
+smaller, which alone is counted. A split is good by the drop of the quadratic model of the loss,
+g^2 / (h + l2) summed over the children; values of leaves come from the gradients as they are.
 
-Steps of one batch of nodes (numbered again below)
-1. `plan`: leaves are divided best first; the next ones that are likely to be divided form a batch;
-2. `divide`: the rows of each node go left or right, their order kept;
+Steps of one batch of nodes
+1. `plan`: leaves are split best first; the next ones that are likely to be split form a batch;
+2. `split`: the rows of each node go left or right, their order kept;
 3. `assign`: which children are searched, where their histograms stand, which columns they may use;
-4. `search`: four columns of a pair of children are one task: count, subtract, best division;
+4. `search`: four columns of a pair of children are one task: count, subtract, best split;
 5. `settle`: best column of every child, ties to the lowest.
 
-Threads take the tasks of all trees of a round as they come (`_histogram_schedule.pxi`). Tasks share
-nothing, so bits are the same for any number of threads. A batch may divide a node that best-first
+A tree goes through its stages by itself: all tasks of a stage may run at once, and the thread that
+finishes the last one opens the next stage. Nothing waits for the other trees. `to_take` counts down
+by compare-and-swap, so a task is taken once; `under_way` shows when a stage is over. Tasks share
+nothing, so bits are the same for any number of threads. A batch may split a node that best-first
 order never reaches: `plan` then leaves it whole.
 """
 
-from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp, log, log1p
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
+
+from pellucid.tree._histogram_records cimport (
+    WIDTH, Cell, Gradient, GrowingTree, Limits, Node, Setup, histogram_size,
+)
+from pellucid.tree._histogram_search cimport assign, search, settle
+from pellucid.tree._histogram_store cimport GrownTrees, reallocated
+from pellucid.tree._histogram_tree cimport (
+    add_job, list_leaves, plan, prune, reserve, set_leaf, split_job,
+)
+from pellucid.tree._random cimport mix
 
 import numpy as np
 
 
+cdef extern from *:
+    """
+    #include <sched.h>
+    static inline long take_task(long* to_take) {
+        long v = __atomic_load_n(to_take, __ATOMIC_RELAXED);
+        while (v > 0)
+            if (__atomic_compare_exchange_n(to_take, &v, v - 1, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                return v - 1;
+        return -1;
+    }
+    static inline int is_last(long* under_way) {
+        return __atomic_sub_fetch(under_way, 1, __ATOMIC_ACQ_REL) == 0;
+    }
+    static inline void publish(long* place, long value) {
+        __atomic_store_n(place, value, __ATOMIC_RELEASE);
+    }
+    static inline int seen(const int* place) { return __atomic_load_n(place, __ATOMIC_ACQUIRE); }
+    static inline void mark(int* place, int value) {
+        __atomic_store_n(place, value, __ATOMIC_RELEASE);
+    }
+    static inline void count_idle(long* idle, long by) {
+        __atomic_add_fetch(idle, by, __ATOMIC_RELAXED);
+    }
+    static inline void yield_thread(void) { sched_yield(); }
+    """
+    long take_task(long* to_take) nogil
+    bint is_last(long* under_way) nogil
+    void publish(long* place, long value) nogil
+    int seen(const int* place) nogil
+    void mark(int* place, int value) nogil
+    void count_idle(long* idle, long by) nogil
+    void yield_thread() nogil
+
+
 cdef enum:
-    WIDTH = 4                   # columns in a word of bins
-    MANY = 32                   # nodes in a batch where leaves are not limited
-    SUPPORT = 10                # samples below which levels are pooled; and smoothing of their order
+    SPLIT = 0
+    SEARCH = 1
+    LEAVE = 2
+    FINISHED = 3
+    WAITING = 4                 # for a workspace
 
 
-cdef double CHANCE = 0.6366197723675814         # 2 / pi, see `scan_sets`
-cdef double TIE = 1e-12         # relative difference below which two divisions are equally good
+cdef void open_tasks(GrowingTree* t, long n) noexcept nogil:
+    t.under_way = n
+    publish(&t.to_take, n)
 
 
-cdef struct Slope:              # of the loss at one row
-    double g, h
+cdef class Growth:
+    """Grows rounds of trees from a `histogram_grower.GrowthConfig`: `begin`, `work` in any number of
+    threads, `store`."""
 
+    cdef Setup s
+    cdef object kept                           # the arrays behind the pointers
+    cdef const int32_t[::1] n_bins
+    # Tree k grows in workspace k % n_workspaces, after tree k - n_workspaces: memory is for as many
+    # trees as there are threads, however many classes.
+    cdef GrowingTree* trees
+    cdef int n_trees, n_workspaces
+    cdef int n_slots                           # of a workspace
+    cdef int failed                            # no memory
+    cdef const int32_t[::1] round_rows         # None: all
+    cdef const double[:, :, ::1] gradients
+    cdef double[:, ::1] raw
+    cdef GrownTrees grown
 
-cdef struct Cell:               # of a histogram, or one row's share of it
-    int64_t g, hc
+    def __cinit__(self, config):
+        self.kept, self.n_trees = config, config.n_trees
+        self.n_workspaces = max(1, min(config.n_workspaces, self.n_trees))
+        self.n_slots = max(config.n_slots, 1)
+        self.grown = GrownTrees()
+        self.set_columns(config)
+        self.set_limits(config.limits, config.signs.any())
+        self.allocate_trees()
 
+    cdef int set_columns(self, config) except -1:
+        cdef const uint32_t[:, ::1] words = config.words
+        cdef const uint8_t[:, ::1] columns = config.columns, groups = config.groups
+        cdef const int32_t[::1] n_bins = config.n_bins, samples = config.samples, stop = config.stop
+        cdef const uint8_t[::1] kinds = config.kinds
+        cdef const signed char[::1] signs = config.signs
+        cdef Setup* s = &self.s
+        cdef int j
+        self.n_bins = n_bins
+        s.n, s.n_blocks, s.n_columns = words.shape[1], <int> words.shape[0], <int> kinds.shape[0]
+        s.words, s.columns, s.n_bins, s.kinds = &words[0, 0], &columns[0, 0], &n_bins[0], &kinds[0]
+        s.signs, s.stop, s.shift = &signs[0], &stop[0], config.shift
+        s.samples = &samples[0] if samples.shape[0] else NULL
+        s.n_groups = <int> groups.shape[0]
+        s.groups = &groups[0, 0] if s.n_groups else NULL
+        s.has_sets = config.kinds.any()
+        s.first = <int64_t*> reallocated(NULL, (n_bins.shape[0] + 1) * sizeof(int64_t))
+        s.first[0] = 0
+        for j in range(n_bins.shape[0]):
+            s.first[j + 1] = s.first[j] + n_bins[j] + 1
+        return 0
 
-cdef struct Units:              # of the integers of one tree
-    double g, h
-    int shift                   # bits of c
-    double noise                # what a division gains by chance: mean of g^2 over that of h
+    cdef int set_limits(self, limits, bint bounded) except -1:
+        """From a `histogram_grower.Limits`."""
+        cdef Limits* p = &self.s.limits
+        p.l2, p.min_gain, p.share = limits.l2, limits.min_gain, limits.share
+        p.min_c, p.min_split = limits.min_samples_leaf, limits.min_samples_split
+        p.min_h, p.steep, p.bounded = limits.min_curvature, limits.steep, bounded
+        p.max_leaves, p.max_depth = limits.max_leaves, limits.max_depth
+        return 0
 
+    cdef int allocate_trees(self) except -1:
+        cdef GrowingTree* t
+        cdef GrowingTree* before
+        cdef Py_ssize_t n = self.s.n
+        cdef int k
+        self.trees = <GrowingTree*> calloc(self.n_trees, sizeof(GrowingTree))
+        if self.trees == NULL:
+            raise MemoryError
+        for k in range(self.n_trees):
+            t = self.trees + k
+            t.number = k
+            t.unused_slots = <int32_t*> reallocated(NULL, self.n_slots * sizeof(int32_t))
+            if k >= self.n_workspaces:
+                before = self.trees + k % self.n_workspaces
+                t.rows, t.cells, t.ordered = before.rows, before.cells, before.ordered
+                continue
+            t.rows = <int32_t*> reallocated(NULL, n * sizeof(int32_t))
+            t.cells = <Cell*> reallocated(NULL, n * sizeof(Cell))
+            t.ordered = <Cell*> reallocated(NULL, n * sizeof(Cell))
+        self.s.pool = <Cell*> reallocated(
+            NULL,
+            <size_t> self.n_workspaces * self.n_slots * histogram_size(&self.s) * sizeof(Cell))
+        return 0
 
-cdef struct Split:
-    double gain
-    double num, den             # their ratio is the score, summed over the children
-    Cell left
-    uint64_t bins[4]            # a set of bins that go left
-    int32_t feature, bin        # feature -1: no division; bin: the last one that goes left
-    int32_t missing_left, is_set        # missing_left -1: none was missing
+    def __dealloc__(self):
+        cdef int k
+        cdef GrowingTree* t
+        for k in range(self.n_trees if self.trees != NULL else 0):
+            t = self.trees + k
+            if k < self.n_workspaces:
+                free(t.rows)
+                free(t.cells)
+                free(t.ordered)
+            free(t.nodes)
+            free(t.front)
+            free(t.jobs)
+            free(t.pairs)
+            free(t.found)
+            free(t.masks)
+            free(t.leaves)
+            free(t.unused_slots)
+        free(self.trees)
+        free(self.s.first)
+        free(self.s.pool)
 
+    def begin(self, const double[:, :, ::1] gradients, const int32_t[::1] rows,
+              const uint64_t[::1] keys, double[:, ::1] raw, double rate, double ccp_alpha,
+              bint update):
+        """A round begins at the roots. rows: those of the trees, sorted; None: all."""
+        cdef int k
+        self.gradients, self.raw, self.round_rows, self.failed = gradients, raw, rows, 0
+        self.s.raw, self.s.rate, self.s.ccp_alpha, self.s.update = &raw[0, 0], rate, ccp_alpha, update
+        self.s.idle = 0
+        for k in range(self.n_trees):
+            if self.plant(self.trees + k, <const Gradient*> &gradients[k, 0, 0], mix(keys[k])) < 0:
+                raise MemoryError
+        for k in range(self.n_workspaces):
+            self.start_tree(self.trees + k)
 
-cdef struct Node:
-    int64_t start, end          # its rows
-    Cell total
-    double g, h, c              # the same as numbers
-    double lower, upper         # of its value, by monotone constraints
-    Split split
-    uint64_t key                # of its random choices
-    double value
-    int32_t parent, left, right, depth
-    int32_t slot                # of its histogram, -1: none
-    int32_t mask                # number of its row of allowed columns, -1: all
-    int32_t divided
+    cdef int plant(self, GrowingTree* t, const Gradient* gradients, uint64_t key) noexcept nogil:
+        """A tree that is only its root; -1 without memory."""
+        cdef Node* root
+        cdef int i
+        t.m, t.n_front, t.n_leaves, t.batch, t.done = 0, 0, 1, 0, 0
+        t.n_jobs, t.n_masks, t.n_listed, t.n_free = 0, 0, 0, self.n_slots
+        for i in range(self.n_slots):
+            t.unused_slots[i] = (t.number % self.n_workspaces + 1) * self.n_slots - 1 - i
+        t.gradients = gradients
+        if reserve(t, 1) < 0 or add_job(t, -1) < 0:
+            return -1
+        root = t.nodes
+        memset(root, 0, sizeof(Node))
+        t.m = 1
+        root.end = self.s.n if self.round_rows is None else self.round_rows.shape[0]
+        root.key, root.lower, root.upper = key, -INFINITY, INFINITY
+        root.slot, root.mask, root.left, root.parent, root.split.feature = -1, -1, -1, -1, -1
+        t.stage, t.to_take = WAITING, 0
+        return 0
 
+    cdef void start_tree(self, GrowingTree* t) noexcept nogil:
+        """A tree begins in its workspace, which is free."""
+        cdef int64_t i, m = t.nodes[0].end
+        if m == self.s.n:
+            for i in range(m):
+                t.rows[i] = <int32_t> i
+        else:
+            memcpy(t.rows, &self.round_rows[0], m * sizeof(int32_t))
+        mark(&t.stage, SPLIT)
+        open_tasks(t, 1)
 
-cdef struct Pair:               # two children to be searched; the larger may be -1: no such child
-    int32_t small, large
-    int32_t parent_slot         # -1: both are counted
-    int32_t small_search, large_search
+    def work(self, int who):
+        """Take tasks until every tree of the round is finished; threads start at different trees."""
+        cdef Cell* spare = <Cell*> malloc(2 * WIDTH * 256 * sizeof(Cell))
+        if spare == NULL:
+            mark(&self.failed, 1)
+        else:
+            with nogil:
+                self.work_on(who, spare)
+            free(spare)
+        if self.failed:
+            raise MemoryError
 
+    cdef void work_on(self, int who, Cell* spare) noexcept nogil:
+        cdef int k, finished
+        cdef long i
+        cdef bint idle = False
+        cdef GrowingTree* t
+        while self.s.stop[0] == 0 and not seen(&self.failed):
+            finished, i = 0, -1
+            for k in range(self.n_trees):
+                t = self.trees + (who + k) % self.n_trees
+                if seen(&t.stage) == FINISHED:
+                    finished += 1
+                    continue
+                i = take_task(&t.to_take)
+                if i >= 0:
+                    break
+            if finished == self.n_trees:
+                break
+            if idle != (i < 0):
+                idle = i < 0
+                count_idle(&self.s.idle, 1 if idle else -1)
+            if i < 0:
+                yield_thread()
+                continue
+            self.run(t, i, spare)
+            if is_last(&t.under_way):
+                self.go_on(t)
 
-cdef struct Draft:              # one tree, with all that its tasks write to
-    Node* nodes
-    int32_t* front              # leaves of best-first order that can be divided
-    int32_t* rows               # from here to `ordered`: of its desk
-    Cell* cells                 # by row
-    Cell* ordered               # in the order of rows, of the nodes that are counted
-    const Slope* slopes         # by row
-    int32_t* jobs               # nodes to be divided, -1: the root is to be opened
-    Pair* pairs
-    Split* found                # (pair, side, block)
-    uint8_t* masks
-    int32_t* leaves
-    int32_t* free_slots
-    Units units
-    int32_t m, room, n_front, n_leaves, batch, done
-    int32_t n_jobs, n_pairs, n_masks, n_free, n_listed
-    int32_t room_jobs, room_pairs, room_masks, room_leaves
-    int32_t number
-    int stage
-    long to_take, under_way        # tasks to be taken, and tasks not finished
+    cdef void run(self, GrowingTree* t, long i, Cell* spare) noexcept nogil:
+        if t.stage == SPLIT:
+            split_job(&self.s, t, i)
+        elif t.stage == SEARCH:
+            search(&self.s, t, i, spare)
+        else:
+            set_leaf(&self.s, t, t.leaves[i])
 
+    cdef void go_on(self, GrowingTree* t) noexcept nogil:
+        """A stage is over: open the next one that has tasks."""
+        cdef int status = 0
+        if t.stage == LEAVE:
+            mark(&t.stage, FINISHED)
+            if t.number + self.n_workspaces < self.n_trees:
+                self.start_tree(t + self.n_workspaces)
+            return
+        if t.stage == SPLIT:
+            status = assign(&self.s, t)
+            if status == 0 and t.n_pairs > 0:
+                mark(&t.stage, SEARCH)
+                open_tasks(t, t.n_pairs * self.s.n_blocks)
+                return
+        else:
+            settle(&self.s, t)
+        if status == 0:
+            status = plan(&self.s, t)
+        if status == 0 and t.done:
+            if self.s.ccp_alpha > 0:
+                prune(&self.s, t)
+            status = list_leaves(t)
+        if status < 0:
+            mark(&self.failed, 1)
+        elif t.done:
+            mark(&t.stage, LEAVE)
+            open_tasks(t, t.n_listed)
+        else:
+            mark(&t.stage, SPLIT)
+            open_tasks(t, t.n_jobs)
 
-cdef struct Grown:              # a node of a finished tree; `GROWN` in NumPy
-    double value, gain, c, h
-    int32_t feature, bin, left, right, missing_left, set_at
+    def leaf_rows(self):
+        """(tree, rows) of every leaf, for losses that find the best value themselves; they have one
+        tree a round, so that it is still in its workspace."""
+        cdef int i, k
+        cdef GrowingTree* t
+        cdef Node* node
+        assert self.n_trees == self.n_workspaces
+        parts = []
+        for k in range(self.n_trees):
+            t = self.trees + k
+            for i in range(t.n_listed):
+                node = t.nodes + t.leaves[i]
+                parts.append((k, np.asarray(
+                    <int32_t[:node.end - node.start]> (t.rows + node.start)).copy()))
+        return parts
 
+    def set_values(self, const double[::1] values, bint update):
+        """Other values for the leaves, in the order of `leaf_rows`; as in `set_leaf`."""
+        cdef int i, k, following = 0
+        cdef int64_t j
+        cdef GrowingTree* t
+        cdef Node* node
+        for k in range(self.n_trees):
+            t = self.trees + k
+            for i in range(t.n_listed):
+                node = t.nodes + t.leaves[i]
+                node.value = self.s.rate * values[following]
+                following += 1
+                for j in range(node.start, node.end if update else node.start):
+                    self.raw[k, t.rows[j]] += node.value
 
-GROWN = np.dtype(
-    [("value", "f8"), ("gain", "f8"), ("c", "f8"), ("h", "f8"), ("feature", "i4"), ("bin", "i4"),
-     ("left", "i4"), ("right", "i4"), ("missing_left", "i4"), ("set_at", "i4")]
-)
-FIELDS = {name: "u1" if name == "missing_left" else GROWN[name].str for name in GROWN.names}
+    def store(self):
+        """Keep the trees of this round."""
+        self.grown.append(self.trees, self.n_trees)
 
+    def expect(self, Py_ssize_t nodes):
+        """Reserve memory for the nodes of all rounds."""
+        self.grown.expect(nodes)
 
-cdef struct Limits:
-    double l2, min_c, min_split, min_h, min_gain
-    double share                # of the columns that a node may look at
-    int32_t max_leaves, max_depth
-    bint bounded                # by monotone constraints
-    int steep                   # the side (1, -1) on which curvature grows as the exponential, or 0
+    def add_values(self, const uint32_t[:, ::1] words, int k, double[::1] raw, Py_ssize_t first,
+                   Py_ssize_t last):
+        """raw += the value of tree k of the last round, for rows [first, last) of binned columns."""
+        self.grown.add_values(words, self.n_bins, k - self.n_trees, raw, first, last)
 
-
-include "_histogram_count.pxi"
-include "_histogram_scan.pxi"
-include "_histogram_growth.pxi"
-include "_histogram_search.pxi"
-include "_histogram_store.pxi"
-include "_histogram_schedule.pxi"
-include "_histogram_slopes.pxi"
-include "_bucket_bounds.pxi"
+    def export(self):
+        """(fields of the nodes by name, sets of bins (m, 4), first node of each tree); ends the
+        growth."""
+        return self.grown.export()

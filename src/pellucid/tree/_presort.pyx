@@ -1,16 +1,19 @@
-"""Stable argsort of float64 columns by radix, missing values last.
+"""Preparing a table for growing: the order of its columns, places, bins, and weights of rows.
 
-A double is mapped to an unsigned integer of the same order (flip the sign bit of positive numbers,
-all bits of negative ones; -0.0 counts as 0.0). Three stable counting passes order the rows by the
-upper 32 bits; rows that agree there stand side by side and are then ordered by the lower 32 bits: by
-insertion if they are few, by three more counting passes if they are many.
+Columns are sorted by a stable radix sort, missing values last. A double is mapped to an
+unsigned integer of the same order (flip the sign bit of positive numbers, all bits of negative ones;
+-0.0 counts as 0.0). Three stable counting passes order the rows by the upper 32 bits; rows that agree
+there stand side by side and are then ordered by the lower 32 bits: by insertion if they are few, by
+three more counting passes if they are many.
 """
 
-from libc.math cimport isnan
+from libc.math cimport floor, isnan
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-include "_room.pxi"
+from pellucid.tree._memory cimport allocate, release
+from pellucid.tree._random cimport mix
+from pellucid.tree._table cimport SMALL
 
 
 cdef enum:
@@ -99,33 +102,14 @@ cdef bint sort_items(const double* x, Item* items, Item* other, Py_ssize_t m) no
     return repeated
 
 
-cdef inline void put(int32_t* order, uint8_t* triples, Py_ssize_t i, int32_t row) noexcept nogil:
-    if triples == NULL:
-        order[i] = row
-    else:
-        triples[3 * i], triples[3 * i + 1] = <uint8_t> row, <uint8_t> (row >> 8)
-        triples[3 * i + 2] = <uint8_t> (row >> 16)
-
-
-def sort_column(const double[::1] x, order):
+def sort_column(const double[::1] x, int32_t[::1] order):
     """Fill `order` with the rows of x in ascending order, equal values by row, NaN last.
 
-    `order` is int32 (n,), or uint8 (3 n,): three bytes a row, lowest first, for n < 2**24.
     Returns (number of missing values, True if two present values are equal).
     """
     cdef Py_ssize_t n = x.shape[0], i, m = 0, last = n
     cdef bint repeated = False
-    cdef int32_t[::1] numbers
-    cdef uint8_t[::1] bytes_
-    cdef int32_t* rows = NULL
-    cdef uint8_t* triples = NULL
-    if order.dtype == "uint8":
-        bytes_ = order
-        triples = &bytes_[0] if n else NULL
-    else:
-        numbers = order
-        rows = &numbers[0] if n else NULL
-    cdef Item* items = <Item*> take_room(2 * max(n, 1) * sizeof(Item))
+    cdef Item* items = <Item*> allocate(2 * max(n, 1) * sizeof(Item))
     if items == NULL:
         raise MemoryError
     with nogil:
@@ -137,14 +121,14 @@ def sort_column(const double[::1] x, order):
         if m > 0:
             repeated = sort_items(&x[0], items, items + n, m)
         for i in range(m):
-            put(rows, triples, i, items[i].row)
+            order[i] = items[i].row
         last = m
         if m < n:
             for i in range(n):
                 if isnan(x[i]):
-                    put(rows, triples, last, <int32_t> i)
+                    order[last] = <int32_t> i
                     last += 1
-        give_room(items)
+        release(items)
     return n - m, bool(repeated)
 
 
@@ -166,7 +150,7 @@ def places_of(const double[:] x, const int32_t[::1] order, int32_t[:] places):
 
 def buckets_of(const double[::1] x, const int32_t[::1] order, const int32_t[::1] labels,
                uint16_t[::1] cells, int32_t[::1] starts):
-    """Rows of a column without missing values dealt by their places, as `places_of` says them, into
+    """Rows of a column without missing values, dealt by their places (see `places_of`) into
     buckets; cells: label * buckets + bucket; starts: rows before each bucket, and all of them."""
     cdef Py_ssize_t i, b = 0, last = -1, n = x.shape[0], buckets = starts.shape[0] - 1
     with nogil:
@@ -220,3 +204,101 @@ def cut_column(const double[::1] x, const int32_t[::1] order, Py_ssize_t present
         for i in range(present, x.shape[0]):
             bins[order[i]] = <uint8_t> b
     return b
+
+
+def survey(const double[::1] w):
+    """(all are 1, all are > 0, all are integers, the largest): one pass over weights."""
+    cdef bint ones = True, positive = True, integers = True
+    cdef double most = 0.0
+    if w.shape[0] < SMALL:
+        survey_weights(w, &ones, &positive, &integers, &most)
+    else:
+        with nogil:
+            survey_weights(w, &ones, &positive, &integers, &most)
+    return bool(ones), bool(positive), bool(integers), most
+
+
+cdef void survey_weights(const double[::1] w, bint* ones, bint* positive, bint* integers,
+                         double* most) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(w.shape[0]):
+        ones[0] &= w[i] == 1.0
+        positive[0] &= w[i] > 0.0
+        integers[0] &= w[i] == floor(w[i])
+        most[0] = w[i] if w[i] > most[0] else most[0]
+
+
+def keep_rows(const int32_t[:, ::1] order, const uint8_t[::1] wanted, int32_t[:, ::1] lists):
+    """The sorted lists without the unwanted rows. Small ones are not worth a change of threads."""
+    if order.shape[0] * order.shape[1] < SMALL:
+        keep_wanted(&order[0, 0], order.shape[0], order.shape[1], wanted, lists.shape[1], &lists[0, 0])
+    else:
+        with nogil:
+            keep_wanted(&order[0, 0], order.shape[0], order.shape[1], wanted, lists.shape[1],
+                        &lists[0, 0])
+
+
+cdef void keep_wanted(const int32_t* order, Py_ssize_t d, Py_ssize_t n, const uint8_t[::1] wanted,
+                      Py_ssize_t m, int32_t* lists) noexcept nogil:
+    cdef Py_ssize_t f, i, k
+    for f in range(d):
+        k = 0
+        for i in range(n):
+            if k < m:
+                lists[f * m + k] = order[f * n + i]
+            k += wanted[order[f * n + i]]
+
+
+def draw_counts(uint64_t key, Py_ssize_t draws, double[::1] counts):
+    """How often each row is drawn, with replacement; depends on the key alone."""
+    cdef Py_ssize_t n = counts.shape[0]
+    if draws < SMALL:
+        count_draws(key, draws, n, &counts[0])
+    else:
+        with nogil:
+            count_draws(key, draws, n, &counts[0])
+
+
+cdef void count_draws(uint64_t key, Py_ssize_t draws, Py_ssize_t n, double* counts) noexcept nogil:
+    cdef uint64_t state = mix(key ^ <uint64_t> 0xA24BAED4963EE407)      # not the tree's own numbers
+    cdef double scale = <double> n * 2.0 ** -53                         # rounds to n at no draw
+    cdef Py_ssize_t i
+    memset(counts, 0, n * sizeof(double))
+    for i in range(draws):
+        state += <uint64_t> 0x9E3779B97F4A7C15
+        counts[<Py_ssize_t> (<double> (mix(state) >> 11) * scale)] += 1.0
+
+
+def number_bins(const double[::1] values, const double[::1] thresholds, uint8_t[:, ::1] cells,
+                int place):
+    """Bin of every value: how many thresholds lie below it; after the last bin if it is missing."""
+    cdef Py_ssize_t i, n = values.shape[0]
+    cdef int low, half, length, m = <int> thresholds.shape[0]
+    cdef double v
+    with nogil:
+        for i in range(n):
+            v = values[i]
+            if isnan(v):
+                cells[i, place] = <uint8_t> (m + 1)
+                continue
+            low, length = 0, m
+            while length > 0:           # first threshold >= v
+                half = length >> 1
+                if thresholds[low + half] < v:
+                    low += half + 1
+                    length -= half + 1
+                else:
+                    length = half
+            cells[i, place] = <uint8_t> low
+
+
+def level_bins(const double[::1] codes, const uint8_t[::1] bin_of, int n_bins,
+               uint8_t[:, ::1] cells, int place):
+    """Bin of every level; after the last bin if it is missing."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(codes.shape[0]):
+            if 0.0 <= codes[i] < bin_of.shape[0]:
+                cells[i, place] = bin_of[<Py_ssize_t> codes[i]]
+            else:
+                cells[i, place] = <uint8_t> n_bins

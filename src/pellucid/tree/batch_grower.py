@@ -11,12 +11,18 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.tree._loops import Workspace, grow_bags
+from pellucid.tree._grower import Workspace, grow_bags
 from pellucid.tree.criteria import number_of
-from pellucid.tree.grower import branch_rows, class_logs, looks_at_few, scaled_target
+from pellucid.tree.grower import (
+    GrowthConfig,
+    branch_rows,
+    class_logs,
+    looks_at_few,
+    scaled_target,
+)
 from pellucid.tree.nodes import Nodes, Scale, trees
 from pellucid.tree.presort import Presorted
-from pellucid.tree.splitter import Limits
+from pellucid.tree.splitter import Limits, Rules
 
 CELLS = 2**11  # weights of the bags of a chunk that take next to no memory
 TASKS = 8  # enough to share out, few enough to cost nothing
@@ -34,7 +40,7 @@ class Grove:
     n_classes: int
     criterion: str
     limits: Limits
-    compiled: tuple[Any, ...]
+    rules: Rules
     logs: np.ndarray | None
     scale: Scale
 
@@ -52,7 +58,7 @@ class Grove:
             n_classes=K,
             criterion=model.criterion,
             limits=limits,
-            compiled=limits.compiled(True, total, 0, scale.power * scale.exponent, scale.n_targets),
+            rules=limits.rules(True, total, 0, scale.power * scale.exponent, scale.n_targets),
             logs=class_logs(model.criterion, True, total),
             scale=scale,
         )
@@ -66,15 +72,25 @@ class Grove:
         """The trees of bags (trees, n) by keys (uint64)."""
         table, limits, few = self.table, self.limits, looks_at_few(self.limits, self.table.d)
         stop = parallel.StopFlag()
-        signs = None if limits.signs is None else np.array(limits.signs, dtype=np.int8)
         work = Workspace(
-            table.X, table.order, table.kinds, table.n_levels, table.repeated, table.missing,
-            self.labels, self.target, None, None, self.logs, self.n_classes,
-            number_of(self.criterion, self.scale.n_targets), self.compiled, stop.array,
-            table.places if few else None, np.empty(table.n, dtype=np.int32), None, signs, None,
-            table.spare, self.scale.n_targets,
-        )  # fmt: skip
-        found = grow_bags(work, bags, keys, table.n_levels, signs is not None)
+            GrowthConfig(
+                table=table,
+                criterion=number_of(self.criterion, self.scale.n_targets),
+                rules=self.rules,
+                stop=stop.array,
+                n_classes=self.n_classes,
+                n_targets=self.scale.n_targets,
+                labels=self.labels,
+                target=self.target,
+                lists=table.order,
+                k_log_k=self.logs,
+                places=table.places if few else None,
+                members=np.empty(table.n, dtype=np.int32),
+                signs=limits.sign_array(),
+                spare=table.spare,
+            )
+        )
+        found = grow_bags(work, bags, keys, table.n_levels, limits.signs is not None)
         stop.check()
         assert found is not None
         return trees(found, table.n_levels, self.scale, self.y)

@@ -1,7 +1,7 @@
 """Impurities of a node: the names, the compiled loops' numbers for them, and the formulas.
 
 Invariant: cost = impurity * weight is what growing minimises; `impurity` here and the compiled
-costs in `_cost.pxi` are the same functions, and the tests compare them.
+costs in `_impurity.pxd` are the same functions, and the tests compare them.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.errors import DataError
 
-# The numbers are those of the enum in `_cost.pxi`.
+# The numbers are those of the enum in `_impurity.pxd`.
 CLASS_CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "error": 2}
 NUMBER_CRITERIA = {"squared_error": 3, "absolute_error": 6, "poisson": 4, "gamma": 5}
 CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA

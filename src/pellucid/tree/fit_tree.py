@@ -14,14 +14,13 @@ from pellucid.data.class_weights import class_factors
 from pellucid.errors import DataError
 from pellucid.tree import prediction
 from pellucid.tree.criteria import check_target
-from pellucid.tree.grower import grow, looks_at_few
+from pellucid.tree.grower import grow
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import Presorted, binned_table, presort
 from pellucid.tree.splitter import Limits
 from pellucid.tree.stopping import limits_of, takes_bins
 
 REPEATED_ROWS = 2**27
-SHORT_ROWS = 2**24  # numbers of rows below this fit three bytes
 
 
 def grow_model(
@@ -39,7 +38,7 @@ def grow_model(
         return grow_classes(model, problem, limits, presorted, key)
     check_target(model.criterion, problem.y[problem.weights > 0], type(model).__name__)
     limits = with_weight(model, limits, problem.weights)
-    table = presorted or _sorted(model, problem, problem.weights, limits)
+    table = presorted or _sorted(model, problem, problem.weights)
     return grow(
         table, problem.y, problem.weights, model.criterion, limits, key=key,
         consume=presorted is None,
@@ -54,17 +53,11 @@ def with_weight(model: Any, limits: Limits, weights: np.ndarray) -> Limits:
     return replace(limits, min_weight_leaf=least)
 
 
-def _sorted(model: Any, problem: Problem, weights: np.ndarray, limits: Limits) -> Presorted:
+def _sorted(model: Any, problem: Problem, weights: np.ndarray) -> Presorted:
     """The sorted or binned table of one tree, which may use it up."""
     if takes_bins(model, problem.n):
         return binned_table(problem.table, problem.kinds, problem.n_levels, weights)
-    short = (
-        problem.n < SHORT_ROWS
-        and limits.max_depth > 1
-        and not looks_at_few(limits, problem.p)
-        and bool((weights > 0).all())
-    )
-    return presort(problem.table, problem.kinds, problem.n_levels, short=short)
+    return presort(problem.table, problem.kinds, problem.n_levels)
 
 
 def grow_classes(
@@ -77,7 +70,7 @@ def grow_classes(
         problem, presorted, apart = _repeated(problem), None, False
     weights = problem.weights if factors is None else problem.weights * factors[problem.y]
     limits = with_weight(model, limits, weights)
-    table = presorted or _sorted(model, problem, weights, limits)
+    table = presorted or _sorted(model, problem, weights)
     classes: Any = problem.classes
     nodes = grow(
         table, problem.y, weights, model.criterion, limits, len(classes), key=key,

@@ -1,9 +1,9 @@
 """Growing one tree from arrays: forests, bagging and boosting use this too.
 
 1. Rows of weight 0 leave the sorted lists; the target is brought to a safe scale.
-2. The trunk: nodes with many rows are divided one after the other, columns in parallel.
+2. The trunk: nodes with many rows are split one after the other, columns in parallel.
 3. The branches: a node with few rows is a task, its whole subtree grows in one thread.
-   With `max_leaf_nodes` the nodes are divided in the order of what they save instead, one by one.
+   With `max_leaf_nodes` the nodes are split in the order of what they save instead, one by one.
 4. Trunk and branches become one `Nodes`.
 
 Invariant: which nodes are trunk depends on their rows alone, so bits are equal for any threads.
@@ -11,20 +11,48 @@ Invariant: which nodes are trunk depends on their rows alone, so bits are equal 
 
 import heapq
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.tree._loops import Draft, Workspace, keep_rows, survey
+from pellucid.tree._grower import Workspace
+from pellucid.tree._node_buffer import NodeBuffer
+from pellucid.tree._presort import keep_rows, survey
 from pellucid.tree.criteria import CRITERIA, POWERS, number_of
 from pellucid.tree.nodes import Nodes, Scale, assemble
 from pellucid.tree.presort import Presorted
-from pellucid.tree.splitter import Limits, Splitter
+from pellucid.tree.splitter import Limits, Rules, Splitter
 
 BRANCH_ROWS = 2**14  # of a node that grows in one thread, at most
 BRANCH_CELLS = 2**19  # of such a node: threads hold copies of them
 SHARED = 4  # times as many rows: trees of a common table up to which they share its lists
 LOG_TABLE = 2**22  # entropy of integer weights is looked up to this total weight
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthConfig:
+    """What a `Workspace` grows trees from: the table, the target, the order of the rows, the rules."""
+
+    table: Presorted
+    criterion: int  # as `criteria.number_of` numbers them
+    rules: Rules
+    stop: np.ndarray  # int32 (1,), of a `parallel.StopFlag`
+    n_classes: int  # 0: numbers
+    n_targets: int
+    labels: np.ndarray | None  # int32 (n,), for classes
+    target: np.ndarray | None  # float64 (n * n_targets,), for numbers, in growing units
+    lists: np.ndarray  # int32 (d, m), sorted rows
+    weights: np.ndarray | None = None  # float64 (n,), None: all 1
+    packed: np.ndarray | None = None  # uint16 (n,), class + 4 * weight where both are small
+    k_log_k: np.ndarray | None = None  # float64, for entropy of integer weights
+    target_places: np.ndarray | None = (
+        None  # int32 (n,), of the rows by target, for absolute errors
+    )
+    places: np.ndarray | None = None  # int32 (n, d), where a value stands in the lists
+    members: np.ndarray | None = None  # int32, rows of the tree; None: the lists are partitioned
+    signs: np.ndarray | None = None  # int8 (d,), of monotone constraints
+    spare: list | None = None  # scratch memory that trees hand on to each other
 
 
 def grow(
@@ -52,18 +80,28 @@ def grow(
     lists, places, members = _rows(table, None if all_rows else w, limits, consume, n_jobs)
     stop = parallel.StopFlag()
     work = Workspace(
-        table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
-        np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
-        w, _packed(y, w, n_classes) if packable else None, class_logs(criterion, counts, total),
-        n_classes, number_of(criterion, scale.n_targets),
-        limits.compiled(
-            counts, total, w_exponent, scale.power * scale.exponent, scale.n_targets
-        ),
-        stop.array,
-        places, members, _places(target, table.rows) if criterion == "absolute_error" else None,
-        None if limits.signs is None else np.array(limits.signs, dtype=np.int8), table.binned,
-        None if places is None else table.spare, scale.n_targets,
-    )  # fmt: skip
+        GrowthConfig(
+            table=table,
+            criterion=number_of(criterion, scale.n_targets),
+            rules=limits.rules(
+                counts, total, w_exponent, scale.power * scale.exponent, scale.n_targets
+            ),
+            stop=stop.array,
+            n_classes=n_classes,
+            n_targets=scale.n_targets,
+            labels=np.ascontiguousarray(y, dtype=np.int32) if n_classes else None,
+            target=target,
+            lists=lists,
+            weights=w,
+            packed=_packed(y, w, n_classes) if packable else None,
+            k_log_k=class_logs(criterion, counts, total),
+            target_places=_places(target, table.rows) if criterion == "absolute_error" else None,
+            places=places,
+            members=members,
+            signs=limits.sign_array(),
+            spare=None if places is None else table.spare,
+        )
+    )
     parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)
     stop.check()
     return assemble(parts, attach, table.n_levels, scale, y, limits.signs is not None)
@@ -72,7 +110,7 @@ def grow(
 def _parts(
     work: Workspace, table: Presorted, limits: Limits, key: int, n_jobs: int | None,
     stop: parallel.StopFlag, lists: bool,
-) -> tuple[list[Draft], list[int]]:  # fmt: skip
+) -> tuple[list[NodeBuffer], list[int]]:  # fmt: skip
     """Trunk and branches, and the nodes of the trunk at which the branches grow."""
     trunk = work.root(key)
     most = branch_rows(table.d)
@@ -117,27 +155,24 @@ def _weights(
 
 
 def looks_at_few(limits: Limits, d: int) -> bool:
-    """Nodes look at few of the cells that they have: no list needs to be divided with them."""
+    """Nodes search few of the cells that they have: no list needs to be partitioned with them."""
     return 5 * limits.max_features <= d or limits.drawn_splits
 
 
 def _rows(
     table: Presorted, w: np.ndarray | None, limits: Limits, consume: bool, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """(lists, places, members), see `_order.pxi`; places and members are None if the lists are to
-    be divided with the nodes. `w` is None if all rows have weight. Which way is taken changes no
-    division."""
+    """(lists, places, members), see `_row_order`; places and members are None if the lists are
+    to be partitioned with the nodes. `w` is None if all rows have weight. Which way is taken changes
+    no split."""
     if table.binned is not None:
         return table.order, None, table.members(w)
-    if table.order.dtype == np.uint8:
-        return table.order, None, None
     if looks_at_few(limits, table.d) or (limits.max_depth == 1 and w is None):
-        table = table.wide().placed(n_jobs)
+        table = table.placed(n_jobs)
         return table.order, table.places, table.members(w)
     small = table.order.shape[1] <= SHARED * branch_rows(table.d)
     if small and not consume and limits.max_leaf_nodes is None:
         return table.order, None, table.members(w)
-    table = table.wide()
     if w is None:
         return table.order if consume else table.order.copy(), None, None
     wanted = (w > 0).astype(np.uint8)
@@ -212,7 +247,7 @@ def class_logs(criterion: str, counts: bool, total: float) -> np.ndarray | None:
 
 
 def _trunk(splitter: Splitter, trunk, most: int, stop: parallel.StopFlag) -> list[int]:
-    """Divide the nodes with many rows; the nodes at which branches grow."""
+    """Split the nodes with many rows; the nodes at which branches grow."""
     waiting, attach = [0], []
     while waiting:
         stop.check()
@@ -223,12 +258,12 @@ def _trunk(splitter: Splitter, trunk, most: int, stop: parallel.StopFlag) -> lis
         if end - start <= most:
             attach.append(node)
         elif splitter.search(trunk, node, end - start):
-            waiting += splitter.divide(trunk, node, end - start)
+            waiting += splitter.split(trunk, node, end - start)
     return attach
 
 
 def _best_first(splitter: Splitter, trunk, max_leaves: int, stop: parallel.StopFlag) -> list[int]:
-    """Divide the node that saves most until there are `max_leaves` leaves; ties to the older."""
+    """Split the node that saves most until there are `max_leaves` leaves; ties to the older."""
     waiting: list[tuple[float, int]] = []
 
     def consider(node: int) -> None:
@@ -242,7 +277,7 @@ def _best_first(splitter: Splitter, trunk, max_leaves: int, stop: parallel.StopF
         stop.check()
         node = heapq.heappop(waiting)[1]
         start, end = trunk.segment(node)[:2]
-        for child in splitter.divide(trunk, node, end - start):
+        for child in splitter.split(trunk, node, end - start):
             consider(child)
         leaves += 1
     for _, node in waiting:

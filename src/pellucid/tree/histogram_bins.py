@@ -14,7 +14,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data.row_view import RowView
-from pellucid.tree import _histogram
+from pellucid.tree._presort import level_bins, number_bins
 
 WIDTH = 4  # columns in a word of bins
 FEWEST = 10  # rows below which a level has no bin of its own, if there are too many
@@ -53,9 +53,9 @@ class Bins:
         """Bins of column j in its place of the cells."""
         if self.kinds[j]:
             count = int(self.n_bins[j])
-            _histogram.level_bins(column, self.bin_of[j], count, cells, j % WIDTH)
+            level_bins(column, self.bin_of[j], count, cells, j % WIDTH)
         else:
-            _histogram.number_bins(column, self.thresholds[j], cells, j % WIDTH)
+            number_bins(column, self.thresholds[j], cells, j % WIDTH)
 
 
 def _threads(cells: int) -> int | None:

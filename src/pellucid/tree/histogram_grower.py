@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid import parallel
-from pellucid.tree._histogram import GROWN, Growth
+from pellucid.tree._histogram import Growth
+from pellucid.tree._histogram_store import GROWN
 from pellucid.tree.histogram_bins import WIDTH, Bins
 
 WORTH_THREADS = 2**17  # cells of a round below which one thread is faster
@@ -18,7 +19,7 @@ UNLIMITED = 2**31 - 1
 
 @dataclass(frozen=True)
 class Limits:
-    """When a node is not divided."""
+    """When a node is not split."""
 
     l2: float = 0.0
     min_samples_leaf: float = 1.0
@@ -31,13 +32,32 @@ class Limits:
     steep: int = 0  # the side (1, -1) on which the loss bends up as the exponential function
 
 
+@dataclass(frozen=True, slots=True)
+class GrowthConfig:
+    """What a `Growth` grows trees from: the binned table, the limits, the memory."""
+
+    words: np.ndarray  # uint32 (blocks of four columns, n)
+    columns: np.ndarray  # uint8 (d, n), the bins again, column after column
+    n_bins: np.ndarray  # int32 (d,), 0 for columns that only fill a word
+    kinds: np.ndarray  # uint8, 1: bins are levels
+    signs: np.ndarray  # int8, of monotone constraints
+    samples: np.ndarray  # int32 (n,), how many a row counts for; empty: one each
+    shift: int  # bits that a sum of samples needs
+    groups: np.ndarray  # uint8, columns that may stand on one path; no rows: all
+    limits: Limits
+    n_trees: int  # of a round
+    n_workspaces: int  # trees that grow at once
+    n_slots: int  # histograms of a workspace
+    stop: np.ndarray  # int32 (1,), of a `parallel.StopFlag`
+
+
 def shift_of(samples: np.ndarray, n: int) -> int:
     """Bits that a sum of samples needs; no samples: one for each of n rows."""
     return int(samples.sum(dtype=np.int64) if len(samples) else n).bit_length()
 
 
 class Grower:
-    """Grows rounds of `n_drafts` trees on the same binned rows.
+    """Grows rounds of `n_trees` trees on the same binned rows.
 
     samples (int32): how many a row counts for, at most; empty: every row for one.
     """
@@ -47,7 +67,7 @@ class Grower:
         bins: Bins,
         words: np.ndarray,
         limits: Limits,
-        n_drafts: int,
+        n_trees: int,
         samples: np.ndarray,
         signs: np.ndarray | None = None,
         groups: np.ndarray | None = None,
@@ -55,7 +75,7 @@ class Grower:
         d = len(bins.kinds)
         self.stop = parallel.StopFlag()
         self.n = words.shape[1]
-        worth = self.n * n_drafts * d >= WORTH_THREADS
+        worth = self.n * n_trees * d >= WORTH_THREADS
         self.threads = parallel.get_threads() if worth else 1
         signs = np.zeros(d, dtype=np.int8) if signs is None else signs
         slot = 16 * int(bins.n_bins.sum() + len(bins.n_bins))
@@ -64,39 +84,44 @@ class Grower:
         )
         # Of one tree: smaller nodes are counted as fast as they are subtracted.
         wanted = min(limits.max_leaves, self.n // 256, 512) + 2
-        desks = min(n_drafts, self.threads)
+        workspaces = min(n_trees, self.threads)
         self.growth = Growth(
-            words, bins.n_bins, bins.kinds, signs, samples, shift_of(samples, self.n),
-            columns.reshape(-1, self.n),
-            np.zeros((0, d), dtype=np.uint8) if groups is None else groups, n_drafts,
-            desks, max(1, min(wanted, POOL // slot // desks)),
-            (
-                limits.l2, limits.min_samples_leaf, limits.min_samples_split, limits.min_curvature,
-                limits.min_gain, limits.share, limits.max_leaves, limits.max_depth,
-                bool(signs.any()), limits.steep,
-            ),
-            self.stop.array,
-        )  # fmt: skip
-        self.n_drafts, self.d = n_drafts, d
+            GrowthConfig(
+                words=words,
+                columns=columns.reshape(-1, self.n),
+                n_bins=bins.n_bins,
+                kinds=bins.kinds,
+                signs=signs,
+                samples=samples,
+                shift=shift_of(samples, self.n),
+                groups=np.zeros((0, d), dtype=np.uint8) if groups is None else groups,
+                limits=limits,
+                n_trees=n_trees,
+                n_workspaces=workspaces,
+                n_slots=max(1, min(wanted, POOL // slot // workspaces)),
+                stop=self.stop.array,
+            )
+        )
+        self.n_trees, self.d = n_trees, d
 
     def grow(
         self,
-        slopes: np.ndarray,
+        gradients: np.ndarray,
         rows: np.ndarray | None,
         keys: np.ndarray,
         raw: np.ndarray,
         rate: float,
-        price: float = 0.0,
+        ccp_alpha: float = 0.0,
         update: bool = True,
     ) -> None:
-        """The trees of one round with their leaves' values; branches not worth their price go.
+        """The trees of one round with the values of their leaves, pruned by `ccp_alpha`.
 
         `rows`: of the trees, None: all. With `update` their predictions are brought up to date.
         """
         growth = self.growth
-        growth.begin(slopes, rows, keys, raw, rate, price, update)
+        growth.begin(gradients, rows, keys, raw, rate, ccp_alpha, update)
         n = self.n if rows is None else len(rows)
-        if self.threads > 1 and n * self.n_drafts * self.d >= WORTH_THREADS:
+        if self.threads > 1 and n * self.n_trees * self.d >= WORTH_THREADS:
             parallel.map(growth.work, range(self.threads), self.threads)
         else:
             growth.work(0)
@@ -105,11 +130,11 @@ class Grower:
     def send(self, words: np.ndarray, raw: np.ndarray) -> None:
         """Add the last round's trees to the predictions (K, n) of binned rows."""
         n = words.shape[1]
-        tasks = [
-            (k, f, min(f + 2**13, n)) for k in range(self.n_drafts) for f in range(0, n, 2**13)
-        ]
-        jobs = None if n * self.n_drafts > 2**14 else 1
-        parallel.map(lambda t: self.growth.send(words, t[0], raw[t[0]], t[1], t[2]), tasks, jobs)
+        tasks = [(k, f, min(f + 2**13, n)) for k in range(self.n_trees) for f in range(0, n, 2**13)]
+        jobs = None if n * self.n_trees > 2**14 else 1
+        parallel.map(
+            lambda t: self.growth.add_values(words, t[0], raw[t[0]], t[1], t[2]), tasks, jobs
+        )
 
 
 __all__ = ["GROWN", "UNLIMITED", "Grower", "Limits"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.errors import DataError
-from pellucid.tree import _loops
+from pellucid.tree import _apply, _node_buffer
 
 _DTYPES = {
     "feature": "int32", "threshold": "float64", "left": "int32", "right": "int32",
@@ -35,11 +35,11 @@ class Nodes:
         np.ndarray
     )  # int32 (m,), -1: no set; s >= 0: bits from word s; s < -1: list at -2 - s
     # uint32. Bits: k % 32 of word s + k // 32 says that level k goes left. A list: its length, then
-    # the levels, ascending, that do not go where missing values go (`_sets.pxi`).
+    # the levels, ascending, that do not go where missing values go (`_level_sets`).
     sets: np.ndarray
     value: np.ndarray  # float64 (m, K) class shares, or (m, targets) means or median
     impurity: np.ndarray  # float64 (m,)
-    decrease: np.ndarray  # float64 (m,), share of the root's cost that the division saves
+    decrease: np.ndarray  # float64 (m,), share of the root's cost that the split saves
     n_samples: np.ndarray  # int64 (m,), sum of weights where these are integers, else rows
     weight: np.ndarray  # float64 (m,)
     n_levels: np.ndarray  # int32 (d,), 0 for number columns
@@ -101,7 +101,7 @@ class Nodes:
 
     @property
     def has_set(self) -> np.ndarray:
-        """Nodes that divide by levels."""
+        """Nodes that split by levels."""
         return self.set_start != -1
 
     @property
@@ -128,10 +128,10 @@ class Nodes:
 
     def depths(self) -> np.ndarray:
         """Depth of every node (int32)."""
-        return _loops.depths(self.left, self.right)
+        return _apply.depths(self.left, self.right)
 
     def importances(self) -> np.ndarray:
-        """Share of the whole decrease that the divisions by each column bring; 0 without any."""
+        """Share of the whole decrease that the splits by each column bring; 0 without any."""
         inner = self.feature >= 0
         sums = np.bincount(self.feature[inner], self.decrease[inner], minlength=len(self.n_levels))
         return sums / sums.sum() if sums.sum() > 0 else sums
@@ -158,12 +158,12 @@ def assemble(
 
     `bounded`: values are brought between the bounds that monotone constraints gave the nodes.
     """
-    found = _loops.gather(parts, np.array(attach, dtype=np.int32), n_levels, bounded)
+    found = _node_buffer.gather(parts, np.array(attach, dtype=np.int32), n_levels, bounded)
     return trees(found, n_levels, scale, y)[0]
 
 
 def trees(
-    found: "_loops.Gathered", n_levels: np.ndarray, scale: "Scale", y: np.ndarray
+    found: "_node_buffer.Gathered", n_levels: np.ndarray, scale: "Scale", y: np.ndarray
 ) -> list[Nodes]:
     """Gathered trees one by one; of several, each holds its part of common arrays. Where all targets
     of a node are one number of y, its value is that number to the last bit."""

@@ -62,7 +62,7 @@ def paths(nodes: Nodes, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def contributions(nodes: Nodes, X: np.ndarray) -> np.ndarray:
-    """(n, d, K): how the divisions by each column changed the value on the way to the leaf."""
+    """(n, d, K): how the splits by each column changed the value on the way to the leaf."""
     out = np.zeros((len(X), X.shape[1], nodes.value.shape[1]))
     tree = walker(nodes)
     _by_blocks(lambda first, last: tree.contributions(X, first, last, out, 1.0), len(X))

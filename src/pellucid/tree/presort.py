@@ -1,8 +1,8 @@
 """Rows of every column in ascending order: computed once, used by every tree on the same table.
 
 Layout: X (n, d) float64 in any order, levels as codes 0..L-1, missing NaN; order (d, n) int32,
-equal values by row, missing rows last; for one tree alone (d, 3 n) uint8, three bytes a row.
-A table may stand for some of the rows of X in an order of its own: then `rows` says which, the order
+equal values by row, missing rows last.
+A table may stand for some of the rows of X in an order of its own: then `rows` lists them, the order
 holds them alone, and "by row" means in that order.
 """
 
@@ -14,9 +14,6 @@ from pellucid import parallel
 from pellucid.tree._presort import places_of, sort_column
 from pellucid.tree.binned import Binned, bin_columns
 
-SHORT_NUMBERS = 2**16  # rows whose numbers fit two bytes
-ORDERS = {False: np.int32, True: np.uint16}
-
 
 @dataclass(frozen=True)
 class Presorted:
@@ -25,7 +22,7 @@ class Presorted:
     X: np.ndarray
     kinds: np.ndarray  # uint8, 1: levels
     n_levels: np.ndarray  # int32, 0 for numbers
-    order: np.ndarray  # int32 (d, n); uint8 (d, 3 n) for a tree that uses it up; see `presort`
+    order: np.ndarray  # int32 (d, n)
     repeated: np.ndarray  # uint8, 1: some value occurs twice
     missing: np.ndarray  # uint8, 1: some value is missing
     places: np.ndarray | None = None  # int32 (n, d), where each value stands in `order`
@@ -61,12 +58,6 @@ class Presorted:
             return rows.astype(np.int32)
         return self.rows.copy() if w is None else self.rows[w[self.rows] > 0]
 
-    def wide(self) -> "Presorted":
-        """The table with rows as int32."""
-        if self.order.dtype != np.uint16:
-            return self
-        return replace(self, order=self.order.astype(np.int32))
-
     def placed(self, n_jobs: int | None = None) -> "Presorted":
         """The table with the places of its rows."""
         if self.places is not None:
@@ -86,24 +77,20 @@ def presort(
     kinds: np.ndarray,
     n_levels: np.ndarray,
     n_jobs: int | None = None,
-    short: bool = False,
     rows: np.ndarray | None = None,
 ) -> Presorted:
-    """Sort every column; O(n) per column, columns in parallel. `short`: three bytes a row. `rows`
-    (int32): of a table that is to be used in another order without a copy of it; the order of a small
-    one takes two bytes a row (uint16), and only trees that share it can use it as it is."""
+    """Sort every column; O(n) per column, columns in parallel. `rows` (int32): of a table that is to
+    be used in another order without a copy of it."""
     X = np.asarray(X, dtype=np.float64)
     n, d = X.shape if rows is None else (len(rows), X.shape[1])
-    two = rows is not None and len(X) <= SHORT_NUMBERS
-    order = np.empty((d, 3 * n), np.uint8) if short else np.empty((d, n), ORDERS[two])
+    order = np.empty((d, n), np.int32)
     jobs = n_jobs if n * d >= 2**16 else 1
 
     def sort(f: int) -> tuple[int, bool]:
         if rows is None:
             return sort_column(np.ascontiguousarray(X[:, f]), order[f])
-        own = np.empty(n, np.int32)
-        facts = sort_column(X[:, f].take(rows), own)
-        order[f] = rows.take(own)
+        facts = sort_column(X[:, f].take(rows), order[f])
+        order[f] = rows.take(order[f])
         return facts
 
     facts = parallel.map(sort, range(d), n_jobs=jobs)

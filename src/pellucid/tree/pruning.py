@@ -2,8 +2,8 @@
 
 With R the cost of a tree's leaves, a branch at node t is worth keeping while
 alpha(t) = (R(t) - R(branch)) / (leaves - 1) is above alpha. R(t) - R(branch) is the sum of what the
-branch's divisions save, and a branch has one division less than leaves: so alpha(t) is the mean
-saving of its divisions, and no difference of large numbers is taken.
+branch's splits save, and a branch has one split less than leaves: so alpha(t) is the mean
+saving of its splits, and no difference of large numbers is taken.
 """
 
 import heapq
@@ -11,7 +11,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from pellucid.tree._loops import preorder
+from pellucid.tree._apply import preorder
 from pellucid.tree.nodes import Nodes
 
 
@@ -19,19 +19,19 @@ def weakest_links(nodes: Nodes, unit: float | None = None) -> list[tuple[float, 
     """(alpha, node, impurity it saved) in the order of cutting; ties cut the lower node number.
     `unit`: the root's impurity in the units that alphas are wanted in; None: as the tree says.
 
-    1. Sum savings and count divisions per branch, children before parents.
+    1. Sum savings and count splits per branch, children before parents.
     2. Cut the branch with the lowest mean; take it out of the sums of its ancestors.
     """
-    saved, divisions, parent = _branches(nodes)
+    saved, splits, parent = _branches(nodes)
     unit = float(nodes.impurity[0]) if unit is None else unit
     alive = nodes.feature >= 0
-    heap = [(saved[i] / divisions[i], i) for i in np.flatnonzero(alive).tolist()]
+    heap = [(saved[i] / splits[i], i) for i in np.flatnonzero(alive).tolist()]
     heapq.heapify(heap)
     links: list[tuple[float, int, float]] = []
     reached = 0.0
     while heap:
         alpha, node = heapq.heappop(heap)
-        if not alive[node] or alpha != saved[node] / divisions[node]:  # outdated entry
+        if not alive[node] or alpha != saved[node] / splits[node]:  # outdated entry
             continue
         reached = max(reached, alpha)  # rounding must not let the path step back
         links.append((reached * unit, node, saved[node] * unit))
@@ -39,24 +39,24 @@ def weakest_links(nodes: Nodes, unit: float | None = None) -> list[tuple[float, 
         up = parent[node]
         while up >= 0:
             saved[up] = max(saved[up] - saved[node], 0.0)
-            divisions[up] -= divisions[node]
-            heapq.heappush(heap, (saved[up] / divisions[up], up))
+            splits[up] -= splits[node]
+            heapq.heappush(heap, (saved[up] / splits[up], up))
             up = parent[up]
     return links
 
 
 def _branches(nodes: Nodes) -> tuple[list[float], list[int], list[int]]:
     m = nodes.n_nodes
-    saved, divisions, parent = nodes.decrease.tolist(), (nodes.feature >= 0).tolist(), [-1] * m
-    divisions = [int(inner) for inner in divisions]
+    saved, splits, parent = nodes.decrease.tolist(), (nodes.feature >= 0).tolist(), [-1] * m
+    splits = [int(inner) for inner in splits]
     left, right = nodes.left.tolist(), nodes.right.tolist()
     for i in range(m - 1, -1, -1):
         if left[i] >= 0:
             for child in (left[i], right[i]):
                 parent[child] = i
                 saved[i] += saved[child]
-                divisions[i] += divisions[child]
-    return saved, divisions, parent
+                splits[i] += splits[child]
+    return saved, splits, parent
 
 
 def parents(nodes: Nodes) -> list[int]:
@@ -87,20 +87,20 @@ def pruning_path(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
 
 def path_leaves(nodes: Nodes, links: list[tuple[float, int, float]]) -> list[int]:
     """Number of leaves of the whole tree and after each cut."""
-    _, divisions, parent = _branches(nodes)
-    left = [divisions[0]]
+    _, splits, parent = _branches(nodes)
+    left = [splits[0]]
     for _, node, _ in links:
-        gone, up = divisions[node], node
+        gone, up = splits[node], node
         while up >= 0:
-            divisions[up] -= gone
+            splits[up] -= gone
             up = parent[up]
-        left.append(divisions[0])
+        left.append(splits[0])
     return [count + 1 for count in left]
 
 
 def prune(nodes: Nodes, alpha: float) -> Nodes:
-    """The smallest tree that is optimal for the price `alpha` of a leaf."""
-    cut = [node for price, node, _ in weakest_links(nodes) if price <= alpha]
+    """The smallest tree that is optimal for `ccp_alpha` = alpha."""
+    cut = [node for link, node, _ in weakest_links(nodes) if link <= alpha]
     return collapse(nodes, cut)
 
 

@@ -1,12 +1,13 @@
-"""When a node may be divided, and one node's division by columns in parallel.
+"""When a node may be split, and the split of one node with its columns in parallel.
 
-Invariant: the best division of a column depends on the node's rows alone, and columns are compared
+Invariant: the best split of a column depends on the node's rows alone, and columns are compared
 in their order; the chunks of columns that threads take change nothing.
 """
 
 import math
 import sys
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,31 +28,56 @@ class Limits:
     max_leaf_nodes: int | None = None
     min_impurity_decrease: float = 0.0  # of impurity * weight / total weight
     max_features: int = 2**31 - 1
-    drawn_splits: bool = False  # one random division per column instead of the best one
+    drawn_splits: bool = False  # one random split per column instead of the best one
     max_split_loss: float = float("inf")  # weighted impurity of the two children
     level_rule: int = 0  # 0: two sets of levels, 1: one level against the others, 2: all apart
     signs: tuple[int, ...] | None = None  # monotone constraints by column: -1, 0, 1
 
-    def compiled(
+    def rules(
         self, counts: bool, total: float, w_exponent: int, exponent: int, n_targets: int = 1
-    ) -> tuple:
-        """(max_depth, max_features, min rows, min rows to divide, min weight, min weight to divide,
-        min decrease of cost, demanding, drawn, max loss, rule for levels) in growing units: weights
-        were divided by 2**w_exponent (`total` too), costs of the target by 2**exponent; the loops add
-        up over the targets what the limits say of their mean."""
+    ) -> "Rules":
+        """The limits in growing units: weights were divided by 2**w_exponent (`total` too), costs of
+        the target by 2**exponent; the loops add up over the targets what the limits state for
+        their mean."""
         tiny = sys.float_info.min  # a child of weight 0 is never allowed
-        decrease = _scaled(n_targets * self.min_impurity_decrease * total, -exponent)
-        loss = _scaled(n_targets * self.max_split_loss, -exponent)
         leaf = max(_scaled(self.min_weight_leaf, -w_exponent), tiny)
         rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
         if counts:
             leaf, split = max(float(self.min_samples_leaf), leaf), float(self.min_samples_split)
             rows, rows_split = 1, 2
-        return (
-            min(self.max_depth, 2**31 - 1), min(self.max_features, 2**31 - 1), rows, rows_split,
-            leaf, split, decrease, self.min_samples_leaf > 1 or self.min_weight_leaf > 0,
-            self.drawn_splits, loss, self.level_rule,
-        )  # fmt: skip
+        return Rules(
+            max_depth=min(self.max_depth, 2**31 - 1),
+            max_features=min(self.max_features, 2**31 - 1),
+            min_rows=rows,
+            min_rows_split=rows_split,
+            min_weight=leaf,
+            min_weight_split=split,
+            min_decrease=_scaled(n_targets * self.min_impurity_decrease * total, -exponent),
+            max_loss=_scaled(n_targets * self.max_split_loss, -exponent),
+            level_rule=self.level_rule,
+            drawn_splits=self.drawn_splits,
+            demanding=self.min_samples_leaf > 1 or self.min_weight_leaf > 0,
+        )
+
+    def sign_array(self) -> np.ndarray | None:
+        """The monotone constraints as int8."""
+        return None if self.signs is None else np.array(self.signs, dtype=np.int8)
+
+
+class Rules(NamedTuple):
+    """`Limits` as the compiled loops take them; the fields of `Rules` in `_table.pxd`."""
+
+    max_depth: int
+    max_features: int
+    min_rows: int  # of a child
+    min_rows_split: int  # of a node that may be split
+    min_weight: float
+    min_weight_split: float
+    min_decrease: float  # of the cost
+    max_loss: float  # of a split, per weight of the node
+    level_rule: int
+    drawn_splits: bool
+    demanding: bool  # children need more than one row or some weight
 
 
 def _scaled(x: float, exponent: int) -> float:
@@ -63,7 +89,7 @@ def _scaled(x: float, exponent: int) -> float:
 
 
 class Splitter:
-    """Divides nodes of a workspace one at a time, all threads on one node."""
+    """Splits nodes of a workspace one at a time, all threads on one node."""
 
     def __init__(self, work, d: int, max_features: int, n_jobs: int | None, lists: bool) -> None:
         self.work, self.d, self.n_jobs, self.lists = work, d, n_jobs, lists
@@ -76,25 +102,25 @@ class Splitter:
         step = max(least, min(self.d, CHUNK // max(rows, 1)))
         return [(f, min(f + step, self.d)) for f in range(0, self.d, step)]
 
-    def search(self, draft, node: int, rows: int) -> bool:
-        """Find the best division of a node; False if it stays a leaf."""
+    def search(self, buffer, node: int, rows: int) -> bool:
+        """Find the best split of a node; False if it stays a leaf."""
         if self.drawn:
-            self.work.search_drawn(draft, node, self.splits)
+            self.work.search_drawn(buffer, node, self.splits)
         else:
             known = np.full(1, np.inf)
             parallel.map(
-                lambda c: self.work.search(draft, node, c[0], c[1], self.splits, known),
+                lambda c: self.work.search(buffer, node, c[0], c[1], self.splits, known),
                 self._chunks(rows),
                 n_jobs=self.n_jobs,
             )
-        return self.work.choose(draft, node, self.splits)
+        return self.work.choose(buffer, node, self.splits)
 
-    def divide(self, draft, node: int, rows: int) -> tuple[int, int]:
-        """Make the two children of a node whose division was found."""
-        if not self.work.divide(draft, node) and self.lists:
+    def split(self, buffer, node: int, rows: int) -> tuple[int, int]:
+        """Make the two children of a node whose split was found."""
+        if not self.work.split(buffer, node) and self.lists:
             parallel.map(
-                lambda c: self.work.partition(draft, node, c[0], c[1]),
+                lambda c: self.work.partition(buffer, node, c[0], c[1]),
                 self._chunks(rows),
                 n_jobs=self.n_jobs,
             )
-        return draft.segment(node)[4:6]
+        return buffer.segment(node)[4:6]

@@ -116,7 +116,7 @@ def limits_of(model: Any, problem: Problem) -> Limits:
     _check_targets(model, problem)
     if model.categories == "apart" and model.max_leaf_nodes is not None:
         raise ParameterError(
-            "categories='apart' does not go with max_leaf_nodes: one division may make as many "
+            "categories='apart' does not go with max_leaf_nodes: one split may make as many "
             "leaves as a column has levels. Use max_depth or ccp_alpha."
         )
     total = problem.total if problem.counts else float(np.count_nonzero(problem.weights))

@@ -21,7 +21,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.row_view import RowView
 from pellucid.protocol import signature
-from pellucid.tree import DecisionTreeClassifier, _histogram
+from pellucid.tree import DecisionTreeClassifier, _stumps
 from pellucid.tree._presort import buckets_of, sort_column
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 from pellucid.tree.histogram_bins import midpoints
@@ -106,7 +106,7 @@ class Filter:
         if m == 0:
             return Look(self.always, sums, np.inf)
         parallel.map(
-            lambda i: _histogram.bucket_bounds(self.cells[i], w, self.K, number, sums[i], found[i]),
+            lambda i: _stumps.bucket_bounds(self.cells[i], w, self.K, number, sums[i], found[i]),
             range(m),
         )
         limit = float(found[:, 0].min()) + ROUNDING * float(w.sum())
@@ -121,7 +121,7 @@ class Filter:
         total = np.bincount(self.y, w, minlength=self.K)
         tie = TIE * float(w.sum() * IMPURITIES[self.criterion](total / total.sum()))
         for j in look.kept.tolist():  # ties go to the lowest column
-            cost, at = _histogram.best_in_buckets(
+            cost, at = _stumps.best_in_buckets(
                 self.table[:, j], self.at, self.cells[j], w, self.y, self.starts[j], look.sums[j],
                 self.K, number, look.limit, tie, left,
             )  # fmt: skip

@@ -14,7 +14,7 @@ from pellucid import parallel
 from pellucid.numerics.objectives import losses as formulas
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.quantiles import lower_quantile
-from pellucid.tree import _histogram
+from pellucid.tree import _gradients
 
 BLOCK = 2**14
 LARGEST_EXPONENT = 300.0
@@ -51,15 +51,15 @@ class Objective:
 
 
 def _fill_squared(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
-    return _histogram.squared_slopes(y, raw[0], w, out[0], first, last)
+    return _gradients.squared_gradients(y, raw[0], w, out[0], first, last)
 
 
 def _fill_logistic(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
-    return _histogram.logistic_slopes(y, raw[0], w, out[0], first, last)
+    return _gradients.logistic_gradients(y, raw[0], w, out[0], first, last)
 
 
 def _fill_softmax(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
-    return _histogram.softmax_slopes(y, raw, w, out, first, last)
+    return _gradients.softmax_gradients(y, raw, w, out, first, last)
 
 
 def _fill_by_formula(loss: formulas.Loss) -> Callable[..., float]:

@@ -1,8 +1,7 @@
-"""Where a generalised linear model has no optimum inside: means on an edge, coefficients without
-limit.
+"""Generalised linear models without an interior optimum: means on a boundary, infinite coefficients.
 
-Invariant: which columns grow without limit is a question to the table and to the rows whose means
-did not reach an edge: a direction that these do not see, and others do, has no finite optimum.
+Invariant: a direction in which only rows move whose means have reached a boundary has no finite
+optimum. It is found from the table and from the other rows.
 """
 
 from dataclasses import replace
@@ -14,23 +13,23 @@ from pellucid.numerics.collinearity import Aliases, find_aliases
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.records import Solution, Status
 
-EDGE = 1e-6  # share of what rows add to a slope that remains where there is no optimum inside
-TINY = 1e-9  # share of the largest curvature that a row on an edge keeps, and distance of its mean
+EDGE = 1e-6  # share of the rows' gradients that remains where there is no interior optimum
+TINY = 1e-9  # share of the largest curvature that a row on the boundary keeps; distance of its mean
 UNSEEN = 1e-7  # share of a direction's terms that is left of them by rounding alone
-PART = 1e-6  # of the largest entry of a direction (of unit columns): less takes no part
+PART = 1e-6  # share of the largest entry of a direction (of unit columns) that counts as 0
 PAIRS = 4096  # rows up to which their products with each other are made
-SHORT = 15.0  # range of logarithms of means that reaches no edge
+SHORT = 15.0  # range of logarithms of means that reaches no boundary
 
 
 def steady(loss: GLMLoss) -> bool:
-    """Whether every linear predictor is a possible mean, so that no optimum lies on an edge."""
+    """Whether every linear predictor is a possible mean, so that no optimum lies on a boundary."""
     if loss.family.name == "binomial":
         return loss.link.domain == (0.0, 1.0)
     return loss.family.name == "normal" or loss.link.name == "log"
 
 
 def settled(objective: GLMObjective, found: Solution, loss: GLMLoss) -> Solution:
-    """Last steps with fresh curvature, while slopes fall; an edge where slopes remain is named."""
+    """Last Newton steps while the gradient falls; a gradient that remains means a boundary."""
     x = found.x
     _, g = objective.evaluate(x)
     fall = np.inf
@@ -45,25 +44,25 @@ def settled(objective: GLMObjective, found: Solution, loss: GLMLoss) -> Solution
         if not (np.isfinite(trial_value) and np.abs(trial_g).max() < np.abs(g).max()):
             break
         x, g = trial, trial_g
-    if np.any(np.abs(g) > EDGE * _pulls(objective, x)):
+    if np.any(np.abs(g) > EDGE * _gradient_sizes(objective, x)):
         status = Status(
             "edge",
-            f"The best means lie on the edge of what the {loss.family.name} family allows: with the "
-            f"{loss.link.name} link there is no optimum inside.",
+            f"The best means lie on the boundary of the {loss.family.name} family: the "
+            f"{loss.link.name} link has no interior optimum.",
             "Use a link whose means are always possible, such as log or logit.",
         )
         return replace(found, x=x, status=status)
     return replace(found, x=x)
 
 
-def _pulls(objective: GLMObjective, x: np.ndarray) -> np.ndarray:
-    """Sums over rows of the size of what they add to the gradient: at an optimum they cancel."""
+def _gradient_sizes(objective: GLMObjective, x: np.ndarray) -> np.ndarray:
+    """Sums of the absolute gradients of the rows, which cancel at an optimum."""
     objective.evaluate(x)
     eta, total = objective.last["eta"], np.abs(np.append(objective.alpha * x[:-1], 0.0))
     for rows in objective.X.blocks:
         with np.errstate(all="ignore"):
-            slope = objective.curve.visit(objective.y[rows], eta[rows])[1]
-        pull = objective.weights[rows] * np.abs(slope)
+            gradient = objective.curve.visit(objective.y[rows], eta[rows])[1]
+        pull = objective.weights[rows] * np.abs(gradient)
         block = objective.block(rows)
         total[:-1] += abs(block).T @ pull
         total[-1] += pull.sum()
@@ -71,7 +70,7 @@ def _pulls(objective: GLMObjective, x: np.ndarray) -> np.ndarray:
 
 
 def without_limit(objective: GLMObjective, x: np.ndarray, loss: GLMLoss) -> np.ndarray:
-    """Directions (p + 1, m) along which the objective falls for ever; 0 for what takes no part."""
+    """Directions (p + 1, m) along which the objective falls without limit; 0 where one has no part."""
     none = np.zeros((objective.X.p + 1, 0))
     objective.evaluate(x)
     far = _on_edge(objective, loss)
@@ -80,8 +79,8 @@ def without_limit(objective: GLMObjective, x: np.ndarray, loss: GLMLoss) -> np.n
     unseen = table_aliases(objective, ~far).null
     R = objective.table_triangle()
     size = np.linalg.norm(R, axis=0)
-    _, effect, turn = np.linalg.svd(R @ unseen, full_matrices=False)
-    directions = unseen @ turn.T
+    _, effect, rotation = np.linalg.svd(R @ unseen, full_matrices=False)
+    directions = unseen @ rotation.T
     scale = size @ np.abs(directions)
     directions = directions[:, effect > UNSEEN * scale]
     part = np.abs(directions) * size[:, None]
@@ -89,26 +88,26 @@ def without_limit(objective: GLMObjective, x: np.ndarray, loss: GLMLoss) -> np.n
 
 
 def _on_edge(objective: GLMObjective, loss: GLMLoss) -> np.ndarray:
-    """Rows that tell nothing any more, because their y is beyond what the link can give."""
+    """Rows without information, because their y lies on or beyond the boundary of the link."""
     y, eta = objective.y, objective.last["eta"]
     low, high = loss.link.domain
     if loss.link.name == "log" and np.ptp(eta) < SHORT:
         return np.zeros(len(y), dtype=bool)
-    if loss.family.name == "binomial" and _all_told_apart(objective):
+    if loss.family.name == "binomial" and _separated(objective):
         return np.ones(len(y), dtype=bool)
     with np.errstate(all="ignore"):
-        bend = objective.curve.bend(y, eta, expected=True)
-        far = (bend <= TINY * bend.max()) & ((y <= low) | (y >= high))
+        curvature = objective.curve.curvature(y, eta, expected=True)
+        far = (curvature <= TINY * curvature.max()) & ((y <= low) | (y >= high))
         if np.isfinite(high) and loss.family.name != "binomial":
             mu = loss.link.inverse(eta)
             far |= np.minimum(mu - low, high - mu) <= TINY * (high - low)
     return far
 
 
-def one_by_one(objective: GLMObjective, loss: GLMLoss) -> Status | None:
-    """For tables with so many columns that every row can move alone: whether one moves for ever.
+def saturated(objective: GLMObjective, loss: GLMLoss) -> Status | None:
+    """The status if there are enough columns to fit every row alone, and one has no finite fit.
 
-    Asked of the rows' products with each other, whose rank is that of the table.
+    The products of the rows with each other have the rank of the table.
     """
     low, high = loss.link.domain
     X, y, n = objective.X.X, objective.y, objective.X.n
@@ -126,14 +125,14 @@ def one_by_one(objective: GLMObjective, loss: GLMLoss) -> Status | None:
         return None
     return Status(
         "separated",
-        f"The best coefficients are not finite: with {objective.X.p} columns each of the {n} rows has "
-        f"its own fit, and {len(rows)} of them have y on the edge of what the {loss.link.name} link "
-        "can give. Those returned are large and arbitrary.",
+        f"The best coefficients are not finite: {objective.X.p} columns fit each of the {n} rows "
+        f"exactly, and {len(rows)} of them have y on the boundary of the {loss.link.name} link. The "
+        "coefficients returned are large and arbitrary.",
         "Use a penalty (alpha > 0).",
     )
 
 
-def _all_told_apart(objective: GLMObjective) -> bool:
+def _separated(objective: GLMObjective) -> bool:
     """Whether linear predictors are larger wherever y is 1 than wherever it is 0."""
     y, eta, ones = objective.y, objective.last["eta"], objective.y == 1.0
     if not (objective.intercept and objective.offset is None and np.all(ones | (y == 0.0))):
@@ -142,7 +141,7 @@ def _all_told_apart(objective: GLMObjective) -> bool:
 
 
 def table_aliases(objective: GLMObjective, counted: np.ndarray | None = None) -> Aliases:
-    """Which columns span each other in the counted rows (all by default), whatever their means."""
+    """Columns that are combinations of others in the counted rows (all by default)."""
     return find_aliases(objective.table_triangle(counted), objective.intercept)
 
 
@@ -153,8 +152,8 @@ def named_endless(directions: np.ndarray, terms: tuple[str, ...], loss: GLMLoss)
     named = ", ".join(moved[:10]) + (", ..." if len(moved) > 10 else "")
     return Status(
         "separated",
-        f"The best coefficients are not finite ({named}): rows that only these tell apart have y on "
-        f"the edge of what the {loss.link.name} link can give, and fit ever better as coefficients "
-        "grow. Those returned are large and arbitrary, though their predictions hold.",
-        "Use a penalty (alpha > 0), or leave out those rows and columns.",
+        f"The best coefficients of {named} are not finite: rows with y on the boundary of the "
+        f"{loss.link.name} link fit better and better as they grow. The coefficients returned are "
+        "large and arbitrary, but their predictions are valid.",
+        "Use a penalty (alpha > 0), or leave out these rows and columns.",
     )

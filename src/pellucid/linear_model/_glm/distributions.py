@@ -1,4 +1,4 @@
-"""Distribution functions of the families of generalised linear models, and where they live.
+"""Distribution functions of the families of generalised linear models, with their supports.
 
 Invariant: `below` is a probability for every value, every mean from 0 to infinity and every
 dispersion from 0: no term cancels a larger one.
@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import bdtr, betainc, erfcx, gammainc, gammaln, ndtr, pdtr
 
 from pellucid.errors import PellucidError
-from pellucid.linear_model._inference.glm import extra_variance, power_of
+from pellucid.linear_model._glm.likelihood import extra_variance, power_of
 from pellucid.numerics.objectives.families import Family
 
-MANY = 200.0  # amounts from which their number is averaged over a grid
+MANY = 200.0  # expected number of amounts from which a grid replaces the sum
 NEARLY_NORMAL = 1e-8  # dispersion below which a gamma distribution is a normal one, slightly skewed
 
 
@@ -34,10 +34,12 @@ class Distribution:
         """As `of`, for any value and mean: 0 below the support, 1 above it."""
         low, high = self.support
         with np.errstate(all="ignore"):
-            chance = self.of(np.clip(y, low, high), mu, phi)
+            probability = self.of(np.clip(y, low, high), mu, phi)
         if low == 0:
-            chance = np.where(mu == 0, 1.0, chance)
-        return np.where(y < low, 0.0, np.where(y >= high, 1.0, np.where(np.isinf(mu), 0.0, chance)))
+            probability = np.where(mu == 0, 1.0, probability)
+        return np.where(
+            y < low, 0.0, np.where(y >= high, 1.0, np.where(np.isinf(mu), 0.0, probability))
+        )
 
 
 def distribution(family: Family, trials: int) -> Distribution:
@@ -47,8 +49,8 @@ def distribution(family: Family, trials: int) -> Distribution:
         power = power_of(family)
         if not 1 < power < 2:
             raise PellucidError(
-                f"No formula is known for new observations of a Tweedie family of power {power:g}: "
-                "ask for kind='mean'."
+                f"No formula is known for new observations of a Tweedie family of power {power:g}. "
+                "Use kind='mean'."
             )
         return Distribution(lambda y, mu, phi: _compound(y, mu, phi, power), support)
     if name == "negative_binomial":
@@ -84,10 +86,10 @@ def _inverse_gaussian(y: np.ndarray, mu: np.ndarray, phi: np.ndarray) -> np.ndar
 
 
 def _compound(y: np.ndarray, mu: np.ndarray, phi: np.ndarray, power: float) -> np.ndarray:
-    """A Poisson number of gamma amounts, summed over the numbers that have a chance.
+    """A Poisson number of gamma amounts, summed over the numbers with positive probability.
 
-    A large number is averaged over a grid a fraction as wide as anything in the sum: the error of
-    that is far below rounding.
+    A large number is averaged over a grid that is finer than all terms of the sum, so that the error
+    is far below rounding.
     """
     rate = mu ** (2 - power) / (phi * (2 - power))
     shape, scale = (2 - power) / (power - 1), phi * (power - 1) * mu ** (power - 1)
@@ -98,17 +100,18 @@ def _compound(y: np.ndarray, mu: np.ndarray, phi: np.ndarray, power: float) -> n
         first = np.maximum(np.floor(rate - reach), 1.0)
         for k in range(int(top + 8 * np.sqrt(top) + 12 - max(top - 8 * np.sqrt(top), 1.0)) + 1):
             number = first + k
-            total += _poisson_chance(number, rate) * gammainc(number * shape, y)
+            total += _poisson_probability(number, rate) * gammainc(number * shape, y)
         return total
-    total, sum_of_chances = np.zeros_like(y * mu), np.zeros_like(y * mu)
+    total, weights = np.zeros_like(y * mu), np.zeros_like(y * mu)
     for t in np.linspace(-12, 12, int(60 * np.sqrt(width)) | 1):
         k = np.maximum(rate + t * np.sqrt(rate), 0.5)
-        chance = _poisson_chance(k, rate)
-        total, sum_of_chances = total + chance * gammainc(k * shape, y), sum_of_chances + chance
-    return total / sum_of_chances
+        probability = _poisson_probability(k, rate)
+        total = total + probability * gammainc(k * shape, y)
+        weights = weights + probability
+    return total / weights
 
 
-def _poisson_chance(k: Any, rate: np.ndarray) -> np.ndarray:
+def _poisson_probability(k: Any, rate: np.ndarray) -> np.ndarray:
     """exp(-rate) rate^k / k!, k > 0, without large terms that cancel (Loader)."""
     excess = (k - rate) / rate
     deviance = rate * ((1 + excess) * np.log1p(excess) - excess)

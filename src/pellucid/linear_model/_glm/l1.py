@@ -1,8 +1,8 @@
-"""Generalised linear models with absolute values in the penalty, by proximal Newton.
+"""Generalised linear models with an L1 penalty, by proximal Newton.
 
     sum_i w_i d(y_i, mu_i) / 2 + sum_j [ l1_j |b_j| + l2_j b_j^2 / 2 ]
 
-Invariant: the objective is the user's whatever was done to columns inside; zeros are exact.
+Invariant: the objective is that of the original columns, however they are scaled; zeros are exact.
 """
 
 import functools
@@ -21,7 +21,7 @@ from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.row_blocks import Rows
 from pellucid.records import Recorder, Solution
 
-ACCURACY = 1e-11  # of the largest slope without coefficients that may remain
+ACCURACY = 1e-11  # share of the largest gradient at the start that may remain
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class SparseGLM:
         return float(self.l1 @ b + 0.5 * (self.l2 * b) @ b)
 
     def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Loss, slope (1, p + 1) of the loss alone, linear predictors (n,)."""
+        """Loss, its gradient (1, p + 1) without the penalty, linear predictors (n,)."""
         x = B[0].copy()
         value, g = self.objective.evaluate(x)
         pull = self.l2 * x[:-1]
@@ -59,7 +59,7 @@ class SparseGLM:
 
     @property
     def columns(self) -> None:
-        """Rows of other families than the logistic may bend downwards: always by products."""
+        """None: losses of rows need not be convex, so the quadratic model is made from products."""
         return None
 
     def row_curvature(self, seen: np.ndarray) -> RowCurvature:
@@ -80,9 +80,9 @@ class SparseGLM:
 
         def partial(rows: slice) -> np.ndarray:
             block, y = objective.block(rows), objective.y[rows]
-            bend = objective.curve.bend(y, np.full_like(y, self._middle), expected=True)
+            curvature = objective.curve.curvature(y, np.full_like(y, self._middle), expected=True)
             squares = block * block if isinstance(block, np.ndarray) else block.multiply(block)
-            pull = objective.weights[rows] * bend
+            pull = objective.weights[rows] * curvature
             return np.append(squares.T @ pull, pull.sum() * objective.intercept)
 
         with np.errstate(all="ignore"):
@@ -106,7 +106,7 @@ class SparseGLM:
     def _gram_checked(self, eta: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, bool]:
         curve, y = self.objective.curve, self.objective.y
         with np.errstate(all="ignore"):
-            convex = all((curve.bend(y[rows], eta[rows]) >= 0).all() for rows in self.X.blocks)
+            convex = all((curve.curvature(y[rows], eta[rows]) >= 0).all() for rows in self.X.blocks)
         return self._gram(eta, chosen), convex
 
     def _gram(self, eta: np.ndarray, chosen: np.ndarray, expected: bool = False) -> np.ndarray:
@@ -121,8 +121,8 @@ class SparseGLM:
             table[:, : len(columns)] = block if isinstance(block, np.ndarray) else block.toarray()
             table[:, len(columns) :] = float(objective.intercept)
             with np.errstate(all="ignore"):
-                bend = objective.curve.bend(objective.y[rows], eta[rows], expected)
-                return table.T @ (table * (objective.weights[rows] * bend)[:, None])
+                curvature = objective.curve.curvature(objective.y[rows], eta[rows], expected)
+                return table.T @ (table * (objective.weights[rows] * curvature)[:, None])
 
         H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
         return (H + H.T) / 2
@@ -131,14 +131,14 @@ class SparseGLM:
 def solve_sparse(
     task: Task, loss: GLMLoss, l1: float, max_iter: int, x0: np.ndarray | None
 ) -> Solution:
-    """x in the units of the task; `l1` is the strength of |b| in the user's."""
+    """x in the units of the task; `l1` is the strength of |b| on the original scale."""
     with np.errstate(over="ignore"):
         strength = np.ldexp(np.full(len(task.units), l1), task.units)
     sparse = SparseGLM(task.objective, np.minimum(strength, LARGEST_PENALTY))
     spread = np.append(np.maximum(task.spread, 1e-300), 1.0)
     first = start(task, loss)
-    slope = np.abs(sparse.evaluate(first[None])[1])[0]
-    scale = max(float(np.max(slope / spread)), 1e-300)
+    gradient = np.abs(sparse.evaluate(first[None])[1])[0]
+    scale = max(float(np.max(gradient / spread)), 1e-300)
     x = first
     if x0 is not None:
         given = task.from_user(x0)

@@ -3,8 +3,8 @@
     F(b, b0) = sum_i w_i d(y_i, mu(eta_i)) / 2 + sum_j alpha_j b_j^2 / 2,
     eta_i = x_i . b + b0 + offset_i
 
-Invariant: outside the family's range of means F is infinite, so that no solver stays there; sums
-run in block order.
+Invariant: F is infinite outside the family's range of means, so that no solver stays there; sums run
+in block order.
 """
 
 from dataclasses import dataclass, field
@@ -28,11 +28,11 @@ from pellucid.numerics.simd import fastest
 
 loops = fastest(_poisson)
 
-CACHED = 2**17  # cells of a table that stay in the cache between its making and its product
+CACHED = 2**17  # cells of a table that stay in the cache until its product is formed
 
 
 class Curve:
-    """Value, slope and bend of the loss of each row, for any family and link."""
+    """Value, gradient and curvature of the loss of each row, for any family and link."""
 
     def __init__(self, loss: GLMLoss) -> None:
         self.loss = loss
@@ -41,33 +41,33 @@ class Curve:
         self.high = 1.0 if name == "binomial" else np.inf
 
     def visit(self, y: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values and slopes; infinite and 0 where the mean is impossible."""
+        """Values and gradients; infinite and 0 where the mean is impossible."""
         mu = self.loss.link.inverse(eta)
         inside = (mu > self.low) & (mu < self.high)
         if not inside.all():
             return np.full_like(eta, np.inf), np.zeros_like(eta)
         family = self.loss.family
-        slope = (mu - y) / family.variance(mu) * self.loss.link.slope(eta)
-        return family.half_deviance(y, mu), slope
+        gradient = (mu - y) / family.variance(mu) * self.loss.link.slope(eta)
+        return family.half_deviance(y, mu), gradient
 
-    def bend(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:
+    def curvature(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:
         """Second derivatives, or their expectation, which is never negative."""
         return self.loss.expected(y, eta) if expected else self.loss.curvature(y, eta)
 
 
 class PoissonCurve(Curve):
-    """Poisson with the log link, of which everything is one exponential."""
+    """Poisson with the log link: everything follows from one exponential."""
 
     def visit(self, y: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        slope = np.exp(eta)
-        slope -= y
+        gradient = np.exp(eta)
+        gradient -= y
         own = np.log(np.maximum(y, 1e-300))  # times 0 where y is 0
         own -= eta
         own *= y
-        own += slope
-        return own, slope
+        own += gradient
+        return own, gradient
 
-    def bend(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:
+    def curvature(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:
         return np.exp(eta)
 
 
@@ -88,6 +88,7 @@ class GLMObjective:
     alpha: np.ndarray
     intercept: bool
     shift: np.ndarray | None = None
+    # What the last evaluation found; a copy made by `replace` begins without it.
     last: dict[str, Any] = field(init=False, default_factory=dict)
 
     def block(self, rows: slice) -> Any:
@@ -102,7 +103,7 @@ class GLMObjective:
         return np.ascontiguousarray(block if isinstance(block, np.ndarray) else block.toarray())
 
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """F and its gradient; asked for the same array again, it remembers."""
+        """F and its gradient; the result for the last array is kept."""
         if self.last.get("x") is x:
             return self.last["value"], self.last["gradient"]
         eta = np.empty(self.X.n)
@@ -118,7 +119,7 @@ class GLMObjective:
         return value, g
 
     def loss_of_constant(self, b0: float) -> float:
-        """The loss where no column counts: X is not visited."""
+        """The loss of a constant linear predictor; X is not read."""
 
         def partial(rows: slice) -> float:
             eta = np.full(rows.stop - rows.start, b0)
@@ -133,26 +134,26 @@ class GLMObjective:
         block, g = self.block(rows), np.empty(self.X.p + 1)
         with np.errstate(all="ignore"):
             eta[rows] = self.scores(rows, block, x)
-            value, slope = self.curve.visit(self.y[rows], eta[rows])
-            pull = self.weights[rows] * slope
+            value, gradient = self.curve.visit(self.y[rows], eta[rows])
+            pull = self.weights[rows] * gradient
             g[:-1], g[-1] = block.T @ pull, pull.sum()
             return float(self.weights[rows] @ value), g
 
     def _fused(self, rows: slice, x: np.ndarray, eta: np.ndarray) -> tuple[float, np.ndarray]:
-        """The same in one compiled visit."""
+        """The same in one compiled loop."""
         offset = self.y[:0] if self.offset is None else self.offset[rows]
         g = np.empty(self.X.p + 1)
         block = np.ascontiguousarray(self.block(rows))
         return loops.visit(block, self.y[rows], self.weights[rows], offset, x, eta[rows], g), g
 
     def curvature(self, x: np.ndarray, expected: bool = False, single: bool = False) -> np.ndarray:
-        """Second derivatives of F (p + 1, p + 1), or their expectation; products with 7 digits."""
+        """Second derivatives of F (p + 1, p + 1), or their expectation; `single` computes in float32."""
         self.evaluate(x)
         eta, width = self.last["eta"], self.X.p + 1
         dtype = np.float32 if single else np.float64
 
         def partial(rows: slice) -> np.ndarray:
-            """A few rows at a time: what they are scaled to stays in the cache."""
+            """A few rows at a time, so that the scaled rows stay in the cache."""
             H, room = np.zeros((width, width)), -(-width // 8) * 8  # a width BLAS likes
             step = min(max(CACHED // room, 256), rows.stop - rows.start)
             scaled = np.zeros((step, room), dtype=dtype)
@@ -160,11 +161,12 @@ class GLMObjective:
                 part = slice(first, min(first + step, rows.stop))
                 A = scaled[: part.stop - first]
                 with np.errstate(all="ignore"):
-                    bend = self.weights[part] * self.curve.bend(self.y[part], eta[part], expected)
-                    convex = bool((bend >= 0).all())
-                    root = np.sqrt(bend) if convex else np.ones_like(bend)
+                    curvature = self.curve.curvature(self.y[part], eta[part], expected)
+                    curvature = self.weights[part] * curvature
+                    convex = bool((curvature >= 0).all())
+                    root = np.sqrt(curvature) if convex else np.ones_like(curvature)
                     loops.weigh(self._dense(part), root, self.intercept, A)
-                    product = A.T @ A if convex else A.T @ (A * bend[:, None])
+                    product = A.T @ A if convex else A.T @ (A * curvature[:, None])
                 H += product[:width, :width]
             return H
 
@@ -205,15 +207,17 @@ class GLMObjective:
 
     def _weighted(self, rows: slice) -> np.ndarray:
         """The block and the constant times the roots of the expected curvature where x was last."""
-        bend = self.curve.bend(self.y[rows], self.last["eta"][rows], expected=True)
+        curvature = self.curve.curvature(self.y[rows], self.last["eta"][rows], expected=True)
         table = np.empty((rows.stop - rows.start, self.X.p + 1))
-        loops.weigh(self._dense(rows), np.sqrt(self.weights[rows] * bend), self.intercept, table)
+        loops.weigh(
+            self._dense(rows), np.sqrt(self.weights[rows] * curvature), self.intercept, table
+        )
         return table
 
     def factor(self, x: np.ndarray) -> Solve:
-        """g -> H^-1 g at x; directions along which F is flat are left alone.
+        """g -> H^-1 g at x; nothing moves along directions in which F is flat.
 
-        Where H falls in some direction, its expectation takes its place (Fisher's scoring).
+        Where H is not positive, its expectation replaces it (Fisher scoring).
         """
         large = self.X.n * (self.X.p + 1) ** 2 >= SINGLE_WORK
         for expected, single in ((False, large), (False, False), (True, False))[1 - large :]:

@@ -1,7 +1,7 @@
-"""From a GLM problem to coefficients in the user's units, with what inference needs.
+"""From a GLM problem to coefficients on the original scale.
 
-Invariant: whatever is done to columns and weights inside (shift, powers of two), the objective is
-the user's: the mean of half the deviance plus alpha/2 |b|^2.
+Invariant: however columns and weights are scaled inside (shift, powers of two), the objective is that
+of the original columns: the mean of half the deviance plus alpha/2 |b|^2.
 """
 
 from dataclasses import dataclass, replace
@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import DataError
-from pellucid.linear_model._glm.boundary import settled, steady, table_aliases
+from pellucid.linear_model._glm.boundary import settled, steady
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
-from pellucid.numerics.collinearity import find_aliases
-from pellucid.numerics.linalg import GRAM_DIGITS, cholesky_factor
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
@@ -24,13 +22,13 @@ EXTREME = 100  # |log2| of a size beyond which it is scaled
 FAR = 8.0  # offset in units of spread beyond which a column is centred
 NEWTON_SIZE = 1000  # coefficients up to which curvature is made in full
 ACCURACY = 2.0**-47
-SAMPLE, SAMPLED_ROWS = 16, 4096  # every so many rows, and at least so many, give the start
+SAMPLE, SAMPLED_ROWS = 16, 4096  # every 16th row, if these are at least 4096, gives the start
 LARGEST_PENALTY = 1e250
 
 
 @dataclass(frozen=True)
 class Task:
-    """The objective in units fit for computing, and the way back."""
+    """The objective in well-scaled units, and the transformation back."""
 
     objective: GLMObjective
     spread: np.ndarray
@@ -53,18 +51,18 @@ class Task:
         return x
 
     def directions(self, D: np.ndarray) -> np.ndarray:
-        """Changes of x, the columns of D, in the user's units."""
+        """Changes of x, the columns of D, on the original scale."""
         return np.array([self.to_user(one) for one in D.T]).reshape(-1, len(D)).T
 
     def root(self, root: np.ndarray) -> np.ndarray:
-        """A root of the covariance of (b, b0 + shift . b) in the user's units."""
+        """A root of the covariance of (b, b0 + shift . b) on the original scale."""
         units = np.append(self.units, 0)
         with np.errstate(over="ignore"):
             return np.ldexp(root, units[:, None]) * 2.0 ** (-self.weights_lift / 2)
 
     @property
     def centre(self) -> np.ndarray:
-        """The shift in the user's units."""
+        """The shift on the original scale."""
         shift = self.objective.shift
         return np.zeros(len(self.units)) if shift is None else np.ldexp(shift, -self.units)
 
@@ -101,7 +99,7 @@ def prepare(
 
 
 def _possible(mean: float, y: np.ndarray, loss: GLMLoss) -> float:
-    """The mean of y, or a mean that the link can give."""
+    """The mean of y, or the nearest mean that is possible for the link."""
     low, high = loss.link.domain
     top = min(high, float(np.abs(y).max(initial=0.0)))
     if mean <= low:
@@ -128,13 +126,13 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
     if np.isfinite(objective.evaluate(rough)[0]):
         return rough
     raise DataError(
-        f"With the {loss.link.name} link no start was found at which every mean is possible for "
-        f"the {loss.family.name} family. Use the log link, or an intercept."
+        f"Found no start for the {loss.link.name} link at which every mean is possible for the "
+        f"{loss.family.name} family. Use the log link, or an intercept."
     )
 
 
 def _rough_fit(task: Task, eta: np.ndarray) -> np.ndarray:
-    """Least squares of eta, by products with the table alone: it may be sparse."""
+    """Least squares of eta, by products with the table, which may be sparse."""
     from scipy.sparse.linalg import LinearOperator, lsqr
 
     objective = task.objective
@@ -174,7 +172,7 @@ def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0:
 
 
 def head_start(task: Task, x: np.ndarray) -> np.ndarray:
-    """On large tables: roughly where every SAMPLE-th row alone would lead, if that is lower."""
+    """On large tables: a rough solution for every SAMPLE-th row, if it is lower."""
     whole = task.objective
     n, p = whole.X.n, whole.X.p
     if n < SAMPLE * max(SAMPLED_ROWS, 50 * p):
@@ -198,11 +196,11 @@ def head_start(task: Task, x: np.ndarray) -> np.ndarray:
 def descend(
     objective: GLMObjective, loss: GLMLoss, tol: float, max_iter: int, step: float | None, l1: float
 ) -> Solution:
-    """Plain gradient descent on the mean objective, in the user's units, from 0; where that gives
-    means that are not possible, from the mean of y.
+    """Plain gradient descent on the mean objective, on the original scale. It starts from 0 or, if
+    that gives impossible means, from the mean of y.
 
-    With `l1` > 0, the strength of |b| in the mean objective, every step is followed by the penalty's
-    own (proximal descent).
+    With `l1` > 0, the strength of |b| in the mean objective, every step is followed by a proximal
+    step.
     """
     total, p = float(objective.weights.sum()), objective.X.p
     x, curves = np.zeros(p + 1), []
@@ -222,54 +220,8 @@ def descend(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Information:
-    """For dispersion 1, in the user's units: root root' is the covariance of b and of what is
-    predicted at `centre` (p,).
-
-    Aliased columns are spanned by those before them (b0 comes first): their rows are 0, the others
-    are what they would be without them. `null` (p + 1, aliased) holds the changes of (b, b0) that
-    change no fitted value, `endless` (p + 1, m) those along which the fit improves for ever:
-    coefficients that take part have no variance.
-    """
-
-    root: np.ndarray  # (p + 1, rank)
-    centre: np.ndarray
-    rank: int
-    aliased: np.ndarray
-    null: np.ndarray
-    endless: np.ndarray
-
-
-def information(task: Task, x: np.ndarray, endless: np.ndarray) -> Information:
-    """The inverse of the expected information, or of as much of it as there is."""
-    objective = task.objective
-    p = objective.X.p
-    order = np.append(p, np.arange(p)) if objective.intercept else np.arange(p)
-    H = objective.curvature(x, expected=True)[np.ix_(order, order)]
-    null, aliased = np.zeros((p + 1, 0)), np.zeros(0, dtype=np.int64)
-    centre = task.centre
-    further = task.directions(endless)
-    if not np.isfinite(H).all():
-        root = np.full((p + 1, len(order)), np.nan)
-        return Information(root, centre, len(order), aliased, null, further)
-    factor, kept = cholesky_factor(H), order
-    rank = len(order)
-    if factor is None or endless.size:
-        found = find_aliases(objective.triangle(x), objective.intercept)
-        factor, kept = found.factor, found.kept
-        table = table_aliases(objective) if endless.size else found
-        aliased, null, rank = table.aliased, task.directions(table.null), len(table.kept)
-    elif factor.condition > GRAM_DIGITS:
-        place = np.eye(p + 1)[:, order]
-        factor = factor.sharpened(lambda V: objective.gram_along(x, place @ V))
-    root = np.zeros((p + 1, factor.rank))
-    root[kept] = factor.inverse_rows()
-    return Information(task.root(root), centre, rank, aliased, null, further)
-
-
 def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(b, b0) with what constant columns add moved into b0."""
+    """(b, b0) with the effects of constant columns moved into b0."""
     x, p = x.copy(), X.shape[1]
     for j in aliased[aliased < p]:
         column = X[:, [j]]

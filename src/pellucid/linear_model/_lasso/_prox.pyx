@@ -1,6 +1,13 @@
-"""Coordinate descent on a quadratic with absolute values: the inner problem of proximal Newton."""
+"""Coordinate descent on a quadratic with an L1 penalty: the inner problem of proximal Newton."""
 
-from libc.math cimport fabs
+
+cdef inline double soft_threshold(double target, double reach) noexcept nogil:
+    """The minimiser of (t - target)^2 / 2 + reach |t|."""
+    if target > reach:
+        return target - reach
+    if target < -reach:
+        return target + reach
+    return 0.0
 
 
 def quadratic_lasso(
@@ -13,7 +20,7 @@ def quadratic_lasso(
     returns the number of sweeps.
     """
     cdef Py_ssize_t i, j, sweep = 0, m = g.shape[0]
-    cdef double slope, curve, target, goal, step, gain, best
+    cdef double gradient, curve, target, step, gain, best
     with nogil:
         for sweep in range(max_sweeps):
             best = 0.0
@@ -21,15 +28,8 @@ def quadratic_lasso(
                 curve = H[i, i]
                 if not curve > 0.0:
                     continue
-                slope = g[i] + Hd[i]
-                target = b[i] + d[i] - slope / curve
-                goal = strength[i] / curve
-                if target > goal:
-                    target -= goal
-                elif target < -goal:
-                    target += goal
-                else:
-                    target = 0.0
+                gradient = g[i] + Hd[i]
+                target = soft_threshold(b[i] + d[i] - gradient / curve, strength[i] / curve)
                 step = target - b[i] - d[i]
                 if step == 0.0:
                     continue
@@ -60,7 +60,7 @@ def quadratic_lasso_by_rows(
     A visit of an entry costs the cells of its column.
     """
     cdef Py_ssize_t i, j, k, r, e, sweep = 0, m = g.shape[0]
-    cdef double slope, curve, target, goal, step, gain, best, move
+    cdef double gradient, curve, target, step, gain, best, move
     with nogil:
         for sweep in range(max_sweeps):
             best = 0.0
@@ -70,18 +70,11 @@ def quadratic_lasso_by_rows(
                     continue
                 j = column[i]
                 k = cls[i]
-                slope = g[i] + ridge[i] * d[i]
+                gradient = g[i] + ridge[i] * d[i]
                 for e in range(starts[j], starts[j + 1]):
                     r = rows[e]
-                    slope += cells[e] * (slopes[r, k] * (Z[r, k] - means[r]))
-                target = b[i] + d[i] - slope / curve
-                goal = strength[i] / curve
-                if target > goal:
-                    target -= goal
-                elif target < -goal:
-                    target += goal
-                else:
-                    target = 0.0
+                    gradient += cells[e] * (slopes[r, k] * (Z[r, k] - means[r]))
+                target = soft_threshold(b[i] + d[i] - gradient / curve, strength[i] / curve)
                 step = target - b[i] - d[i]
                 if step == 0.0:
                     continue

@@ -1,7 +1,7 @@
 """The lasso by active sets: exact along a whole path, from products of columns alone.
 
-Invariant: a point counts as finished by its duality gap over all columns; where rounding or
-dependent columns forbid that, the caller goes on by coordinate descent.
+Invariant: a point is accepted by its duality gap over all columns; where rounding or dependent columns
+prevent that, the caller continues with coordinate descent.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ loops: Any = fastest(_active_set)
 
 # Share of a column's square that must be left for a difference of products to be trusted.
 LEFT = 1e-3
-STEP = 0.25  # of log l1, on the way to a single penalty
-ROUGH = 1e-6  # gap on that way
-LEAST = 1e-12  # share of the largest penalty below which there is no way worth going
+STEP = 0.25  # of log l1, from the largest penalty to the one wanted
+ROUGH = 1e-6  # duality gap at the penalties between
+LEAST = 1e-12  # share of the largest penalty below which the path is not followed
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Quadratic:
 
 
 def of_products(products: AllProducts, k: int) -> Quadratic:
-    """Target k, by products that stand there already."""
+    """Target k, from products that exist already."""
     total, none = products.total, np.empty((0, len(products.drift)))
     c, yy = products.q[:, k] * total, float(products.yy[k]) * total
     mean_y = float(products.mean_y[k])
@@ -56,15 +56,15 @@ def of_products(products: AllProducts, k: int) -> Quadratic:
 
 
 def enough(rest: np.ndarray, squares: np.ndarray) -> bool:
-    """Whether so much is left of the columns' squares that the difference has its digits."""
+    """Whether enough is left of the columns' squares for the difference to be accurate."""
     return bool(np.all(rest >= LEFT * squares))
 
 
 def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
     """All rows, whose products are `gram`, without those of `part`; None if little would be left.
 
-    Neither the rest's products nor its rows are made: what is taken off stays a few rows T, and
-    centring takes off one row more.
+    Neither the products nor the rows of the rest are formed: the rows T and one more for the centre
+    are subtracted implicitly.
     """
     c, p = int(design.constant), design.X.p
     T, y, root = part.columns(), part.Y[:, 0] - part.start, np.sqrt(part.weights)
@@ -89,9 +89,9 @@ def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
 
 @dataclass(frozen=True)
 class Points:
-    """coef (m, p), gap (m,) and rounds (m,) of a path, of which the first `made` are exact.
+    """coef (m, p), gap (m,) and rounds (m,) of a path; the first `made` points are exact.
 
-    `off` (m, r) is coef times what is taken off: the fit of those rows.
+    `off` (m, r) is coef times the subtracted rows: their fit.
     """
 
     coef: np.ndarray
@@ -102,7 +102,7 @@ class Points:
 
 
 def start(task: Quadratic, positive: bool) -> _active_set.Walk:
-    """Where a path begins: no column is in use."""
+    """The start of a path: no column is active."""
     return loops.Walk(task.G, task.c, task.yy, positive)
 
 
@@ -116,27 +116,27 @@ def path(
 ) -> Points:
     """Solutions at falling penalties l1 (of the mean objective), to gaps of `wanted` times yy.
 
-    The walk goes on from where it last was; together the points may take so many `rounds`. R is
-    what is taken off the products.
+    The walk continues from its last point; all points together take at most `rounds` rounds. R is
+    subtracted from the products.
     """
     m, p, flag = len(l1), len(task.c), StopFlag()
     coef, off = np.zeros((m, p)), np.zeros((m, R.shape[1]))
-    gap, turns = np.zeros(m), np.zeros(m, dtype=np.intp)
-    made = walk.go(R, task.total * l1, wanted * task.yy, rounds, coef, off, gap, turns, flag.array)
+    gap, taken = np.zeros(m), np.zeros(m, dtype=np.intp)
+    made = walk.go(R, task.total * l1, wanted * task.yy, rounds, coef, off, gap, taken, flag.array)
     flag.check()
-    return Points(coef, off, gap / task.total, turns, made)
+    return Points(coef, off, gap / task.total, taken, made)
 
 
 def solve(
     task: Quadratic, l1: float, positive: bool, wanted: float, rounds: int
 ) -> tuple[np.ndarray, int]:
-    """Coefficients at one penalty and the rounds they took, by way of larger penalties."""
+    """Coefficients at one penalty, reached along larger penalties, and the number of rounds."""
     pull = task.c if positive else np.abs(task.c)
     top = float(pull.max(initial=0.0)) / task.total
     steps = 1
     if LEAST * top < l1 < top:
         steps += int(np.ceil(np.log(top / l1) / STEP))
-    way = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
+    penalties = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
     limits = np.append(np.full(steps - 1, ROUGH), wanted)
-    found = path(task, start(task, positive), task.taken_off(), way, limits, rounds)
+    found = path(task, start(task, positive), task.taken_off(), penalties, limits, rounds)
     return found.coef[min(found.made, steps - 1)], int(found.rounds.sum())

@@ -1,17 +1,26 @@
-"""What `Lasso` and `ElasticNet` share: parameters, and the way from a problem to a fit.
+"""What `Lasso` and `ElasticNet` share: parameters, and the steps from a problem to a fit.
 
-Invariant: both are one objective, the lasso with l1_ratio = 1.
+Invariant: both minimise one objective; the lasso has l1_ratio = 1.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import ParameterError
+from pellucid.linear_model.base import POSITIVE, LinearPredictor
+from pellucid.linear_model.paths import enet_path
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
+    COPY_X,
+    FIT_INTERCEPT,
+    HISTORY,
+    NO_RANDOM_STATE,
+    STANDARDIZE,
+    STATUS,
+    STEP,
+    WARM_START,
     Array,
     Boolean,
     Choice,
@@ -20,25 +29,12 @@ from pellucid.parameters import (
     Integer,
     Nothing,
     Real,
+    learned,
     param,
+    positional,
 )
+from pellucid.records import Status
 
-PRECOMPUTE = param(
-    False, Ignored("the solver decides what it computes beforehand.", Either(Boolean, Array))
-)
-ITERATIONS = param(
-    1000,
-    Either(Nothing, Integer(1)),
-    "Largest number of rounds of active sets and epochs of coordinate descent, or of steps of the "
-    "solver 'gd'. None means 1000.",
-)
-TOL = param(
-    1e-4,
-    Real(0, None),
-    "A duality gap above tol * y'y / N is reported as not converged. The solver 'gd' stops when the "
-    "coefficients move less than tol.",
-)
-POSITIVE = param(False, Boolean, "Whether to allow no negative coefficient.")
 SELECTION = param(
     "cyclic", Ignored("the solver chooses the order of the columns.", Choice("cyclic", "random"))
 )
@@ -48,20 +44,72 @@ SOLVER = param(
     "'cd' is coordinate descent; 'gd' is plain proximal gradient descent, which is easy to watch.",
     last=True,
 )
-COEF = (
-    "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order of "
-    "`terms_`; exactly 0 for the columns that are not used."
-)
-DUAL_GAP = "Upper bound on how far the objective is above its minimum, for each target."
-ROUNDS = "Number of rounds of active sets and epochs of coordinate descent, for each target."
 MAX_ITER = 1000
 
 
-def sparse_rows(coef: np.ndarray) -> Any:
-    """Coefficients as a CSR matrix."""
-    from scipy.sparse import csr_matrix
+class L1Regressor(LinearPredictor):
+    """Base of `Lasso` and `ElasticNet`."""
 
-    return csr_matrix(np.atleast_2d(coef))
+    alpha: float = positional(
+        default=1.0,
+        check=Real(0, None),
+        description="Strength of the penalty; 0 is ordinary least squares.",
+        kw_only=False,
+    )
+    fit_intercept: bool = FIT_INTERCEPT
+    precompute: Any = param(
+        False, Ignored("the solver decides what it computes beforehand.", Either(Boolean, Array))
+    )
+    max_iter: int | None = param(
+        MAX_ITER,
+        Either(Nothing, Integer(1)),
+        "Largest number of rounds of active sets and epochs of coordinate descent, or of steps of the "
+        "solver 'gd'. None means 1000.",
+    )
+    copy_X: bool = COPY_X
+    tol: float = param(
+        1e-4,
+        Real(0, None),
+        "A duality gap above tol * y'y / N is reported as not converged. The solver 'gd' stops when "
+        "the coefficients move less than tol.",
+    )
+    warm_start: bool = WARM_START
+    positive: bool = POSITIVE
+    random_state: Any = NO_RANDOM_STATE
+    selection: str = SELECTION
+    solver: str = SOLVER
+    step: float | None = STEP
+    standardize: bool = STANDARDIZE
+
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
+        "of `terms_`; exactly 0 for the columns that are not used."
+    )
+    dual_gap_: Any = learned(
+        "Upper bound on how far the objective is above its minimum, for each target."
+    )
+    n_iter_: Any = learned(
+        "Number of rounds of active sets and epochs of coordinate descent, for each target."
+    )
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
+    _several_targets = True
+    _target = "several"
+
+    path = staticmethod(enet_path)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the coefficients."""
+        return self._learn(X, y, weights=sample_weight)
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """`coef_` as a CSR matrix."""
+        from scipy.sparse import csr_matrix
+
+        self._check_fitted()
+        return csr_matrix(np.atleast_2d(self.coef_))
 
 
 def fit_sparse(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
@@ -101,33 +149,18 @@ def _last_state(model: Any, targets: int, p: int) -> np.ndarray | None:
 
 
 def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict[str, Any]:
-    """Proximal gradient descent in the user's units; the intercept is a column of ones."""
+    """Proximal gradient descent on the original scale."""
+    from pellucid.linear_model._ridge.base import dense
+    from pellucid.linear_model._ridge.descent import descend_squares
     from pellucid.numerics.objectives.penalties import Penalty
-    from pellucid.numerics.optimise import gradient_descent
 
-    if problem.y.ndim == 2 or model.positive:
-        raise ParameterError("solver='gd' takes one target, and not positive=True.")
-    X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
     share = problem.weights / problem.weights.sum()
-    A = np.column_stack([X, np.full(len(X), float(model.fit_intercept))])
-    step = model.step
-    if step is None:
-        step = 1.0 / max(float(np.linalg.eigvalsh(A.T @ (A * share[:, None]))[-1]), 1e-300)
 
-    def evaluate(b: np.ndarray) -> tuple[float, np.ndarray]:
+    def evaluate(A: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
         r = A @ b - problem.y
         return 0.5 * float(share @ r**2), A.T @ (share * r)
 
-    strength = np.append(np.full(problem.p, alpha), 0.0)
-    found = gradient_descent(
-        evaluate, np.zeros(A.shape[1]), step=step, tol=model.tol,
-        max_iter=model.max_iter or MAX_ITER, penalty=Penalty(strength, l1_ratio),
-    )  # fmt: skip
-    b0 = found.x[-1:] if model.fit_intercept else np.zeros(1)
-    return model._finished(found.x[None, :-1].copy(), b0, problem.y) | {
-        "means_": share @ X if model.fit_intercept else np.zeros(problem.p),
-        "dual_gap_": np.nan,
-        "n_iter_": found.n_iter,
-        "history_": found.history,
-        "status_": found.status,
-    }
+    penalty = Penalty(np.append(np.full(problem.p, alpha), 0.0), l1_ratio)
+    means = share @ dense(problem.X)
+    learned = descend_squares(model, problem, share, means, 0.0, penalty, evaluate)
+    return learned | {"dual_gap_": np.nan}

@@ -3,48 +3,147 @@
 Invariant: the chosen model is what `Lasso` or `ElasticNet` finds on all rows at that penalty.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model._lasso.base import SELECTION, SOLVER, descend
+from pellucid.linear_model.base import POSITIVE, LinearPredictor
 from pellucid.linear_model.cv_folds import CV, make_folds
-from pellucid.linear_model.paths import penalty_grid
+from pellucid.linear_model.paths import enet_path, penalty_grid
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
+    COPY_X,
+    FIT_INTERCEPT,
+    HISTORY,
+    N_JOBS,
+    NO_RANDOM_STATE,
+    STANDARDIZE,
+    STATUS,
+    STEP,
+    VERBOSE,
     Array,
     Boolean,
     Choice,
     Either,
+    Ignored,
     Integer,
-    Jobs,
-    Nothing,
-    RandomState,
     Real,
-    Verbose,
+    learned,
+    param,
 )
 from pellucid.records import Status
 
+# Of these the paths have some too.
 PARAMETERS = {
     "eps": Real(0, None, "neither"),
     "alphas": Either(Integer(1), Array),
-    "fit_intercept": Boolean,
-    "precompute": Either(Choice("auto"), Boolean, Array),
     "max_iter": Integer(1),
     "tol": Real(0, None),
-    "cv": CV,
-    "copy_X": Boolean,
-    "verbose": Verbose,
-    "n_jobs": Jobs,
     "positive": Boolean,
-    "random_state": RandomState,
-    "selection": Choice("cyclic", "random"),
-    "solver": Choice("cd", "gd"),
-    "step": Either(Nothing, Real(0, None, "neither")),
-    "standardize": Boolean,
 }
+
+
+class L1RegressorCV(LinearPredictor):
+    """Base of `LassoCV` and `ElasticNetCV`."""
+
+    eps: float = param(
+        1e-3, PARAMETERS["eps"], "Smallest penalty of the grid, as a share of the largest."
+    )
+    alphas: Any = param(
+        100,
+        PARAMETERS["alphas"],
+        "Number of penalties to try, evenly spaced in logarithm below the smallest that sets all "
+        "coefficients to 0; or the penalties themselves.",
+    )
+    fit_intercept: bool = FIT_INTERCEPT
+    precompute: Any = param(
+        "auto",
+        Ignored(
+            "the solver decides what it computes beforehand.",
+            Either(Choice("auto"), Boolean, Array),
+        ),
+    )
+    max_iter: int = param(
+        1000,
+        PARAMETERS["max_iter"],
+        "Largest number of epochs of coordinate descent for one penalty, or of steps of the solver "
+        "'gd'.",
+    )
+    tol: float = param(
+        1e-4,
+        PARAMETERS["tol"],
+        "A duality gap of the last fit above tol * y'y / N is reported as not converged. The solver "
+        "'gd' stops when the coefficients move less than tol.",
+    )
+    cv: Any = param(
+        None,
+        CV,
+        "Folds: an int is a number of contiguous folds and None means 5; else a splitter, or (train, "
+        "test) pairs of row numbers.",
+    )
+    copy_X: bool = COPY_X
+    verbose: Any = VERBOSE
+    n_jobs: int | None = N_JOBS.replace(
+        description="Number of folds fitted at the same time; -1 uses all CPUs, None the number of "
+        "`pellucid.parallel.set_threads`. The results do not depend on it."
+    )
+    positive: bool = POSITIVE
+    random_state: Any = NO_RANDOM_STATE
+    selection: str = SELECTION
+    solver: str = SOLVER.replace(
+        description="Solver of the last fit, on all rows: 'cd' is coordinate descent, 'gd' is plain "
+        "proximal gradient descent, which is easy to watch."
+    )
+    step: float | None = STEP
+    standardize: bool = STANDARDIZE
+
+    alpha_: float = learned("The chosen penalty.")
+    l1_ratio_: float = learned("The chosen share of the L1 penalty; 1 for the lasso.")
+    alphas_: np.ndarray = learned(
+        "Penalties tried, in falling order, shape (n_alphas,), or (n_l1_ratios, n_alphas) for several "
+        "l1_ratio."
+    )
+    mse_path_: np.ndarray = learned(
+        "Mean squared errors on left-out rows, shape (n_alphas, n_folds), or (n_l1_ratios, n_alphas, "
+        "n_folds) for several l1_ratio."
+    )
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns, shape (n_terms,), in the order of `terms_`; exactly 0 "
+        "for the columns that are not used."
+    )
+    dual_gap_: float = learned(
+        "Upper bound on how far the objective of the last fit is above its minimum."
+    )
+    n_iter_: int = learned(
+        "Number of rounds of active sets and epochs of coordinate descent of the last fit."
+    )
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
+    _min_rows = 2
+    # A short path is enough for the contract tests.
+    _check_params = {"alphas": 8}
+    _exempt = {
+        "order_of_rows_does_not_matter": "folds are contiguous, as in scikit-learn: they follow it"
+    }
+
+    path = staticmethod(enet_path)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the penalty by cross-validation, then find the coefficients on all rows."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _check_state(self) -> None:
+        """Refuse a file whose coefficients or chosen penalty are impossible."""
+        from pellucid.persist.fitted_state import expect_number
+
+        super()._check_state()
+        expect_number(self, "alpha_", 0)
+        expect_number(self, "l1_ratio_", 0)
 
 
 def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[str, Any]:
@@ -56,7 +155,6 @@ def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
 
 def _fit_columns(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[str, Any]:
     from pellucid.linear_model._lasso import cv_solver as search
-    from pellucid.linear_model._lasso.base import descend
     from pellucid.linear_model._lasso.solver import Net
 
     with parallel.using(model.n_jobs), parallel.one_blas_thread():
@@ -128,11 +226,3 @@ def _best(
         )
     r, a = np.unravel_index(int(np.nanargmin(mean)), mean.shape)
     return float(l1_ratios[r]), float(alphas[r][a]), float(mean[r, a])
-
-
-def check_chosen(model: Any) -> None:
-    """For `_check_state`: what was chosen, and the table of errors it was chosen from."""
-    from pellucid.persist.fitted_state import expect_number
-
-    expect_number(model, "alpha_", 0)
-    expect_number(model, "l1_ratio_", 0)

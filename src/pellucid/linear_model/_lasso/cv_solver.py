@@ -1,7 +1,8 @@
-"""The penalty of a lasso or elastic net by folds: paths on the training parts, errors on the rest.
+"""Cross-validation of the lasso and the elastic net: paths on training rows, errors on test rows.
 
-Invariant: a fold's products are those of all rows less those of its test rows, made around one
-common shift, unless too little would be left; folds are tasks of their own: threads change no bit.
+Invariant: the products of a fold are those of all rows minus those of its test rows, formed around one
+common shift, unless too little would be left. Folds are independent tasks, so the number of threads
+changes no bit.
 """
 
 import functools
@@ -20,15 +21,15 @@ from pellucid.linear_model._ridge.solver import Ridge, prepare, ridge, ridge_pos
 from pellucid.linear_model.cv_folds import Fold
 from pellucid.numerics.row_blocks import Rows
 
-# Parts of a path. All but one of the last fold's are walked first: two threads then share five
-# folds evenly.
+# Parts of a path. All but one part of the last fold come first, so that two threads share five folds
+# evenly.
 PARTS = 10
 LONG_FOLDS = 2**16  # cells of a table from which a fold takes milliseconds
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What to try: for each l1_ratio its falling penalties (m,)."""
+    """The penalties to try: for each l1_ratio, (m,) in falling order."""
 
     l1_ratios: list[float]
     alphas: list[np.ndarray]
@@ -86,10 +87,10 @@ def errors_by_fold(table: Table, folds: list[Fold], grid: Grid) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Way:
-    """A lasso's path by active sets: parts to be walked, and errors of those that were.
+class LassoPath:
+    """The path of a lasso by active sets: the parts that remain, and the errors of the finished ones.
 
-    Coefficients are held for one part at a time. Both are empty if a point was out of reach.
+    Coefficients are held for one part at a time. Both lists are empty if a point was not reached.
     """
 
     task: active_set.Quadratic
@@ -105,7 +106,7 @@ class Training:
     table: Table
     fold: Fold
     grid: Grid
-    turn: Any = field(default_factory=threading.Lock)
+    lock: Any = field(default_factory=threading.Lock)
 
     @property
     def lift(self) -> int:
@@ -139,7 +140,7 @@ class Training:
         return own, AllProducts(own, left)
 
     def errors(self) -> np.ndarray:
-        """Of the test rows, (l1_ratios, alphas)."""
+        """Errors of the test rows, (l1_ratios, alphas)."""
         found = []
         for r, ratio in enumerate(self.grid.l1_ratios):
             lasso = self._walked() if ratio == 1 else None
@@ -155,38 +156,38 @@ class Training:
         return self._scored(b, mean, float(products.mean_y[0]))
 
     def _walked(self) -> np.ndarray | None:
-        """The same by active sets; None where they do not serve."""
-        with self.turn:
+        """The same by active sets; None where they cannot be used."""
+        with self.lock:
             found = self._walk(PARTS)
         return np.concatenate(found) if found else None
 
     def begin(self) -> None:
-        """Most of a lasso's path: the rest is then a shorter job."""
-        with self.turn:
+        """Follow most of the path of a lasso, so that the rest is a shorter task."""
+        with self.lock:
             self._walk(PARTS - 1)
 
     def _walk(self, end: int) -> list[np.ndarray]:
-        """Errors of the first parts of the path; none if a point is out of reach.
+        """Errors of the first parts of the path; none if a point was not reached.
 
-        Whoever walks, parts begin at the same points: so bits are the same.
+        Parts begin at the same points in every thread, so the bits are the same.
         """
-        way = self.lasso
-        if way is None or len(way.errors) >= end:
-            return [] if way is None else way.errors
-        R = way.task.taken_off()
-        while len(way.errors) < end and way.parts:
-            l1 = way.parts.pop(0)
+        path = self.lasso
+        if path is None or len(path.errors) >= end:
+            return [] if path is None else path.errors
+        R = path.task.taken_off()
+        while len(path.errors) < end and path.parts:
+            l1 = path.parts.pop(0)
             wanted, rounds = np.full(len(l1), WANTED), self.grid.max_iter * len(l1)
-            found = active_set.path(way.task, way.walk, R, l1, wanted, rounds)
+            found = active_set.path(path.task, path.walk, R, l1, wanted, rounds)
             if found.made < len(l1):
-                way.parts.clear()
-                way.errors.clear()
+                path.parts.clear()
+                path.errors.clear()
                 break
-            way.errors.append(self._missed(way.task, found))
-        return way.errors
+            path.errors.append(self._missed(path.task, found))
+        return path.errors
 
     def _missed(self, task: active_set.Quadratic, found: active_set.Points) -> np.ndarray:
-        """Errors of points of a lasso's path; rows that were taken off are fitted already."""
+        """Errors of points of a path; the fits of subtracted rows are known already."""
         if not len(task.T):
             return self._scored(found.coef, task.mean, task.mean_y)
         off, part = found.off, self.rest
@@ -204,8 +205,8 @@ class Training:
         return _test_error(self.table.problem, self.fold, b, intercept)
 
     @functools.cached_property
-    def lasso(self) -> Way | None:
-        """The path without l2 part, of which nothing is walked; None if active sets do not serve."""
+    def lasso(self) -> LassoPath | None:
+        """The path without L2 penalty, not yet followed; None if active sets cannot be used."""
         table, part, grid = self.table, self.rest, self.grid
         if 1.0 not in grid.l1_ratios or table.task.units.any():
             return None
@@ -223,14 +224,14 @@ class Training:
         with np.errstate(over="ignore"):
             l1 = np.minimum(np.ldexp(alphas, -self.lift), solver.LARGEST)
         walk = active_set.start(quadratic, grid.positive)
-        return Way(quadratic, walk, np.array_split(l1, PARTS), [])
+        return LassoPath(quadratic, walk, np.array_split(l1, PARTS), [])
 
 
 def _path(
     problem: Problem, fold: Fold, task: Ridge, products: Any, pairs: list[tuple[float, float]],
     grid: Grid,
 ) -> np.ndarray:  # fmt: skip
-    """Coefficients (m, p) in the user's units, but divided by 2**lift."""
+    """Coefficients (m, p) on the original scale, but divided by 2**lift."""
     corners = [pair for pair in pairs if pair[0] > 0]
     lift = int(task.lift[0])
     if isinstance(products, AllProducts) and not task.units.any():
@@ -274,7 +275,7 @@ def _test_error(
 
 
 def picked(weights: np.ndarray) -> Any:
-    """Rows with a weight: a slice where they follow one another, else their numbers."""
+    """Rows with a weight: a slice if they are contiguous, else their numbers."""
     rows = np.flatnonzero(weights)
     first, last = int(rows[0]), int(rows[-1]) + 1
     return slice(first, last) if last - first == len(rows) else rows

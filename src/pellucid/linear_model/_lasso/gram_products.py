@@ -1,9 +1,9 @@
 """What coordinate descent needs of a table: q = X'y / N, X'(y - Xb) / N and X_W'X_W / N.
 
-X stands for the centred columns with rows multiplied by sqrt(w), N for the sum of weights.
+X are the centred columns with rows multiplied by sqrt(w), and N is the sum of weights.
 
-Invariant: the three ways (all products at once, plain columns, centred columns) answer the same
-questions, so the descent knows no layout.
+Invariant: the three classes (all products at once, plain columns, centred columns) have the same
+methods, so the descent does not depend on the layout.
 """
 
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from pellucid import parallel
 from pellucid.linear_model._ridge.solver import Ridge, Wide
 from pellucid.numerics.double_double import loops
 
-# Columns up to which all products are made at once, if there are rows enough for them to pay.
+# Columns up to which all products are formed at once, if there are enough rows.
 GRAM_COLUMNS = 2048
 # Cells of a sparse table up to which it is worked on as a dense one.
 DENSE_CELLS = 2**22
@@ -34,7 +34,7 @@ class Products(Protocol):
 
 
 def make_products(task: Ridge) -> Products:
-    """The way that fits the shape of the table."""
+    """The products that suit the shape of the table."""
     n, p = task.design.X.n, task.design.X.p
     if small(task):
         return AllProducts(task)
@@ -54,7 +54,7 @@ def few_columns(n: int, p: int) -> bool:
 
 
 class AllProducts:
-    """X'X made once, G - drift drift': then rows are never visited again."""
+    """X'X formed once, as G - drift drift'; the rows are not read again."""
 
     def __init__(self, task: Ridge, gram: np.ndarray | None = None) -> None:
         design, G = task.design, task.products() if gram is None else gram
@@ -64,7 +64,7 @@ class AllProducts:
         drift = G[0, 1:] / root if c else np.zeros(len(G))
         squares = np.diagonal(G)[c:] - drift**2
         self.mean, self.mean_y = design.shift + drift[:p] / root, design.start + drift[p:] / root
-        # A column that is constant up to rounding carries nothing.
+        # A column that is constant up to rounding has no effect.
         constant = squares[:p] <= design.noise(self.total) ** 2
         if constant.any():
             G, place = G.copy(), c + np.flatnonzero(constant)
@@ -155,7 +155,7 @@ class CentredColumns(Columns):
 
 
 class PlainColumns(Columns):
-    """The table as it is, dense or sparse: means are taken off the products."""
+    """The table as it is, dense or sparse: means are subtracted from the products."""
 
     def __init__(self, task: Ridge) -> None:
         design = task.design

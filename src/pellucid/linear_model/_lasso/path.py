@@ -1,7 +1,7 @@
 """The elastic net along falling penalties, from the products X'X alone.
 
 Invariant: a point of the path is accepted by its duality gap over all columns; the columns that
-ever mattered are kept together, so that no point copies their products again.
+were ever active are kept together, so that no point copies their products again.
 """
 
 from typing import Any
@@ -15,11 +15,11 @@ from pellucid.parallel import StopFlag
 
 WANTED = 1e-10  # duality gap, as a share of y'y / N
 FIRST_TOL = 1e-5  # of a step, as a share of the length of y
-FIRST_EPOCHS = 30  # after which solving for the signs found is quicker than going on
-FEW = 100  # columns up to which solving costs nothing
+FIRST_EPOCHS = 30  # after which solving for the present signs is faster
+FEW = 100  # columns up to which solving is cheap
 EPOCHS = 100
 FLAT = 1e-9
-MORE = 1 + 1e-14  # pull, as a share of the penalty, that is no rounding
+MORE = 1 + 1e-14  # gradient, as a share of the penalty, that exceeds rounding
 
 
 class Path:
@@ -59,13 +59,13 @@ class Path:
     def point(self, l1: float, l2: float) -> tuple[np.ndarray, float, int]:
         """Coefficients (p,), duality gap and epochs at this penalty.
 
-        1. Columns that are likely to be wanted: those whose pull comes near (strong rule); the
-           others go on as they went from the last penalty but one to the last.
+        1. Add columns whose gradient is near the penalty (strong rule); extrapolate the coefficients
+           of the others from the last two penalties.
         2. Coordinate descent. 3. Given the signs, the rest is linear: solve it.
-        4. The gap over all columns decides; columns that pull too hard join, or digits are added.
+        4. The gap over all columns decides; else add columns that violate the penalty, or digits.
         """
         reach = max(2 * l1 - self.last, 0.0) if np.isfinite(self.last) else l1
-        self._keep(self._wanting(min(reach, l1), l2))
+        self._keep(self._violating(min(reach, l1), l2))
         self._extrapolate(l1)
         self.last, epochs, limit, tol = l1, 0, FIRST_EPOCHS, FIRST_TOL * np.sqrt(self.yy)
         while True:
@@ -82,7 +82,7 @@ class Path:
                 gap = self._look(qk, l1, l2)
             if gap <= WANTED * self.yy or epochs >= self.max_iter:
                 break
-            new = self._wanting(l1, l2)
+            new = self._violating(l1, l2)
             if not len(new):
                 if tol < 1e-15 * np.sqrt(self.yy):
                     break
@@ -93,7 +93,7 @@ class Path:
         return full, gap, max(epochs, 1)
 
     def _extrapolate(self, l1: float) -> None:
-        """Along a path coefficients move almost straight; none may pass 0."""
+        """Coefficients move almost linearly along a path; none may pass 0."""
         here, last = self.b.copy(), self.last
         if self.before is not None and last < self.before[0]:
             old = self.before[1]
@@ -103,12 +103,12 @@ class Path:
             self.b[: len(old)] = np.where(straight, moved, now)
         self.before = (last, here) if np.isfinite(last) else None
 
-    def _wanting(self, reach: float, l2: float) -> np.ndarray:
+    def _violating(self, reach: float, l2: float) -> np.ndarray:
         pull = self.g if self.positive else np.abs(self.g)
         return np.flatnonzero((pull > MORE * reach) & ~self.kept)
 
     def _look(self, qk: np.ndarray, l1: float, l2: float) -> float:
-        """Update X'r / N; the duality gap (see `elastic_net_solver.look`)."""
+        """Update X'r / N; the duality gap (see `solver.look`)."""
         b, K = self.b, len(self.order)
         self.g = self.q - b @ self.H[:K]
         fitted, own = float(qk @ b), self.g[self.order]

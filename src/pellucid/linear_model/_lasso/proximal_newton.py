@@ -1,9 +1,9 @@
-"""Proximal Newton on a working set: a smooth loss plus absolute values.
+"""Proximal Newton on a working set: a smooth loss plus an L1 penalty.
 
     F(B) = loss(B) + sum_j [ l1_j |b_j| + l2_j |b_j|^2 / 2 ],     B (q, p + 1), the intercept last
 
-1. Value and slope of the smooth part, summed over fixed blocks.
-2. Working set: coefficients that are not 0, and those whose slope exceeds the penalty.
+1. Value and gradient of the smooth part, summed over fixed blocks.
+2. Working set: coefficients that are not 0, and those whose gradient exceeds the penalty.
 3. Curvature of the working set; coordinate descent on the quadratic model plus the penalty.
 4. Back along the step until the objective falls enough.
 5. Stop when no coefficient can lower F by more than rounding.
@@ -30,12 +30,12 @@ from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
 
 WORKING_SET = 1500  # coefficients whose curvature is formed at once, beyond those that are not 0
-FIRST_SET = 256  # so many at first; the set may double at every step
+FIRST_SET = 256  # size of the first set; it may double at every step
 SMALL_SET = 200  # coefficients whose inner problem is solved to the last digit
 HALVINGS = 30
 FARTHEST = 10.0  # that a score may move in one step, beyond doubling the largest
 JUMPS = 60  # of an inner problem, at most
-# Coordinate descent creeps along the nearly flat sum of all classes: a little ridge helps.
+# Coordinate descent is slow along the nearly flat sum of all classes: a small ridge helps.
 FLAT = 1e-10
 
 
@@ -72,7 +72,7 @@ class SparseTask(Protocol):
 
 
 def _violation(task: SparseTask, B: np.ndarray, G: np.ndarray) -> np.ndarray:
-    """How far the slope of each coefficient is from what the penalty allows."""
+    """How far the gradient of each coefficient exceeds the penalty."""
     out = np.abs(G)
     b, g = B[:, :-1], G[:, :-1]
     out[:, :-1] = np.where(
@@ -100,7 +100,10 @@ def proximal_newton(
     accuracy: float,
     scale: float | None = None,
 ) -> tuple[np.ndarray, Status, int]:
-    """From B on; slopes are small beside `scale` (at B, if None), in units of `spread` (p + 1,)."""
+    """Start at B; stop when gradients, in units of `spread` (p + 1,), are small relative to `scale`.
+
+    `scale` is the largest gradient at B, if None.
+    """
     flag = StopFlag()
     loss, G, P = task.evaluate(B)
     value = loss + task.penalty(B)
@@ -122,14 +125,14 @@ def proximal_newton(
             inner_tol = 1e-24
             continue
         new, fallen, value, G, P, reach = trial
-        # Shortened steps: some rows are so sure that the parabola knows no bounds for them.
+        # Shortened steps: the quadratic model is poor where rows are nearly certain.
         short = float(np.abs(new - B).max()) < 0.7 * float(np.abs(step).max())
         damping = max(10 * damping, 1e-6) if short else damping / 10 * (damping > 1e-9)
         B = new
         inner_tol = max(min(inner_tol, 0.01 * fallen), 1e-24)
         _note(recorder, k, value, task, B, G, reach)
     worst = float(np.max(_violation(task, B, G)))
-    return B, out_of_iterations(max_iter, f"the largest slope is {worst:.2g}"), max_iter
+    return B, out_of_iterations(max_iter, f"the largest gradient is {worst:.2g}"), max_iter
 
 
 def _direction(
@@ -142,7 +145,7 @@ def _direction(
     """
     model = _model(task, B, G, P, chosen, damping)
     reach = model.reach
-    if len(chosen) <= SMALL_SET:  # a visit of the rows costs more than the last digit
+    if len(chosen) <= SMALL_SET:  # a pass over the rows costs more than full precision
         tol, jumps = 1e-24, JUMPS
     for _ in range(jumps):
         if model.sweep(tol * reach, model.sweeps) < model.sweeps or not _jump(model):
@@ -156,7 +159,7 @@ def _model(
     task: SparseTask, B: np.ndarray, G: np.ndarray, P: np.ndarray, chosen: np.ndarray,
     damping: float,
 ) -> QuadraticModel:  # fmt: skip
-    """By products of columns, or by rows where that is less work."""
+    """The model from products of columns, or from rows where that is less work."""
     width = task.X.p + 1
     cls, column = np.divmod(chosen, width)
     free = column == task.X.p
@@ -166,9 +169,9 @@ def _model(
     columns = task.columns if CELL * len(chosen) < task.X.n * task.X.p else None
     if columns is not None and CELL * columns.size(column) < len(chosen) ** 2:
         rows = task.row_curvature(P)
-        bend = rows.diagonal(columns)[cls, column]
-        ridge = ridge + FLAT * (bend + ridge)
-        curves = bend + ridge
+        curvature = rows.diagonal(columns)[cls, column]
+        ridge = ridge + FLAT * (curvature + ridge)
+        curves = curvature + ridge
         if not task.intercept:
             curves[free] = 0.0  # never visited
         return ByRows(entries, columns, rows, column, cls, ridge, curves)
@@ -176,7 +179,7 @@ def _model(
     H[np.diag_indices(len(H))] += ridge
     if not task.intercept:
         H[free] = H[:, free] = 0.0
-        H[free, free] = 1.0  # its slope is 0, so it stays; and H can be factored
+        H[free, free] = 1.0  # its gradient is 0, so it does not move, and H can be factored
     H[np.diag_indices(len(H))] *= 1 + FLAT
     return ByProducts(entries, H)
 
@@ -184,19 +187,19 @@ def _model(
 def _jump(model: QuadraticModel) -> bool:
     """Move to the minimum over the coefficients that are not 0, signs kept.
 
-    Sweeps creep where columns are nearly dependent; this solves for all of them at once. If signs
-    would change, those coefficients become 0, or, where that is not lower, the first of them does:
-    up to there the quadratic model with its penalty falls all the way.
+    Sweeps are slow where columns are nearly dependent; this solves for all of them at once. If signs
+    would change, those coefficients become 0 or, if that is not lower, only the first of them: until
+    there the quadratic model with its penalty decreases.
     """
     from scipy.linalg import lapack
 
     b, l1, d = model.entries.b, model.entries.l1, model.d
     used = np.flatnonzero((b + d != 0) | (l1 == 0))
     now = (b + d)[used]
-    slope = model.slope()[used] + l1[used] * np.sign(now)
+    gradient = model.gradient()[used] + l1[used] * np.sign(now)
     H = model.curvature(used)
     scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
-    _, move, failed = lapack.dposv(H * scale * scale[:, None], -slope * scale, lower=0)
+    _, move, failed = lapack.dposv(H * scale * scale[:, None], -gradient * scale, lower=0)
     if failed or not np.isfinite(move).all():
         return False
     move = move * scale
@@ -220,13 +223,13 @@ def _search(
 ) -> tuple[np.ndarray, float, float, np.ndarray, np.ndarray, float] | None:
     """The first of step, step / 2, ... that lowers the objective enough; None if none does.
 
-    Last comes the part of the step that was taken.
+    The last entry is the share of the step that was taken.
     """
     l1 = np.append(task.l1, 0.0)
     promise = float((G * step).sum() + (l1 * (np.abs(B + step) - np.abs(B))).sum())
     if not promise < 0:
         return None
-    # A row may be so sure that its curvature is nothing; the parabola then leads far too far.
+    # Where rows are nearly certain their curvature vanishes, and the model leads much too far.
     far, most = task.farthest(step), 1.0
     if far > FARTHEST:
         most = min(1.0, (FARTHEST + task.farthest(B)) / far)
@@ -234,13 +237,13 @@ def _search(
     t = 1.0
     for _ in range(HALVINGS):
         new = B + t * step
-        loss, slope, P = task.evaluate(new)
+        loss, gradient, P = task.evaluate(new)
         found = loss + task.penalty(new)
         if found <= value + 1e-4 * t * promise or (
             t == 1.0 and -promise <= 1e-13 * abs(value) and found <= value + 1e-14 * abs(value)
         ):
-            slope[:, :-1] += task.l2 * new[:, :-1]
-            return new, abs(promise) / max(abs(value), 1e-300), found, slope, P, most * t
+            gradient[:, :-1] += task.l2 * new[:, :-1]
+            return new, abs(promise) / max(abs(value), 1e-300), found, gradient, P, most * t
         t *= 0.5
     return None
 

@@ -1,4 +1,4 @@
-"""The quadratic model of a proximal Newton step, in two forms that answer the same questions.
+"""The quadratic model of a proximal Newton step, in two forms with the same methods.
 
     m(d) = g.d + d'Hd / 2 + sum_i l1_i |b_i + d_i|      over the entries i of a working set
 
@@ -19,13 +19,13 @@ from pellucid.linear_model._lasso import _prox
 
 SWEEPS = (25, 1000)  # by rows, between two jumps
 JUMP = 1e6  # operations that a jump takes at least
-CELL = 4  # a cell of A costs so many times an entry of H: it is visited twice, out of order
+CELL = 4  # cost of a cell of A relative to an entry of H: it is read twice, out of order
 MOST_CELLS = 2**24  # of a dense table that is written out column by column
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Slope g, l1 and b of the working set."""
+    """Gradient g, l1 and b of the working set."""
 
     g: np.ndarray
     l1: np.ndarray
@@ -33,7 +33,7 @@ class Entries:
 
 
 class QuadraticModel(Protocol):
-    """A model whose minimiser is looked for; `d` is where the search is."""
+    """A model to be minimised; `d` is the present point of the search."""
 
     entries: Entries
     d: np.ndarray
@@ -44,7 +44,7 @@ class QuadraticModel(Protocol):
 
     def sweep(self, tol: float, most: int) -> int: ...
 
-    def slope(self) -> np.ndarray: ...
+    def gradient(self) -> np.ndarray: ...
 
     def move(self, d: np.ndarray) -> None: ...
 
@@ -64,17 +64,17 @@ class ByProducts:
 
     @property
     def reach(self) -> float:
-        """What one entry alone could lower the model by, at most."""
+        """The most by which one entry alone can lower the model."""
         return _reach(self.entries.g, np.diagonal(self.H))
 
     def sweep(self, tol: float, most: int) -> int:
-        """Visits of all entries, until none lowers the model by more than tol; how many."""
+        """Sweep over all entries until none lowers the model by more than tol; the number of sweeps."""
         own = self.entries
         return parallel.interruptible(
             _prox.quadratic_lasso, self.H, own.g, own.l1, own.b, self.d, self.Hd, tol, most
         )
 
-    def slope(self) -> np.ndarray:
+    def gradient(self) -> np.ndarray:
         """g + Hd."""
         return self.entries.g + self.H @ self.d
 
@@ -139,7 +139,7 @@ class RowCurvature:
 
 
 class ByRows:
-    """Without H: the changes of the scores follow every move."""
+    """Without H: the changes of the scores are updated with every move."""
 
     def __init__(
         self, entries: Entries, columns: Columns, rows: RowCurvature, column: np.ndarray,
@@ -148,18 +148,18 @@ class ByRows:
         self.entries, self.columns, self.rows = entries, columns, rows
         self.column, self.cls = column.astype(np.intp), cls.astype(np.intp)
         self.ridge, self.curves = ridge, curves
-        # As many as cost what the factorisation of a jump does.
+        # As many as cost the same as the factorisation of a jump.
         jump = JUMP + np.count_nonzero(entries.b) ** 3 / 24
         self.sweeps = int(np.clip(jump / (CELL * columns.size(column)), *SWEEPS))
         self.move(np.zeros(len(column)))
 
     @property
     def reach(self) -> float:
-        """What one entry alone could lower the model by, at most."""
+        """The most by which one entry alone can lower the model."""
         return _reach(self.entries.g, self.curves)
 
     def sweep(self, tol: float, most: int) -> int:
-        """Visits of all entries, until none lowers the model by more than tol; how many."""
+        """Sweep over all entries until none lowers the model by more than tol; the number of sweeps."""
         own, columns, rows = self.entries, self.columns, self.rows
         return parallel.interruptible(
             _prox.quadratic_lasso_by_rows, columns.cells, columns.rows, columns.starts, self.column,
@@ -167,7 +167,7 @@ class ByRows:
             self.d, self.Z, self.means, tol, most,
         )  # fmt: skip
 
-    def slope(self) -> np.ndarray:
+    def gradient(self) -> np.ndarray:
         """g + Hd."""
         return self.entries.g + self._product(self.d, self.Z, self.means)
 
@@ -183,16 +183,16 @@ class ByRows:
         slopes, shares = self.rows.slopes, self.rows.shares
         for k, own in enumerate(where):
             for l, other in enumerate(where[: k + 1]):
-                bend = slopes[:, k] * ((1.0 if k == l else 0.0) - shares[:, l])
-                H[np.ix_(own, other)] = block = _products(parts[k], bend, parts[l])
+                curvature = slopes[:, k] * ((1.0 if k == l else 0.0) - shares[:, l])
+                H[np.ix_(own, other)] = block = _products(parts[k], curvature, parts[l])
                 H[np.ix_(other, own)] = block.T
         H[np.diag_indices(len(H))] += self.ridge[used]
         return H
 
     def value(self, d: np.ndarray) -> float:
         own = self.entries
-        bend = 0.5 * float(d @ self._product(d, *self._scores(d)))
-        return float(own.g @ d) + bend + float(own.l1 @ np.abs(own.b + d))
+        curvature = 0.5 * float(d @ self._product(d, *self._scores(d)))
+        return float(own.g @ d) + curvature + float(own.l1 @ np.abs(own.b + d))
 
     def _scores(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         whole = np.zeros((self.columns.table.shape[1], self.rows.slopes.shape[1]))

@@ -2,8 +2,8 @@
 
     1/(2N) sum_i w_i (y_i - x_i . b - b0)^2 + sum_j l1_j |b_j| + sum_j l2_j b_j^2 / 2,  N = sum w
 
-Invariant: a solution is accepted by its duality gap on all columns, whatever set it was found on;
-coefficients outside the support are exactly 0.
+Invariant: a solution is accepted by its duality gap over all columns; coefficients outside the support
+are exactly 0.
 """
 
 from dataclasses import dataclass
@@ -25,19 +25,19 @@ from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
 
 LARGEST = 1e250
-FIRST_SET = 10  # columns that enter at least, if so many want to
-EPOCHS = 50  # between two looks at the whole table
+FIRST_SET = 10  # smallest number of columns that enter, if there are enough candidates
+EPOCHS = 50  # between two computations of the gap over all columns
 ROUNDING = 1e-16
-MORE = 1 + 1e-14  # pull, as a share of the penalty, that is no rounding
+MORE = 1 + 1e-14  # gradient, as a share of the penalty, that exceeds rounding
 EXACT = 1e-14  # relative gap at which nothing is left to gain
 POLISH_COLUMNS = 4096
 POLISH_ROUNDS = 20
-FLAT = 1e-9  # damping of directions that the rows do not tell apart
+FLAT = 1e-9  # damping of directions that the rows do not determine
 
 
 @dataclass(frozen=True)
 class Net:
-    """What the user asked for."""
+    """Penalties and stopping rule of an elastic net."""
 
     l1: float
     l2: float
@@ -85,8 +85,8 @@ def solve_target(
 ) -> State:  # fmt: skip
     """Working sets.
 
-    0. A lasso of which all products are known starts where active sets lead: mostly the solution.
-    1. The set: columns with a coefficient, and those whose pull exceeds the penalty most.
+    0. A lasso whose products are all known starts at the result of active sets, mostly the solution.
+    1. The set: columns with a coefficient, and those whose gradient exceeds the penalty most.
     2. Coordinate descent on the set's products. 3. Given the signs, the rest is linear: solve it.
     4. The gap over all columns decides; else the set grows.
     """
@@ -126,7 +126,7 @@ def solve_target(
 
 
 def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) -> np.ndarray:
-    """Columns in use, and the most discontent of the others, at most as many again."""
+    """Columns in use, and the others that exceed the penalty most, at most as many again."""
     used = state.b != 0
     pull = state.g - l2 * state.b
     excess = np.where(used, 0.0, (pull if positive else np.abs(pull)) - MORE * l1)
@@ -152,7 +152,9 @@ def polished(
         H = Q[np.ix_(support, support)] + np.diag(l2[support])
         right = q[support] - l1[support] * np.sign(b[support])
         factor = cholesky_factor(H)
-        if factor is None:  # more columns than the rows tell apart: a long step along what is flat
+        if (
+            factor is None
+        ):  # more columns than the rows determine: a long step along flat directions
             damped = H + np.diag(FLAT * np.diagonal(H))
             factor = cholesky_factor(damped)
         if factor is None:
@@ -178,8 +180,8 @@ def look(
 ) -> None:
     """Gradient, objective and duality gap at b.
 
-    The dual point is the residual (of the table extended by sqrt(l2) rows), shrunk until no column
-    pulls harder than its penalty.
+    The dual point is the residual (of the table extended by sqrt(l2) rows), shrunk until no gradient
+    exceeds its penalty.
     """
     b = state.b
     active = np.flatnonzero(b)
@@ -212,7 +214,7 @@ def elastic_net(
     X: Any, Y: np.ndarray, weights: np.ndarray, net: Net, start: np.ndarray | None = None,
     task: Ridge | None = None,
 ) -> Fit:  # fmt: skip
-    """Fit every column of Y (n, k); `task` is what `prepare` makes of them, if it stands already."""
+    """Fit every column of Y (n, k); `task` is the result of `prepare`, if it exists already."""
     if net.l1 == 0:
         return without_corner(X, Y, weights, net)
     task = prepare(X, Y, weights, net.intercept, few_columns(*X.shape)) if task is None else task

@@ -1,8 +1,8 @@
-"""The likelihood of classes in one visit of a dense table: loss, gradient, what curvature is made of.
+"""The likelihood of classes in one pass over a dense table: loss, gradient, parts of the curvature.
 
-Layout: the rows of X (n, p) may lie apart, each is contiguous; a point B is (q, p + 1), the
-intercept last; class 0 is the pivot with score 0; probabilities P are (n, q); y are int32 codes of
-classes. Rows are taken a strip at a time, so that they are read once and sums stay short.
+Layout: each row of X (n, p) is contiguous, but consecutive rows may lie apart; coefficients B are
+(q, p + 1), the intercept last; class 0 is the reference with score 0; probabilities P are (n, q); y
+are int32 class codes. Rows are processed in strips, so that each is read once and sums stay short.
 """
 
 from libc.math cimport log, log1p, sqrt
@@ -32,7 +32,7 @@ ctypedef fused real:
 
 
 cdef Py_ssize_t spacing(const double[:, :] X) except -1:
-    """How many numbers lie from one row to the next."""
+    """Distance between the starts of consecutive rows, in numbers."""
     if X.shape[1] > 1 and X.strides[1] != sizeof(double):
         raise ValueError("each row must be contiguous")
     return X.strides[0] // <Py_ssize_t> sizeof(double)
@@ -41,10 +41,10 @@ cdef Py_ssize_t spacing(const double[:, :] X) except -1:
 cdef double strip_loss(
     const double *w, const double *mine, const double *rest, Py_ssize_t rows
 ) noexcept nogil:
-    """Sum of w (mine + log(1 + rest)): the sum of logarithms is the logarithm of the product.
+    """Sum of w (mine + log(1 + rest)), with one logarithm of a product for many rows.
 
-    A rest too small for that (1 + rest would lose it) goes into the sum by itself, as do rows whose
-    weight is not 1.
+    Rows with a tiny rest, which 1 + rest would lose, and rows whose weight is not 1 are added one by
+    one.
     """
     cdef Py_ssize_t i
     cdef double loss = 0.0, product = 1.0
@@ -64,7 +64,7 @@ def visit(
     const double[:, :] X, const int[::1] y, const double[::1] w, const double[:, ::1] B,
     double[:, ::1] P, double[:, ::1] G,
 ):
-    """Sum of w times the loss; probabilities P and the gradient G (q, p + 1) are written."""
+    """Return the sum of w times the loss; write probabilities P and the gradient G (q, p + 1)."""
     cdef Py_ssize_t n = X.shape[0], p = X.shape[1], q = B.shape[0], i, k, first = 0, rows
     cdef Py_ssize_t apart = spacing(X)
     cdef double total = 0.0
@@ -101,7 +101,8 @@ def weigh(
     const double[:, :] X, const double[::1] w, const double[:, ::1] P, Py_ssize_t k, Py_ssize_t l,
     bint intercept, real[:, ::1] out,
 ):
-    """out = (X, 1) times the root of the curvature of the loss by the scores of classes k and l."""
+    """out = (X, 1), each row times the square root of the curvature of its loss by the scores of
+    classes k and l."""
     cdef Py_ssize_t i, j, p = X.shape[1]
     cdef double root
     spacing(X)

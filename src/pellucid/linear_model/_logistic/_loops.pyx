@@ -1,32 +1,32 @@
 """Log-likelihood of classes, row by row, and plain gradient descent on it.
 
 Layout: scores Z are C-contiguous (n, q). With `pivot`, class 0 has score 0 and Z holds the classes
-1..q (q = 1: the logistic model); without it, Z holds all classes. y are int32 codes of classes.
+1..q (q = 1: two classes); without it, Z holds all classes. y are int32 class codes.
 """
 
 from libc.math cimport exp, fabs, log, log1p, sqrt
 
-include "_probabilities.pxi"
+from pellucid.linear_model._logistic._probabilities cimport row_probabilities
 
 cdef enum:
-    GROUP = 512  # factors <= 2 whose product cannot overflow
+    GROUP = 512  # number of factors <= 2 whose product cannot overflow
 
 
 cdef inline double row_loss(
-    double *z, Py_ssize_t q, int y, bint pivot, double *chance, double *miss
+    double *z, Py_ssize_t q, int y, bint pivot, double *p_own, double *p_others
 ) noexcept nogil:
-    """The same with -log p_y."""
-    cdef double rest = 0.0, loss = row_chances(z, q, y, pivot, chance, miss, &rest)
+    """Replace scores by probabilities; set p_y and 1 - p_y; return -log p_y."""
+    cdef double rest = 0.0, loss = row_probabilities(z, q, y, pivot, p_own, p_others, &rest)
     return loss + log1p(rest)
 
 
 cdef double two_class_losses(
     double *z, const int *y, const double *w, double *r, Py_ssize_t n
 ) noexcept nogil:
-    """The same for two classes: one exponential a row, and one logarithm for GROUP rows.
+    """`class_losses` of two classes, with one exponential per row and one logarithm per GROUP rows.
 
-    The sum of log(1 + e) is the log of the product of 1 + e; an e too small for that (1 + e would
-    lose it) goes into the sum by itself, as do rows whose weight is not 1.
+    The sum of log(1 + e) is the logarithm of the product of all 1 + e. Rows with a tiny e, which 1 + e
+    would lose, and rows whose weight is not 1 are added one by one.
     """
     cdef Py_ssize_t i, begin, end
     cdef double e, t, low, high, product, loss = 0.0
@@ -45,7 +45,7 @@ cdef double two_class_losses(
                 product *= 1.0 + e
             if (z[i] > 0.0) != (y[i] == 1):
                 loss += w[i] * fabs(z[i])
-            high = t if z[i] > 0.0 else low  # the chance of class 1
+            high = t if z[i] > 0.0 else low  # the probability of class 1
             low = low if z[i] > 0.0 else t
             r[i] = -w[i] * low if y[i] == 1 else w[i] * high
             z[i] = high
@@ -56,26 +56,26 @@ cdef double two_class_losses(
 def class_losses(
     double[:, ::1] Z, const int[::1] y, const double[::1] w, bint pivot, double[:, ::1] R
 ):
-    """Sum of w times the loss. Z becomes probabilities, R the gradient of the loss by scores."""
+    """Return the sum of w times the loss; Z becomes probabilities, R the gradient by the scores."""
     cdef Py_ssize_t i, k, own, q = Z.shape[1]
-    cdef double loss = 0.0, chance = 0.0, miss = 0.0
+    cdef double loss = 0.0, p_own = 0.0, p_others = 0.0
     if q == 1 and pivot:
         with nogil:
             loss = two_class_losses(&Z[0, 0], &y[0], &w[0], &R[0, 0], Z.shape[0])
         return loss
     with nogil:
         for i in range(Z.shape[0]):
-            loss += w[i] * row_loss(&Z[i, 0], q, y[i], pivot, &chance, &miss)
+            loss += w[i] * row_loss(&Z[i, 0], q, y[i], pivot, &p_own, &p_others)
             own = y[i] - 1 if pivot else y[i]
             for k in range(q):
                 R[i, k] = w[i] * Z[i, k]
             if own >= 0:
-                R[i, own] = -w[i] * miss
+                R[i, own] = -w[i] * p_others
     return loss
 
 
 def all_right(const double[:, ::1] Z, const int[::1] y, bint pivot):
-    """Whether every row's own class has the highest score, strictly."""
+    """Whether every row's own class has strictly the highest score."""
     cdef Py_ssize_t i, k, own, q = Z.shape[1]
     cdef double mine
     cdef bint right = True
@@ -98,14 +98,14 @@ def descend(
     double step, double strength, double tol, Py_ssize_t first, Py_ssize_t steps,
     Py_ssize_t every, double[:, ::1] rows, double[:, ::1] G, double[::1] z,
 ):
-    """`steps` times B -= step * gradient of the mean loss plus strength / 2 |B|^2.
+    """Repeat B -= step * gradient of (mean loss + strength / 2 |B|^2) `steps` times.
 
-    X ends with the column of the intercept, if there is one; `strength` has one entry per column of
-    X in G's last row. Every `every`-th iteration writes (iteration, objective, |gradient|, |B|) of
-    the point before its step to `rows`. Returns iterations done, rows written, the last change.
+    The last column of X is that of the intercept. The last row of G has a 1 for each penalised column
+    of X, else 0. Every `every`-th iteration writes (iteration, objective, |gradient|, |B|) of the point
+    before its step to `rows`. Returns the iterations done, the rows written and the last change.
     """
     cdef Py_ssize_t i, j, k, t, own, n = X.shape[0], p = X.shape[1], q = B.shape[0], noted = 0
-    cdef double loss, r, chance = 0.0, miss = 0.0, change = 0.0, square, length, total = 0.0
+    cdef double loss, r, p_own = 0.0, p_others = 0.0, change = 0.0, square, length, total = 0.0
     cdef bint note, two = pivot and q == 1
     with nogil:
         for i in range(n):
@@ -122,18 +122,17 @@ def descend(
                     for j in range(p):
                         r += X[i, j] * B[k, j]
                     z[k] = r
-                if two and not note:  # most iterations: no one asks for the loss
-                    chance = exp(-fabs(z[0]))
-                    miss = 1.0 / (1.0 + chance)
-                    chance = chance * miss
+                if two and not note:  # most iterations do not need the loss
+                    r = exp(-fabs(z[0]))
+                    p_others = 1.0 / (1.0 + r)
                     if (z[0] > 0.0) == (y[i] == 1):
-                        miss = chance
-                    z[0] = miss
+                        p_others = r * p_others
+                    z[0] = p_others
                 else:
-                    loss += w[i] * row_loss(&z[0], q, y[i], pivot, &chance, &miss)
+                    loss += w[i] * row_loss(&z[0], q, y[i], pivot, &p_own, &p_others)
                 own = y[i] - 1 if pivot else y[i]
                 for k in range(q):
-                    r = w[i] * (-miss if k == own else z[k])
+                    r = w[i] * (-p_others if k == own else z[k])
                     for j in range(p):
                         G[k, j] += r * X[i, j]
             square = 0.0

@@ -1,18 +1,18 @@
-"""Logistic regression on small tables, where calls of BLAS and NumPy would outlast the work.
+"""Logistic regression on small tables, where calls of BLAS and NumPy would dominate the time.
 
-Layout: X (n, p) and probabilities P (n, q) are C-contiguous, class 0 is the pivot with score 0; a
-point is B (q, p + 1), the intercept in the last column. y are int32 codes of classes.
+Layout: X (n, p) and probabilities P (n, q) are C-contiguous; class 0 is the reference with score 0;
+coefficients are B (q, p + 1), the intercept in the last column. y are int32 class codes.
 """
 
 from libc.math cimport exp, fabs, fmax, isfinite, log, log1p, sqrt
 
-include "_probabilities.pxi"
+from pellucid.linear_model._logistic._probabilities cimport row_probabilities
 
 cdef enum:
     GAVE_UP = -1
 cdef double ARMIJO = 1e-4, FLAT = 1e-10  # as in the line search for larger tables
-cdef double PIVOT = 1e-6  # of a matrix of unit diagonal: below it, columns are nearly dependent
-cdef double SERVES = 1e-3  # steps that shrink so fast do not need new curvature
+cdef double PIVOT = 1e-6  # pivots of a matrix of unit diagonal below this mean dependent columns
+cdef double SERVES = 1e-3  # a step shorter than this share of the last one keeps the curvature
 
 
 cdef double gradient_at(
@@ -22,7 +22,7 @@ cdef double gradient_at(
 ) noexcept nogil:
     """Penalised loss, probabilities P and gradient G at B."""
     cdef Py_ssize_t i, j, k, l, q = B.shape[0], p = X.shape[1]
-    cdef double loss = 0.0, chance = 0.0, miss = 0.0, rest = 0.0, product = 1.0, r
+    cdef double loss = 0.0, p_own = 0.0, p_others = 0.0, rest = 0.0, product = 1.0, r
     G[:, :] = 0.0
     for i in range(X.shape[0]):
         for k in range(q):
@@ -30,7 +30,7 @@ cdef double gradient_at(
             for j in range(p):
                 r += X[i, j] * B[k, j]
             P[i, k] = r
-        loss += w[i] * row_chances(&P[i, 0], q, y[i], True, &chance, &miss, &rest)
+        loss += w[i] * row_probabilities(&P[i, 0], q, y[i], True, &p_own, &p_others, &rest)
         if w[i] == 1.0 and rest > 1e-6:  # one logarithm for many rows
             product *= 1.0 + rest
             if product > 1e200:
@@ -39,7 +39,7 @@ cdef double gradient_at(
         else:
             loss += w[i] * log1p(rest)
         for k in range(q):
-            r = w[i] * (-miss if k == y[i] - 1 else P[i, k])
+            r = w[i] * (-p_others if k == y[i] - 1 else P[i, k])
             for j in range(p):
                 G[k, j] += r * X[i, j]
             G[k, p] += r
@@ -57,7 +57,7 @@ cdef double gradient_at(
 
 
 cdef inline void row_products(const double *x, Py_ssize_t p, double *v) noexcept nogil:
-    """v = the lower triangle of (x, 1)'(x, 1), row by row."""
+    """v = the lower triangle of the products of (x, 1) with itself, row by row."""
     cdef Py_ssize_t j, m, t = 0
     for j in range(p):
         for m in range(j + 1):
@@ -73,10 +73,10 @@ cdef void curvature_at(
     const double[::1] alpha, const double[:, ::1] metric, double[:, :, :, ::1] H,
     double[:, ::1] products, double[:, ::1] sums,
 ) noexcept nogil:
-    """Second derivatives H (q, p + 1, q, p + 1) at probabilities P, penalty included.
+    """Second derivatives H (q, p + 1, q, p + 1) at probabilities P, including the penalty.
 
-    The products of a row's columns are formed once, the lower triangle as one vector, and added to
-    the sums of every pair of classes with that pair's factor, two rows at a time.
+    The products of a row's columns are computed once, the lower triangle as one vector. They are added
+    to the sums of every pair of classes with that pair's factor, two rows at a time.
     """
     cdef Py_ssize_t i, j, k, l, m, t, pair, q = P.shape[1], p = X.shape[1]
     cdef Py_ssize_t size = (p + 1) * (p + 2) // 2, n = X.shape[0], second
@@ -132,7 +132,7 @@ def curvature(
     const double[::1] alpha, const double[:, ::1] metric, double[:, :, :, ::1] H,
     double[:, ::1] products, double[:, ::1] sums,
 ):
-    """Second derivatives H (q, p + 1, q, p + 1) at probabilities P, penalty included."""
+    """Second derivatives H (q, p + 1, q, p + 1) at probabilities P, including the penalty."""
     with nogil:
         curvature_at(X, w, P, intercept, alpha, metric, H, products, sums)
 
@@ -202,11 +202,11 @@ def newton(
     double[:, ::1] P, double[:, ::1] G, double[:, :, :, ::1] H,
     double[:, ::1] products, double[:, ::1] sums, double[:, ::1] steps,
 ):
-    """Newton's method by full steps from points[0]: the number of steps, or GAVE_UP.
+    """Newton's method with full steps from points[0]: the number of steps, or GAVE_UP.
 
-    As `numerics.optimise.newton`, on its easy road only: a step that does not lower the objective
-    enough, or curvature that is nearly singular, is for that to deal with. points[k] and
-    rows[k] = (objective, gradient norm) are those of step k.
+    It takes the same steps as `numerics.optimise.newton`, and gives up where that has to shorten a step
+    or where the curvature is nearly singular. points[k] and rows[k] = (objective, gradient norm)
+    belong to step k.
     """
     cdef Py_ssize_t i, k, done = GAVE_UP, m = G.shape[0] * G.shape[1], p = X.shape[1]
     cdef double value, trial, slope, bend, reach, size, rate, previous
@@ -225,7 +225,7 @@ def newton(
                 curvature_at(X, w, P, intercept, alpha, metric, H, products, sums)
                 if not intercept:
                     for i in range(G.shape[0]):
-                        H[i, p, i, p] = 1.0  # what is not there does not move
+                        H[i, p, i, p] = 1.0  # an intercept that is not fitted stays 0
                 if not factor(h, unit, m):
                     break
             newton_step(h, unit, g, m, d)

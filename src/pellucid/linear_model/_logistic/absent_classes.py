@@ -1,7 +1,7 @@
-"""Classes that no row of weight belongs to: a fit does without them, its answer has their places.
+"""Classes without weight: they are left out of a fit and put back into its coefficients.
 
-Invariant: a class of weight 0 is absent, whether its rows or `class_weight` say so; if labels name
-it, it has a row of coefficients and no chance.
+Invariant: a class of total weight 0 is absent, whether because of its rows or of `class_weight`. It
+has a row of coefficients and the probability 0.
 """
 
 from dataclasses import replace
@@ -11,15 +11,15 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
 
-ABSENT = -1e9  # intercept of a class that is absent: a chance of 0 wherever a row may be
+ABSENT = -1e9  # intercept of an absent class, which gives it the probability 0 for every row
 
 
 def present_classes(problem: Problem, w: np.ndarray) -> np.ndarray:
-    """Codes of the classes with weight; two or more."""
+    """Codes of the classes with weight, at least two."""
     found = np.flatnonzero(np.bincount(problem.y, w, minlength=problem.n_classes) > 0)
     if len(found) < 2:
         raise ParameterError(
-            "class_weight leaves rows of one class only: give a weight above 0 to two or more."
+            "class_weight leaves rows of one class only. Give at least two classes a weight above 0."
         )
     return found
 
@@ -27,7 +27,7 @@ def present_classes(problem: Problem, w: np.ndarray) -> np.ndarray:
 def without_absent(
     problem: Problem, w: np.ndarray, present: np.ndarray
 ) -> tuple[Problem, np.ndarray]:
-    """The rows of weight above 0 as a problem of the classes they have, and w of them."""
+    """The problem and the weights of the rows of weight above 0, with the present classes only."""
     assert problem.classes is not None
     rows = np.flatnonzero(w > 0)
     part = problem.take(rows)
@@ -36,9 +36,9 @@ def without_absent(
 
 
 def all_classes(x: np.ndarray, present: np.ndarray, K: int, separate: bool = False) -> np.ndarray:
-    """Coefficients (K, p + 1) from those of the classes that are present (one row for two).
+    """Coefficients (K, p + 1) of all classes from those of the present ones (one row for two).
 
-    `separate` are fits of one class against the others.
+    `separate` means that every class was fitted against all others.
     """
     if len(present) == K:
         return x

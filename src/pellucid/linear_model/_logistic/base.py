@@ -1,16 +1,15 @@
-"""What logistic models share: scores, probabilities, explanation, summary, the check of files.
+"""What logistic models share: probabilities, summary, intervals and the check of model files.
 
-Invariant: `coef_` is (1, terms) for two classes and (classes, terms) for more; `_separate` says
-whether the rows of `coef_` are fits of their own (one-vs-rest) or one softmax.
+Invariant: `coef_` is (1, terms) for two classes and (classes, terms) for more. Its rows are separate
+fits (one-vs-rest) or belong to one softmax model; `_separate` tells which.
 """
 
 from typing import Any
 
 import numpy as np
 
-from pellucid.base import Classifier
 from pellucid.errors import ModelFileError
-from pellucid.linear_model.linear_classifier import LinearScores
+from pellucid.linear_model.linear_classifier import LinearClassifier
 from pellucid.numerics import bayes
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
@@ -26,7 +25,7 @@ from pellucid.parameters import (
 )
 from pellucid.records import Status
 
-# Every solver finds the same optimum; scikit-learn's other names are understood.
+# Every solver finds the same optimum; scikit-learn's other names are accepted.
 SOLVERS = {
     "auto": "auto",
     "cd": "cd",
@@ -41,7 +40,7 @@ SOLVERS = {
     "sgd": "sgd",
 }
 
-# Solvers that know absolute values: all of these name coordinate descent.
+# Solvers that support an L1 penalty: all of these names mean coordinate descent.
 L1_SOLVERS = ("auto", "cd", "saga", "liblinear")
 
 
@@ -51,10 +50,11 @@ DUAL = param(
 INTERCEPT_SCALING = param(1, Ignored("the intercept is never penalised.", Real(0, None)))
 
 
-class LogisticModel(LinearScores, Classifier):
+class LogisticModel(LinearClassifier):
     """Base of `LogisticRegression` and `LogisticRegressionCV`; scores are log-odds."""
 
     _scale = "log-odds"
+    _finite_coef = True
 
     n_iter_: np.ndarray = learned(N_ITER)
     history_: dict[str, np.ndarray] = learned(HISTORY)
@@ -72,20 +72,21 @@ class LogisticModel(LinearScores, Classifier):
     }
 
     def _separate(self) -> bool:
-        """Whether every class has a fit of its own, against all others."""
+        """Whether every class was fitted separately, against all others."""
         return getattr(self, "multiclass", "softmax") == "one_vs_rest" and len(self.classes_) > 2
 
     def _proba(self, X: Any) -> np.ndarray:
-        return _chances(self._leads(X))
+        return _probabilities(self._logits(X))
 
     def _codes(self, X: Any) -> np.ndarray:
-        leads = self._leads(X)  # no probability is needed for a label, but where two are equal
-        return bayes.leading(leads, lambda rows: _chances(leads[rows]))
+        """Overrides the choice by probabilities, which are needed only where two scores are equal."""
+        logits = self._logits(X)
+        return bayes.leading(logits, lambda rows: _probabilities(logits[rows]))
 
-    def _leads(self, X: Any) -> np.ndarray:
-        """Log-odds (n,), or (n, K) whose softmax are the probabilities."""
+    def _logits(self, X: Any) -> np.ndarray:
+        """Log-odds (n,) for two classes, else (n, K) logits whose softmax are the probabilities."""
         scores = self._finite(self._scores(X))
-        # Chances of separate fits are divided by their sum; by way of logarithms.
+        # Probabilities of separate fits are normalised to sum 1, on the log scale.
         return -np.logaddexp(0.0, -scores) if self._separate() else scores
 
     def summary(
@@ -99,88 +100,80 @@ class LogisticModel(LinearScores, Classifier):
         weights: str = "frequency",
         level: float = 0.95,
     ) -> Any:
-        """Coefficients with standard errors, tests and intervals, deviance, AIC.
+        """Coefficients with standard errors, tests and confidence intervals, deviance and AIC.
 
-        Only a fit without penalty (`C=np.inf`) or Firth's has them; a penalised one says so.
-        Several classes are shown as differences to the first.
-        `errors`: "classical", "HC0" to "HC3" (a wrong model; several classes have "HC0" and "HC1")
-        or "clustered" (rows of one of the `groups` depend on each other); all but the first need
-        the rows of the fit again, and neither Firth's fit nor one-vs-rest has them.
-        `weights="frequency"` counts a weight k as k rows, `"precision"` each row once.
+        Standard errors exist only without a penalty (`C=np.inf`) or with `firth=True`; for other
+        fits the summary gives the reason. With several classes, coefficients are shown as differences
+        from the first class.
+
+        errors : "classical"; "HC0" to "HC3", which are robust to a wrong model (several classes have
+            "HC0" and "HC1"); or "clustered", for rows that depend on each other within `groups`. All
+            but the first need the training rows again and are not available for Firth's fit or
+            one-vs-rest.
+        weights : "frequency" counts a row of weight k as k rows, "precision" counts it once.
         """
-        from pellucid.linear_model._inference.logistic import logistic_summary
-        from pellucid.linear_model._inference.robust import Wanted
+        from pellucid.linear_model._inference.estimates import logistic
+        from pellucid.linear_model._inference.summary import Request, summarise
 
         self._check_fitted()
-        asked = Wanted(errors, X, y, sample_weight, None, groups, weights, level)
-        return logistic_summary(self, asked)
+        request = Request(errors, X, y, sample_weight, None, groups, weights, level)
+        return summarise(self, request, logistic)
 
     def predict_interval(self, X: Any, *, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends (n, K) of confidence intervals for the class probabilities.
+        """Lower and upper ends, shape (n, K) each, of confidence intervals for the probabilities.
 
-        They are intervals for the log-odds of each class against the others, brought back to
-        probabilities: always within 0 and 1. Only without a penalty. The fits of one-vs-rest share
-        their rows: how their coefficients vary together is told by the rows' residuals.
+        They are computed for the log-odds of each class against all others and transformed to
+        probabilities, so they stay between 0 and 1. They exist only without a penalty. One-vs-rest
+        fits share their rows; the residuals of these rows estimate the covariance of the fits.
         """
-        from pellucid.linear_model._inference.logistic_intervals import probability_interval
+        from pellucid.linear_model._inference.intervals import probability_interval
 
         self._check_fitted()
         return self._answer(lambda encoded: probability_interval(self, encoded, level), X)
 
     def _check_state(self) -> None:
-        """Refuse coefficients that do not belong to the columns and classes (model files)."""
-        from pellucid.persist.fitted_state import expect_array, n_terms
-
-        K, p = len(self.classes_), n_terms(self)
-        rows = 1 if K == 2 else K
-        expect_array(self, "coef_", rows, p, finite=True)
-        expect_array(self, "intercept_", rows, finite=True)
-        expect_array(self, "means_", p, finite=True)
-        guilty = vars(self).get("separating_", [])
-        numbers = isinstance(guilty, list) and all(type(j) is int and 0 <= j < p for j in guilty)
-        if not numbers:
+        """Check the columns that separate and the facts for inference, too (model files)."""
+        super()._check_state()
+        K, p = len(self.classes_), self.coef_.shape[1]
+        columns = vars(self).get("separating_", [])
+        if not (isinstance(columns, list) and all(type(j) is int and 0 <= j < p for j in columns)):
             raise ModelFileError("it names columns that it does not have")
         if "inference_" in vars(self):
             check_facts(self.inference_, K, self._separate(), p)
 
 
-def _chances(leads: np.ndarray) -> np.ndarray:
-    if leads.ndim == 1:
-        return np.column_stack([expit(-leads), expit(leads)])
-    return softmax(leads)
+def _probabilities(logits: np.ndarray) -> np.ndarray:
+    if logits.ndim == 1:
+        return np.column_stack([expit(-logits), expit(logits)])
+    return softmax(logits)
 
 
-def _ascend(places: Any, top: int) -> bool:
-    """Whether these are positions from 0 to top, in order."""
-    right = type(places) is np.ndarray and places.dtype.kind == "i" and places.ndim == 1
-    return right and bool(((places >= 0) & (places <= top)).all() and (np.diff(places) > 0).all())
+def _are_positions(found: Any, last: int) -> bool:
+    """Whether these are increasing integers from 0 to `last`."""
+    ok = type(found) is np.ndarray and found.dtype.kind == "i" and found.ndim == 1
+    return ok and bool(((found >= 0) & (found <= last)).all() and (np.diff(found) > 0).all())
+
+
+def _is_array(found: Any, *shape: int | None) -> bool:
+    ok = type(found) is np.ndarray and found.dtype == np.float64 and found.ndim == len(shape)
+    return ok and all(m is None or m == n for m, n in zip(shape, found.shape))
 
 
 def check_facts(kept: Any, K: int, separate: bool, p: int) -> None:
-    """Refuse what a forged model file put in place of the facts."""
-    numbers = ("rank", "log_likelihood", "null", "rows", "n")
+    """Refuse facts for inference that do not fit the columns and classes (forged model files)."""
     found = kept if isinstance(kept, dict) else {}
-    right = all(isinstance(found.get(name), int | float) for name in numbers)
-    right = right and all(
-        _ascend(found.get(n), top) for n, top in (("aliased", p), ("present", K - 1))
-    )
-    right = right and len(found["present"]) > 1
-    fits = 0
-    if right:
-        separate = separate and len(found["present"]) > 2
-        fits = len(found["present"]) if separate else len(found["present"]) - 1
-    right = right and _ascend(found.get("flat"), fits * (p + 1) - 1)
-    shapes = {"root": (fits * (p + 1), None), "null_space": (p + 1, None)}
-    if separate:
-        shapes["joint"] = shapes["root"]
-    for name, shape in shapes.items():
-        part: Any = found.get(name)
-        right = right and type(part) is np.ndarray and part.dtype == np.float64
-        right = right and part.ndim == 2 and part.shape == (shape[0], shape[1] or part.shape[1])
-    right = right and found["null_space"].shape[1] == len(found["aliased"])
-    for name, size in (("centre", p), ("slack", len(found["aliased"]) if right else 0)):
-        part = found.get(name)
-        right = right and type(part) is np.ndarray and part.dtype == np.float64
-        right = right and part.shape == (size,)
-    if not right:
+    numbers = ("rank", "log_likelihood", "null", "rows", "n")
+    ok = all(isinstance(found.get(name), int | float) for name in numbers)
+    ok = ok and _are_positions(found.get("aliased"), p)
+    ok = ok and _are_positions(found.get("present"), K - 1) and len(found["present"]) > 1
+    if ok:
+        present, aliased = len(found["present"]), len(found["aliased"])
+        separate = separate and present > 2
+        fits = present if separate else present - 1
+        ok = _are_positions(found.get("flat"), fits * (p + 1) - 1)
+        ok = ok and _is_array(found.get("root"), fits * (p + 1), None)
+        ok = ok and (not separate or _is_array(found.get("joint"), fits * (p + 1), None))
+        ok = ok and _is_array(found.get("null_space"), p + 1, aliased)
+        ok = ok and _is_array(found.get("centre"), p) and _is_array(found.get("slack"), aliased)
+    if not ok:
         raise ModelFileError("its facts for inference belong to other columns")

@@ -1,8 +1,8 @@
-/* Scores, probabilities and pulls of a strip of rows, in lanes of four doubles: every element goes
-   through the same steps in every build, so builds round alike.
+/* Scores, probabilities and gradients of a strip of rows, in vectors of four doubles. Every element
+   goes through the same steps in every build, so all builds round alike.
 
-   Rows of the table begin `apart` numbers from each other; points B and gradients G are
-   (classes, p + 1).
+   Consecutive rows of the table begin `apart` numbers from each other; coefficients B and gradients G
+   are (classes, p + 1).
    A strip holds up to STRIP rows, class by class: z[k * STRIP + i] is class k + 1 of row i. */
 #include <math.h>
 #include <stddef.h>
@@ -25,8 +25,8 @@ INLINE lanes power_of_e(lanes x)
 {
     const lanes magic = ALL(6755399441055744.0); /* 1.5 * 2^52: adding it rounds to an integer */
     const lanes shifted = x * 1.4426950408889634 + magic, n = shifted - magic;
-    const lanes r = (x - n * 0.69314718036912382) - n * 1.9082149292705877e-10; /* ln 2 in two */
-    lanes s = ALL(1.0 / 6227020800.0); /* Taylor's series: the rest is below 4e-18 */
+    const lanes r = (x - n * 0.69314718036912382) - n * 1.9082149292705877e-10; /* ln 2 in two parts */
+    lanes s = ALL(1.0 / 6227020800.0); /* Taylor series: the remainder is below 4e-18 */
     s = s * r + 1.0 / 479001600.0;
     s = s * r + 1.0 / 39916800.0;
     s = s * r + 1.0 / 3628800.0;
@@ -40,7 +40,7 @@ INLINE lanes power_of_e(lanes x)
     s = s * r + 0.5;
     s = (s * (r * r) + r) + 1.0;
     const marks power = ((marks)shifted << 52) + ((uint64_t)1023 << 52);
-    return only(~(marks)(x <= ALL(-708.0)), s * (lanes)power); /* not a number stays so */
+    return only(~(marks)(x <= ALL(-708.0)), s * (lanes)power); /* NaN stays NaN */
 }
 
 /* z_k = b_k . x + b_k[p] for `rows` rows and `classes` rows of B. */
@@ -70,7 +70,7 @@ INLINE void scores_body(const double *restrict X, ptrdiff_t apart, ptrdiff_t row
     }
 }
 
-/* g_k += sum_i r_k[i] x_i, and in its last place sum_i r_k[i]; r is 0 beyond the rows. */
+/* Gradients: g_k += sum_i r_k[i] x_i, and its last entry += sum_i r_k[i]; r is 0 beyond the rows. */
 INLINE void pulls_body(const double *restrict X, ptrdiff_t apart, ptrdiff_t rows, ptrdiff_t p,
                        const double *restrict r, int classes, double *restrict G)
 {
@@ -96,7 +96,7 @@ INLINE void pulls_body(const double *restrict X, ptrdiff_t apart, ptrdiff_t rows
     }
 }
 
-/* Four classes at a time: as many sums as registers hold. */
+/* Four classes at a time, because the registers hold that many sums. */
 #define BY_FOURS(name, body)                                                                       \
     static void name(const double *X, ptrdiff_t apart, ptrdiff_t rows, ptrdiff_t p,                \
                      const double *from, ptrdiff_t classes, double *to)                            \
@@ -118,9 +118,9 @@ BY_FOURS(scores, scores_body)
 #define TO to + k * (p + 1)
 BY_FOURS(pulls, pulls_body)
 
-/* Scores z become probabilities, r the slopes of w times the loss by scores; mine[i] + log(1 + rest[i])
-   is -log p_y. Sums leave out the largest score (its exponential is 1) and the class y, never
-   subtract them. y and w are 0 beyond the rows. */
+/* Replace scores z by probabilities; r becomes the gradient of w times the loss by the scores, and
+   -log p_y is mine[i] + log(1 + rest[i]). Sums leave out the largest score (its exponential is 1) and
+   the class y instead of subtracting them. y and w are 0 beyond the rows. */
 static void chances(double *restrict z, const double *restrict y, const double *restrict w,
                     ptrdiff_t rows, ptrdiff_t classes, double *restrict r, double *restrict mine,
                     double *restrict rest)
@@ -134,7 +134,7 @@ static void chances(double *restrict z, const double *restrict y, const double *
             high = (lanes)(((marks)v & above) | ((marks)high & ~above));
             score += only((marks)(own == ALL(k + 1.0)), v);
         }
-        marks found = (marks)(high <= ALL(0.0)); /* class 0, of score 0, is the largest */
+        marks found = (marks)(high <= ALL(0.0)); /* class 0 with the score 0 is the largest */
         const lanes zero = power_of_e(-high);
         lanes others = only((marks)(own > ALL(0.0)), zero), left = only(~found, zero);
         for (ptrdiff_t k = 0; k < classes; k++) {

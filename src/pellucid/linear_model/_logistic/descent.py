@@ -1,17 +1,18 @@
-"""Descent to be watched: full gradients, and mini-batches with decreasing steps.
+"""Plain gradient descent, for teaching: full gradients, or mini-batches with a decreasing step size.
 
-Both work on the user's own columns, on the mean objective, and write every step (or pass) down.
-Invariant: x is (classes, p + 1), one row for two classes, one row each for more.
+Both minimise the mean objective on the original columns and record every iteration (or epoch).
+
+Invariant: x is (1, p + 1) for two classes and (n_classes, p + 1) for more.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._logistic import _loops
-from pellucid.linear_model._logistic.separation import Sentry
+from pellucid.linear_model._logistic.separation import SeparationCheck
 from pellucid.linear_model._logistic.solver import Fitted, Setting, prepare
 from pellucid.numerics.optimise import (
     converged,
@@ -23,13 +24,45 @@ from pellucid.numerics.optimise import (
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 
-DESCENT_CELLS = 2**17  # table size up to which gradient descent runs in one compiled loop
+COMPILED_CELLS = 2**17  # table size up to which gradient descent runs in one compiled loop
 
 
-def solve_descent(
+@dataclass(frozen=True)
+class Descent:
+    """The kind of descent: full gradients with a constant step size, or mini-batches."""
+
+    step: float | None  # of full gradients; None takes one that cannot overshoot
+    batches: tuple[float, float, int] | None = None  # tau0, kappa and the number of rows of a batch
+    random_state: Any = None
+
+
+def solve_by_descent(
+    X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, method: Descent
+) -> Fitted:
+    """Descend; without a penalty, also name the columns that separate the classes."""
+    found = (
+        _full_gradients(X, y, w, n_classes, setting, method.step)
+        if method.batches is None
+        else _mini_batches(X, y, w, n_classes, setting, method.batches, method.random_state)
+    )
+    fitted = Fitted(found.x, found.status, found.history, found.n_iter)
+    if setting.alpha != 0 or found.status.code == "diverged":
+        return fitted
+    prepared = prepare(X, y, w, n_classes, setting)
+    x = prepared.from_user(found.x[1:] - found.x[0] if n_classes > 2 else found.x)
+    check = SeparationCheck(prepared.likelihood, setting.terms)
+    separated = check.after(x, found.status.ok, exact=False)
+    if separated is None or check.found is None:
+        return fitted
+    message = f"{found.status.message} {separated.message}"
+    status = Status(found.status.code, message, separated.suggestion)
+    return replace(fitted, status=status, separating=tuple(check.found.columns.tolist()))
+
+
+def _full_gradients(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, step: float | None
 ) -> Solution:
-    """Plain gradient descent on the mean loss, in the user's own units."""
+    """Gradient descent with a constant step size on all rows."""
     pivot, rows = n_classes == 2, 1 if n_classes == 2 else n_classes
     A = X if isinstance(X, np.ndarray) else X.toarray()
     A = np.column_stack([A, np.full(len(A), float(setting.intercept))])
@@ -37,11 +70,11 @@ def solve_descent(
     total = float(w.sum())
     strength = setting.alpha / total
     mask = np.append(np.ones(X.shape[1]), 0.0)
-    sound = default_step(A, w, strength, n_classes)
-    step = step or sound
-    if A.size <= DESCENT_CELLS:
+    safe = _safe_step(A, w, strength, n_classes)
+    step = step or safe
+    if A.size <= COMPILED_CELLS:
         done = _compiled_descent(A, y, w, pivot, x0, step, strength, mask, setting)
-        return _with_steps(done, x0.shape, step, sound)
+        return _with_steps(done, x0.shape, step, safe)
 
     def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
         B = x.reshape(rows, -1)
@@ -54,43 +87,25 @@ def solve_descent(
     found = gradient_descent(
         evaluate, x0.ravel(), step=step / total, tol=setting.tol, max_iter=setting.max_iter
     )
-    return _with_steps(found, x0.shape, step, sound)
+    return _with_steps(found, x0.shape, step, safe)
 
 
-def _with_steps(found: Solution, shape: tuple[int, ...], step: float, sound: float) -> Solution:
+def _with_steps(found: Solution, shape: tuple[int, ...], step: float, safe: float) -> Solution:
     rates = {"learning_rate": np.full(len(found.history["iteration"]), step)}
     values, status = found.history["objective"], found.status
     later = values[len(values) // 2 :]
-    if not status.ok and step > sound and (np.diff(later) > 1e-9 * np.abs(later[1:])).any():
+    if not status.ok and step > safe and (np.diff(later) > 1e-9 * np.abs(later[1:])).any():
         status = Status(
             "diverged",
-            f"Steps of {step:.3g} are too long: the objective still rose in the later half of "
+            f"step={step:.3g} is too large: the objective still rose in the second half of "
             f"{found.n_iter} iterations.",
-            f"Use a shorter step (up to {sound:.3g} cannot overshoot), or leave step=None.",
+            f"Use a smaller step (at most {safe:.3g} cannot overshoot), or leave step=None.",
         )
     return replace(found, x=found.x.reshape(shape), status=status, history=found.history | rates)
 
 
-def with_separation(
-    found: Solution, X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting
-) -> Solution:
-    """Without a penalty: the columns that separate the classes are named beside how descent ended."""
-    if setting.alpha != 0 or found.status.code == "diverged":
-        return found
-    prepared = prepare(X, y, w, n_classes, setting)
-    x = prepared.from_user(found.x[1:] - found.x[0] if n_classes > 2 else found.x)
-    sentry = Sentry(prepared.likelihood, setting.terms)
-    separated = sentry.ended(x, found.status.ok, exact=False)
-    if separated is None or sentry.found is None:
-        return found
-    columns = tuple(sentry.found.columns.tolist())
-    message = f"{found.status.message} {separated.message}"
-    status = Status(found.status.code, message, separated.suggestion)
-    return Fitted(found.x, status, found.history, found.n_iter, columns)
-
-
-def default_step(A: np.ndarray, w: np.ndarray, strength: float, n_classes: int) -> float:
-    """1 / (largest curvature that the mean loss can have): descent cannot overshoot."""
+def _safe_step(A: np.ndarray, w: np.ndarray, strength: float, n_classes: int) -> float:
+    """1 / (largest possible curvature of the mean objective): such a step cannot overshoot."""
     gram = A.T @ (A * w[:, None]) / w.sum()
     largest = float(np.linalg.eigvalsh(gram)[-1])
     return 1.0 / max(largest * (0.25 if n_classes == 2 else 0.5) + strength, 1e-300)
@@ -115,12 +130,12 @@ def _compiled_descent(
             A, y, w, pivot, B, step, strength, setting.tol, done, steps, every, notes, G, z
         )
         done += made
-        _note(recorder, notes[:noted])
+        _add_rows(recorder, notes[:noted])
     # The state after the last step closes the history.
     notes = np.empty((1, 4))
     _loops.descend(A, y, w, pivot, B.copy(), 0.0, strength, -1.0, 0, 1, 1, notes, G, z)
     notes[0, 0] = done
-    _note(recorder, notes)
+    _add_rows(recorder, notes)
     if not np.all(np.isfinite(B)):
         status = diverged(done)
     elif change <= setting.tol:
@@ -130,7 +145,7 @@ def _compiled_descent(
     return Solution(B, status, recorder.history(), done)
 
 
-def _note(recorder: Recorder, notes: np.ndarray) -> None:
+def _add_rows(recorder: Recorder, notes: np.ndarray) -> None:
     names = ("iteration", "objective", "gradient_norm", "parameter_norm")
     if len(notes):
         recorder.extend(**dict(zip(names, notes.T)))
@@ -139,28 +154,28 @@ def _note(recorder: Recorder, notes: np.ndarray) -> None:
 def _risen(epoch: int) -> Status:
     return Status(
         "diverged",
-        f"Pass {epoch} left the objective above its start: the steps are too long.",
-        "Use standardize=True or a larger tau0, or another solver.",
+        f"The objective after epoch {epoch} is above its start, because the steps are too large.",
+        "Use standardize=True, a larger tau0, or another solver.",
     )
 
 
-def solve_sgd(
+def _mini_batches(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting,
-    pace: tuple[float, float, int], seed: Any,
+    batches: tuple[float, float, int], random_state: Any,
 ) -> Solution:  # fmt: skip
-    """Mini-batches: step k is (tau0 + k)**-kappa along the slope of the mean objective of a batch.
+    """Step k has the size (tau0 + k)**-kappa along the gradient of the mean objective of a batch.
 
-    Every pass visits the rows in a new order and is one row of the history, which holds the
-    objective of all rows after it. Stops when a pass lowers the mean objective by less than tol.
+    Every epoch visits the rows in a new order and adds one row to the history, with the objective of
+    all rows after it. Stops when an epoch lowers the mean objective by less than tol.
     """
-    tau0, kappa, size = pace
+    (tau0, kappa, size), seed = batches, parallel.seed_sequence(random_state)
     n, rows = X.shape[0], 1 if n_classes == 2 else n_classes
     eta, total = schedule(tau0, kappa), float(w.sum())
     strength, share = setting.alpha / total, w * (n / total)
     mask = np.append(np.ones(X.shape[1]), 0.0)
     B = np.zeros((rows, X.shape[1] + 1)) if setting.x0 is None else setting.x0.copy()
 
-    def slope(part: Any, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    def gradient(part: Any, weights: np.ndarray) -> tuple[float, np.ndarray]:
         block = X[part]
         Z = np.ascontiguousarray(block @ B[:, :-1].T + B[:, -1])
         R = np.empty_like(Z)
@@ -172,8 +187,8 @@ def solve_sgd(
 
     recorder, flag = Recorder("sgd", setting.max_iter), StopFlag()
 
-    def note(epoch: int, step: float) -> float:
-        loss, G = slope(slice(None), w)
+    def record(epoch: int, step: float) -> float:
+        loss, G = gradient(slice(None), w)
         value = loss + 0.5 * setting.alpha * float((mask * B**2).sum())
         G += setting.alpha * mask * B
         recorder.add(
@@ -182,17 +197,17 @@ def solve_sgd(
         )  # fmt: skip
         return value / total
 
-    k, start = 0, note(0, eta(0))
+    k, start = 0, record(0, eta(0))
     value = previous = start
     for epoch in range(1, setting.max_iter + 1):
         flag.check()
         order = parallel.stream(seed, "pass", epoch).permutation(n)
         for begin in range(0, n, size):
             part = order[begin : begin + size]
-            G = slope(part, share)[1] / len(part) + strength * mask * B
+            G = gradient(part, share)[1] / len(part) + strength * mask * B
             B -= eta(k) * G
             k += 1
-        value = note(epoch, eta(k - 1))
+        value = record(epoch, eta(k - 1))
         if not np.isfinite(value):
             return Solution(np.nan_to_num(B), diverged(epoch), recorder.history(), epoch)
         if setting.tol > 0 and value > previous - setting.tol:
@@ -202,5 +217,5 @@ def solve_sgd(
     if setting.tol > 0:
         status = out_of_iterations(setting.max_iter, f"the mean objective is {value:.3g}")
     else:
-        status = Status("ok", f"All {setting.max_iter} passes were made, as asked.")
+        status = Status("ok", f"All {setting.max_iter} epochs were run.")
     return Solution(B, status, recorder.history(), setting.max_iter)

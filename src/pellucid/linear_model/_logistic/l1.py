@@ -2,9 +2,9 @@
 
     F(B) = sum_i w_i loss(y_i, B x_i) + sum_j [ l1_j |b_j|_1 + l2_j |b_j|^2 / 2 ]
 
-Two classes have one row of coefficients, more have one row each (scikit-learn's symmetric form).
+Two classes have one row of coefficients; more have one row each (scikit-learn's symmetric form).
 
-Invariant: the answer is in the user's units, zeros are exact.
+Invariant: coefficients are returned on the original scale, and zeros are exact.
 """
 
 import functools
@@ -17,19 +17,20 @@ from pellucid import parallel
 from pellucid.linear_model._lasso.proximal_newton import FIRST_SET, proximal_newton
 from pellucid.linear_model._lasso.quadratic_models import MOST_CELLS, Columns, RowCurvature
 from pellucid.linear_model._logistic import _loops
-from pellucid.linear_model._logistic.solver import Prepared, Setting, prepare
+from pellucid.linear_model._logistic.preparation import Prepared, Setting, prepare
+from pellucid.linear_model._logistic.solver import Fitted
 from pellucid.numerics.row_blocks import Rows
-from pellucid.records import Recorder, Solution, Status
+from pellucid.records import Recorder, Status
 
-SAMPLE = 8  # every so many rows give the start on large tables
+SAMPLE = 8  # large tables start from the solution of every 8th row
 SAMPLED_ROWS = 4096
-ACCURACY = 1e-10  # of the slope at 0 that may remain
-PATH_RATIO, STAGE_STEPS = 10.0, 4  # of penalties on the way to a weak one; steps at each
+ACCURACY = 1e-10  # share of the gradient at 0 that may remain
+PATH_RATIO, STAGE_STEPS = 10.0, 4  # ratio of the penalties on the way to a weak one; steps at each
 
 
 @dataclass(frozen=True)
 class Task:
-    """The objective in computing units; rows: coefficients (q) by columns (p) and the intercept."""
+    """The objective for scaled columns, as a function of coefficients (q, p + 1), intercept last."""
 
     X: Rows
     y: np.ndarray
@@ -52,7 +53,7 @@ class Task:
         return float((self.l1 * b).sum() + 0.5 * (self.l2 * b * b).sum())
 
     def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Loss, its slope (q, p + 1), and the chances of the classes (n, q)."""
+        """The loss, its gradient (q, p + 1), and the probabilities of the classes (n, q)."""
         P = np.empty((self.X.n, self.q))
 
         def partial(rows: slice) -> tuple[float, np.ndarray]:
@@ -70,7 +71,7 @@ class Task:
 
     @functools.cached_property
     def largest_curvature(self) -> np.ndarray:
-        """sum_i w_i x_ij^2 / 4 of the columns and the intercept: no curvature is larger."""
+        """Upper bounds of the curvature, sum_i w_i x_ij^2 / 4, of the columns and the intercept."""
 
         def partial(rows: slice) -> np.ndarray:
             block = self.block(rows)
@@ -82,17 +83,17 @@ class Task:
 
     @functools.cached_property
     def columns(self) -> Columns | None:
-        """The table by columns; None if a dense one is too large for a second copy."""
+        """The table by columns; None if it is dense and too large for a second copy."""
         if not self.X.sparse and self.X.n * self.X.p > MOST_CELLS:
             return None
         return Columns.of(self.block(slice(None)))
 
     def row_curvature(self, P: np.ndarray) -> RowCurvature:
-        """Curvature of the rows by their scores, from the chances of the classes."""
+        """Curvature of each row's loss by its scores, from the probabilities of the classes."""
         return RowCurvature(self.w[:, None] * P, P)
 
     def farthest(self, step: np.ndarray) -> float:
-        """The largest score, or change of one."""
+        """The largest absolute score for these coefficients (or change of a score for a step)."""
 
         def partial(rows: slice) -> float:
             return float(np.abs(self.block(rows) @ step[:, :-1].T + step[:, -1]).max())
@@ -107,21 +108,21 @@ class Task:
 
         def partial(rows: slice) -> np.ndarray:
             table = _with_ones(self.block(rows)[:, columns])
-            chance, w = P[rows], self.w[rows]
+            p, w = P[rows], self.w[rows]
             m = len(columns) + 1
             out = np.empty((self.q, self.q, m, m))
             for k in range(self.q):
                 for l in range(k + 1):
-                    c = w * chance[:, k] * ((1 - chance[:, k]) if k == l else -chance[:, l])
+                    c = w * p[:, k] * ((1 - p[:, k]) if k == l else -p[:, l])
                     out[k, l] = _gram(table, np.sqrt(np.abs(c)))
                     out[k, l] *= 1.0 if k == l else -1.0
                     out[l, k] = out[k, l]
             return out
 
-        if self.X.sparse and self.shift is None:  # few products: one visit is cheapest
+        if self.X.sparse and self.shift is None:  # few products: one block is fastest
             H = partial(slice(None))
         else:
-            # Three copies of a block are made for each thread: small ones, which stay in the cache.
+            # Each thread makes three copies of a block, so blocks are small enough for the cache.
             blocks = parallel.row_blocks(self.X.n, 4 * self.X.p)
             H = parallel.reduce(partial, np.ndarray.__iadd__, blocks)
         place = np.where(col == self.X.p, len(columns), np.searchsorted(columns, col))
@@ -148,9 +149,9 @@ def _gram(table: Any, root: np.ndarray) -> np.ndarray:
     return (A.T @ A).toarray()
 
 
-def solve_sparse(
+def solve_l1(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, l1_ratio: float
-) -> Solution:
+) -> Fitted:
     """Coefficients as scikit-learn has them: x (1, p + 1), or (classes, p + 1)."""
     prepared = prepare(X, y, w, n_classes, setting)
     inner = prepared.likelihood
@@ -169,13 +170,13 @@ def solve_sparse(
         spread = np.append(spread[same.first], 1.0)
         B, status, history, done = _from_start(same.task, B0, setting.max_iter, spread)
         B = same.outward(B)
-    return Solution(_outward(prepared, B), status, history, done)
+    return Fitted(_outward(prepared, B), status, history, done)
 
 
 def _from_start(
     task: Task, B0: np.ndarray | None, max_iter: int, spread: np.ndarray
 ) -> tuple[np.ndarray, Status, dict[str, np.ndarray], int]:
-    """The optimum, from B0 or from a rough solution."""
+    """The optimum, starting from B0 or from a rough solution."""
     B = np.zeros((task.q, task.X.p + 1)) if B0 is None else B0
     if B0 is None and (small := _sampled(task)) is not None:
         B, *_ = _solved(small, B, 8, Recorder("start", 8), spread, 1e-3)
@@ -188,16 +189,17 @@ def _from_start(
 
 @dataclass(frozen=True)
 class EqualColumns:
-    """A task whose equal columns are one column each: levels and words that name the same rows.
+    """A task in which each set of equal columns is one column: levels or words of the same rows.
 
-    Only the sum t of their coefficients matters to the loss. Absolute values cost the same however
-    t is shared out, so the first column has it all; squares cost least if all have the same share.
+    Only the sum t of their coefficients matters to the loss. An L1 penalty is the same however t is
+    divided among them, so the first column gets all of it. An L2 penalty is smallest if all get the
+    same share.
     """
 
     task: Task
-    first: np.ndarray  # of each column that is left, its position in the whole table
-    group: np.ndarray  # (p,): of each column, which of those it equals
-    shared: np.ndarray  # (p,): the share of each column
+    first: np.ndarray  # position of each remaining column in the whole table
+    group: np.ndarray  # (p,): the remaining column that each column equals
+    shared: np.ndarray  # (p,): the share of each column in the coefficient of its group
 
     def inward(self, B: np.ndarray) -> np.ndarray:
         """Sums of the coefficients of equal columns."""
@@ -213,7 +215,7 @@ class EqualColumns:
 def equal_columns(task: Task) -> EqualColumns | None:
     """The task with each set of equal columns made one; None if there are none.
 
-    Dense tables are not searched: in those of measured numbers no two columns are equal.
+    Dense tables are not searched, because equal columns of numbers are rare.
     """
     if not task.X.sparse or task.X.p < 2:
         return None
@@ -229,7 +231,7 @@ def equal_columns(task: Task) -> EqualColumns | None:
     first, group = first[order], place[group.ravel()]
     later = np.flatnonzero(first[group] != np.arange(p))
     if (X[:, later] != X[:, first[group[later]]]).nnz:
-        return None  # equal marks by chance
+        return None  # different columns with equal marks
     count = np.bincount(group)
     even = task.l2 > 0
     shared = np.where(even, 1.0 / count[group], first[group] == np.arange(p))
@@ -241,7 +243,7 @@ def equal_columns(task: Task) -> EqualColumns | None:
 
 
 def _approach(task: Task, B: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Rough solutions of tenfold weaker and weaker penalties: the working set stays small."""
+    """Rough solutions along penalties that get ten times weaker, to keep the working set small."""
     _, G, _ = task.evaluate(B)
     with np.errstate(divide="ignore", invalid="ignore"):
         start = float(np.nanmax(np.abs(G[:, :-1]) / task.l1, initial=0.0, where=task.l1 > 0))
@@ -287,9 +289,9 @@ def _solved(
     spread: np.ndarray,
     accuracy: float,
 ) -> tuple[np.ndarray, Status, int]:
-    """Proximal Newton from B; slopes are measured by those at 0."""
+    """Proximal Newton from B; gradients are measured relative to those at 0."""
     scale = None
     if B.any():
-        slope = task.evaluate(np.zeros_like(B))[1]
-        scale = max(float(np.max(np.abs(slope) / spread)), 1e-300)
+        gradient = task.evaluate(np.zeros_like(B))[1]
+        scale = max(float(np.max(np.abs(gradient) / spread)), 1e-300)
     return proximal_newton(task, B, max_iter, recorder, spread, accuracy, scale)

@@ -3,11 +3,11 @@
     F(B) = sum_i w_i loss(y_i, X_i B') + alpha / 2 sum_kl M_kl b_k . b_l
 
 Class 0 is the reference (score 0); B is (q, p + 1) for the classes 1..q, the intercept in the last
-column and unpenalised. For two classes M = 1. For more, M = 1 - 1/K on the diagonal and -1/K off it:
-that is the penalty of scikit-learn's symmetric coefficients, of which B is the difference from
-class 0, so both have the same optimum, and B has no direction along which F is flat.
+column and unpenalised. For two classes M = 1. For more, M = 1 - 1/K on the diagonal and -1/K off it.
+This is the penalty of scikit-learn's symmetric coefficients, and B holds their differences from
+class 0. Both forms have the same optimum, but F is not flat in any direction of B.
 
-Invariant: one visit of a block gives loss, gradient and curvature; sums run in block order.
+Invariant: sums run in the order of the blocks, so that the number of threads changes no bit.
 """
 
 import functools
@@ -23,27 +23,27 @@ from pellucid.numerics.optimise import Solve
 from pellucid.numerics.row_blocks import Rows
 from pellucid.numerics.simd import fastest
 
-# Cells of a table up to which one compiled visit is faster than BLAS.
+# Number of cells up to which one compiled loop is faster than BLAS.
 SMALL = 2**14
-# Float32 curvature is enough to steer Newton's method, unless columns are nearly dependent.
+# Curvature in float32 is accurate enough for Newton's method, unless columns are nearly dependent.
 SINGLE_WORK = 2**22
 SINGLE_CONDITION = 1e2
 STRIP = 2048  # rows whose curvature is summed at a time
-FEW_CLASSES = 8  # up to so many scores a row, one compiled visit is faster than two of BLAS
+FEW_CLASSES = 8  # scores per row up to which one compiled loop is faster than two calls of BLAS
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Problem of q + 1 classes; `shift` is taken off the columns when a block is visited."""
+    """Problem of q + 1 classes; `shift` is subtracted from the columns when a block is read."""
 
     X: Rows
     y: np.ndarray
     weights: np.ndarray
     n_classes: int
-    alpha: np.ndarray  # (p,), one per column because columns may have been scaled
+    alpha: np.ndarray  # (p,), one per column, because columns may have been scaled
     intercept: bool
     shift: np.ndarray | None = None
-    # x, value, gradient, the least and largest probability; of a small table all of them, P
+    # Last point x, its value, gradient, smallest and largest probability; for small tables all, P.
     last: dict[str, Any] = field(init=False, default_factory=dict)
 
     @property
@@ -62,15 +62,15 @@ class Likelihood:
         return np.eye(self.q) - 1.0 / self.n_classes
 
     def block(self, rows: Any) -> Any:
-        """Rows (a slice, or numbers) of the table; CSR stays CSR where nothing is taken off."""
+        """Rows (a slice, or row numbers) of the table; CSR stays CSR if there is no shift."""
         if self.shift is not None:
             return self.X.dense(rows) - self.shift
-        known = self.views.get((rows.start, rows.stop)) if isinstance(rows, slice) else None
-        return self.X.X[rows] if known is None else known[0]
+        view = self.views.get((rows.start, rows.stop)) if isinstance(rows, slice) else None
+        return self.X.X[rows] if view is None else view[0]
 
     @functools.cached_property
     def views(self) -> dict[tuple[int, int], tuple[Any, Any]]:
-        """The blocks of a CSR table, and their transposes: making them takes longer than using them."""
+        """The blocks of a CSR table and their transposes, which take longer to make than to use."""
         if not self.X.sparse or self.shift is not None:
             return {}
         X, found = self.X.X, {}
@@ -87,7 +87,7 @@ class Likelihood:
         return found
 
     def table(self, rows: slice) -> np.ndarray:
-        """The block, dense, and the column of the intercept (0 without one)."""
+        """The dense block with the column of the intercept (0 without one)."""
         block = self.block(rows)
         table = np.empty((block.shape[0], self.X.p + 1))
         table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
@@ -109,28 +109,28 @@ class Likelihood:
         if isinstance(block, np.ndarray):
             G[:, :-1] = R.T @ block
         else:
-            known = self.views.get((rows.start, rows.stop))
-            G[:, :-1] = ((block.T if known is None else known[1]) @ R).T
+            view = self.views.get((rows.start, rows.stop))
+            G[:, :-1] = ((block.T if view is None else view[1]) @ R).T
         G[:, -1] = R.sum(axis=0) if self.intercept else 0.0
         return G.ravel()
 
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """F and its gradient; asked for the same array again, it remembers."""
+        """F and its gradient; those of the last array x are cached."""
         if self.last.get("x") is x:
             return self.last["value"], self.last["gradient"]
         if self.small:
-            value, g, *ends = self._small_sums(x)
+            value, g, *extremes = self._small_sums(x)
         else:
-            value, g, *ends = self._block_sums(x)
+            value, g, *extremes = self._block_sums(x)
             B, _ = self.unpack(x)
-            pull = self.alpha * (self.metric @ B)
-            value += 0.5 * float(np.vdot(pull, B))
-            g.reshape(self.q, -1)[:, :-1] += pull
-        self.last.update(x=x, value=value, gradient=g, ends=ends)
+            penalty_gradient = self.alpha * (self.metric @ B)
+            value += 0.5 * float(np.vdot(penalty_gradient, B))
+            g.reshape(self.q, -1)[:, :-1] += penalty_gradient
+        self.last.update(x=x, value=value, gradient=g, ends=extremes)
         return value, g
 
-    def chances(self, x: np.ndarray, rows: slice) -> np.ndarray:
-        """Probabilities of the classes 1..q; those of a large table are found when asked for."""
+    def probabilities(self, x: np.ndarray, rows: slice) -> np.ndarray:
+        """Probabilities of the classes 1..q; only those of a small table are cached."""
         if not self.small:
             return self._part(self.block(rows), rows, x)[2]
         self.evaluate(x)
@@ -138,16 +138,16 @@ class Likelihood:
 
     @functools.cached_property
     def small(self) -> bool:
-        """One visit by a compiled loop serves best."""
+        """Whether one compiled loop is fastest."""
         return not self.X.sparse and self.X.n * (self.X.p + 1) * self.q <= SMALL
 
     @functools.cached_property
     def whole(self) -> np.ndarray:
-        """The small table, what is to be taken off taken off."""
+        """The small table, minus the shift."""
         return np.ascontiguousarray(self.block(slice(None)))
 
     def _small_sums(self, x: np.ndarray) -> tuple[float, np.ndarray, float, float]:
-        """F and its gradient, the least and largest probability."""
+        """F, its gradient, and the smallest and largest probability."""
         P, G = np.empty((self.X.n, self.q)), np.empty((self.q, self.X.p + 1))
         B = x.reshape(self.q, -1)
         value = _small.gradient(
@@ -157,7 +157,7 @@ class Likelihood:
         return value, G.ravel(), float(P.min()), float(P.max())
 
     def _block_sums(self, x: np.ndarray) -> tuple[float, np.ndarray, float, float]:
-        """Loss and its gradient, the least and largest probability."""
+        """The loss, its gradient, and the smallest and largest probability."""
 
         def partial(rows: slice) -> tuple[float, np.ndarray, float, float]:
             loss, g, P = self._part(self.block(rows), rows, x)
@@ -199,10 +199,10 @@ class Likelihood:
         return self._penalised(H)
 
     def _block_curvature(self, rows: slice, x: np.ndarray, dtype: type) -> np.ndarray:
-        """The sums of a block, a few rows at a time: what they are scaled to stays in the cache."""
+        """The sums of a block, a few rows at a time, so that the scaled rows stay in the cache."""
         q, width = self.q, self.X.p + 1
         H, weigh = np.zeros((q, q, width, width)), fastest(_classes).weigh
-        rounded = -(-width // 8) * 8  # a width BLAS likes
+        rounded = -(-width // 8) * 8  # BLAS is faster with a multiple of 8
         scaled = np.zeros((min(STRIP, rows.stop - rows.start), rounded), dtype=dtype)
         for start in range(rows.start, rows.stop, STRIP):
             part = slice(start, min(start + STRIP, rows.stop))
@@ -225,13 +225,13 @@ class Likelihood:
         return H.reshape(self.size, self.size)
 
     def small_work(self) -> tuple[np.ndarray, np.ndarray]:
-        """Room for second derivatives (q, p + 1, q, p + 1), and for the sums they are made of."""
+        """Empty arrays for second derivatives (q, p + 1, q, p + 1) and for the sums behind them."""
         width, pairs = self.X.p + 1, self.q * (self.q + 1) // 2
         H = np.empty((self.q, width, self.q, width))
         return H, np.empty((pairs + 2, width * (width + 1) // 2))
 
     def _curvature_at_zero(self) -> np.ndarray:
-        """Where all classes are equally likely, one Gram matrix serves all pairs."""
+        """At 0 all classes are equally likely, so one Gram matrix serves all pairs of classes."""
 
         def partial(rows: slice) -> np.ndarray:
             table = self._weighted(rows)
@@ -243,11 +243,14 @@ class Likelihood:
         return self._penalised(pairs[:, :, None, None] * gram)
 
     def _weighted(self, rows: slice) -> np.ndarray:
-        """The block and the intercept's column, times the roots of the weights."""
+        """The block with the intercept's column, times the square roots of the weights."""
         return self.table(rows) * np.sqrt(self.weights[rows])[:, None]
 
     def triangle(self) -> np.ndarray:
-        """R (., p + 1) with R'R the Gram of the table and the intercept's column, to all digits."""
+        """R (., p + 1), where R'R is the Gram matrix of the table with the intercept's column.
+
+        By QR, which is more accurate than a factor of the Gram matrix.
+        """
         return block_qr(self._weighted, self.X.blocks)
 
     def _penalised(self, H: np.ndarray) -> np.ndarray:
@@ -257,23 +260,23 @@ class Likelihood:
         return H.transpose(0, 2, 1, 3).reshape(self.size, self.size)
 
     def factor(self, x: np.ndarray) -> Solve:
-        """g -> H^-1 g at x; directions along which F is flat are left alone."""
+        """g -> H^-1 g at x; directions along which F is flat get no step."""
         single = self.X.n * self.size * (self.X.p + 1) >= SINGLE_WORK
         single = single and not self.last.get("dependent", False)
         for precision in (True, False) if single else (False,):
             H = self.curvature(x, precision)
             if not self.intercept:
-                edge = np.arange(self.X.p, self.size, self.X.p + 1)
-                H[edge, edge] = 1.0
+                unused = np.arange(self.X.p, self.size, self.X.p + 1)
+                H[unused, unused] = 1.0
             factor = cholesky_factor(H)
             if factor is not None and (not precision or factor.condition < SINGLE_CONDITION):
                 return factor.solve
             self.last["dependent"] = True
         return flat_solver(H)[0]
 
-    def bend(self, x: np.ndarray) -> Solve:
-        """v -> H v at x, without H."""
-        chances = parallel.map(lambda rows: self.chances(x, rows), self.X.blocks)
+    def curvature_product(self, x: np.ndarray) -> Solve:
+        """v -> H v at x, without forming H."""
+        probabilities = parallel.map(lambda rows: self.probabilities(x, rows), self.X.blocks)
 
         def product(v: np.ndarray) -> np.ndarray:
             def partial(task: tuple[slice, np.ndarray]) -> np.ndarray:
@@ -285,7 +288,7 @@ class Likelihood:
                 S *= self.weights[rows, None]
                 return self._gradient(rows, block, S)
 
-            tasks: Any = list(zip(self.X.blocks, chances))
+            tasks: Any = list(zip(self.X.blocks, probabilities))
             g = parallel.reduce(partial, np.ndarray.__iadd__, tasks)
             g.reshape(self.q, -1)[:, :-1] += self.alpha * (self.metric @ self.unpack(v)[0])
             return g
@@ -293,7 +296,7 @@ class Likelihood:
         return product
 
     def separated(self, x: np.ndarray) -> bool:
-        """Whether the scores at x put every row strictly into its own class."""
+        """Whether, at x, every row's own class has strictly the highest score."""
         parts = parallel.map(
             lambda rows: _loops.all_right(self.scores(self.block(rows), x), self.y[rows], True),
             self.X.blocks,
@@ -302,7 +305,7 @@ class Likelihood:
 
 
 def never_falls(H: np.ndarray) -> bool:
-    """Whether H has no direction of negative curvature beyond rounding."""
+    """Whether H has no direction of negative curvature, apart from rounding errors."""
     if np.diagonal(H).min(initial=0.0) < 0:
         return False
     scale = np.sqrt(np.diagonal(H))
@@ -314,14 +317,14 @@ def never_falls(H: np.ndarray) -> bool:
 def flat_solver(H: np.ndarray, least: float = EPS) -> tuple[Solve, np.ndarray]:
     """Least-squares solver of a singular H, and the directions (columns) that H maps to 0.
 
-    Their curvature is up to len(H) times `least` of the largest.
+    These are the directions with a curvature of at most len(H) * `least` times the largest one.
     """
     root, null = flat_root(H, least)
     return lambda g: root @ (root.T @ g), null
 
 
 def flat_root(H: np.ndarray, least: float = EPS) -> tuple[np.ndarray, np.ndarray]:
-    """A root of the inverse of a singular H (root @ root.T), and what H maps to 0."""
+    """A root of the pseudo-inverse of H (root @ root.T), and the directions that H maps to 0."""
     diagonal = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
     values, vectors = np.linalg.eigh(H * scale * scale[:, None])

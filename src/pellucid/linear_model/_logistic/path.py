@@ -1,7 +1,7 @@
-"""Cross validation of logistic penalties: one path of warm-started fits per fold and l1_ratio.
+"""Cross-validation of logistic penalties: one path of warm-started fits per fold and l1_ratio.
 
-Invariant: a task is (fold, l1_ratio) and nothing is shared between tasks, so the number of threads
-changes no bit; a weight of k is k copies of a row, on either side of a fold.
+Invariant: tasks (fold, l1_ratio) share nothing, so the number of threads changes no bit. A row of
+weight k acts like k copies of it, which may go to both sides of a fold.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,17 +20,10 @@ from pellucid.linear_model._logistic.absent_classes import (
     without_absent,
 )
 from pellucid.linear_model._logistic.base import SOLVERS
-from pellucid.linear_model._logistic.l1 import solve_sparse
-from pellucid.linear_model._logistic.solver import (
-    EXTREME,
-    NEWTON_SIZE,
-    Prepared,
-    Setting,
-    prepare,
-    solve,
-    symmetric,
-)
-from pellucid.linear_model._logistic.wide import pays
+from pellucid.linear_model._logistic.l1 import solve_l1
+from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare
+from pellucid.linear_model._logistic.solver import NEWTON_SIZE, Fitted, solve, symmetric
+from pellucid.linear_model._logistic.wide import applies
 from pellucid.linear_model.cv_folds import Fold, make_folds
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
@@ -38,8 +31,8 @@ from pellucid.numerics.optimise import newton
 from pellucid.numerics.row_blocks import exponents
 from pellucid.parameters import Integer
 
-SMALLEST = np.finfo(float).eps  # chance that a log loss counts at least
-# Of the coefficients on a path, which serve to compare penalties: the objective has twice the digits.
+SMALLEST = np.finfo(float).eps  # probabilities are clipped to this before their logarithm is taken
+# Accuracy of the coefficients on a path. Only scores are compared, which are far more accurate.
 PATH_ACCURACY = 1e-7
 
 Score = Callable[[np.ndarray, np.ndarray, np.ndarray], float]  # (scores, y, weights) -> number
@@ -47,17 +40,17 @@ Score = Callable[[np.ndarray, np.ndarray, np.ndarray], float]  # (scores, y, wei
 
 @dataclass(frozen=True)
 class Search:
-    """What is tried: every C with every l1_ratio, on every fold."""
+    """The grid of the search: every C with every l1_ratio, on every fold."""
 
     Cs: np.ndarray
     l1_ratios: np.ndarray
-    setting: Setting  # without its alpha
+    setting: Setting  # its alpha is not used
     solver: str
 
 
 @dataclass(frozen=True)
-class Tried:
-    """Arrays (folds, l1_ratios, Cs, ...)."""
+class SearchResult:
+    """Arrays of shape (folds, l1_ratios, Cs, ...)."""
 
     coefs: np.ndarray
     scores: np.ndarray
@@ -65,8 +58,8 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Dealt:
-    """A fold whose training part is all that is not tested: its weights are made when asked for."""
+class StratifiedFold:
+    """A fold that trains on all rows it does not test; its training weights are made on demand."""
 
     weights: np.ndarray
     test: np.ndarray
@@ -76,8 +69,10 @@ class Dealt:
         return self.weights - self.test
 
 
-def class_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold] | list[Dealt]:
-    """Folds in which every class has its share; splitters and lists as they are."""
+def stratified_folds(
+    cv: Any, problem: Problem, default: int = 5
+) -> list[Fold] | list[StratifiedFold]:
+    """Stratified folds for a number; the folds of a splitter or a list otherwise."""
     if cv is not None and not Integer(2).accepts(cv):
         return make_folds(cv, problem)
     k = int(cv or default)
@@ -86,39 +81,41 @@ def class_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold] | lis
     counts = np.bincount(problem.y, copies).astype(np.int64)
     if counts.max() < k:
         raise DataError(
-            f"n_splits={k} cannot be greater than the number of members in each class: the largest "
-            f"class has {counts.max()} rows. Give a smaller cv."
+            f"n_splits={k} cannot be greater than the number of members in each class. The largest "
+            f"class has {counts.max()} rows. Use a smaller cv."
         )
-    # Copies, class after class in the order of their first rows, are dealt out in turn: that is
-    # how many of each class a fold gets.
+    # How many copies of each class a fold gets: as if all copies, sorted by the first row of their
+    # class, were assigned to the folds in turn. scikit-learn's StratifiedKFold does the same.
     present, first = np.unique(problem.y, return_index=True)
-    turn = present[np.argsort(first)]
+    order = present[np.argsort(first)]
     ends = np.zeros(len(counts), dtype=np.int64)
-    ends[turn] = np.cumsum(counts[turn])
-    places = np.arange(k)[:, None]
-    dealt = (ends - places + k - 1) // k - (ends - counts - places + k - 1) // k
+    ends[order] = np.cumsum(counts[order])
+    fold = np.arange(k)[:, None]
+    quota = (ends - fold + k - 1) // k - (ends - counts - fold + k - 1) // k
     test = np.zeros((k, problem.n))
     for cls in range(len(counts)):
         rows = np.flatnonzero(problem.y == cls)
-        test[:, rows] = list(consecutive_parts(copies[rows], dealt[:, cls]))
+        test[:, rows] = list(consecutive_parts(copies[rows], quota[:, cls]))
     if not whole:
         test *= problem.weights
-    return [Dealt(problem.weights, part) for part in test]
+    return [StratifiedFold(problem.weights, part) for part in test]
 
 
 def fit_one(
     problem: Problem, y: np.ndarray, w: np.ndarray, K: int, C: float, l1_ratio: float,
     search: Search, x0: np.ndarray | None,
-) -> Any:  # fmt: skip
-    """One penalised fit."""
+) -> Fitted:  # fmt: skip
+    """One fit with the given penalty."""
     setting = replace(search.setting, alpha=1.0 / C, x0=x0)
     if l1_ratio > 0 and np.isfinite(C):
-        return solve_sparse(problem.X, y, w, K, setting, l1_ratio)
-    return solve(problem.X, y, w, K, SOLVERS[search.solver], setting)
+        return solve_l1(problem.X, y, w, K, setting, l1_ratio)
+    return solve(problem.X, y, w, K, setting, SOLVERS[search.solver])
 
 
-def fit_chosen(problem: Problem, w: np.ndarray, C: float, l1_ratio: float, search: Search) -> Any:
-    """One fit of all rows; classes that have no weight have no chance."""
+def fit_chosen(
+    problem: Problem, w: np.ndarray, C: float, l1_ratio: float, search: Search
+) -> Fitted:
+    """One fit of all rows; classes without weight get the probability 0."""
     present, K = present_classes(problem, w), problem.n_classes
     if len(present) < K:
         problem, w = without_absent(problem, w, present)
@@ -129,14 +126,14 @@ def fit_chosen(problem: Problem, w: np.ndarray, C: float, l1_ratio: float, searc
 def cross_validate(
     problem: Problem,
     factors: np.ndarray,
-    folds: list[Fold] | list[Dealt],
+    folds: list[Fold] | list[StratifiedFold],
     search: Search,
     score: Score,
-) -> Tried:
+) -> SearchResult:
     """Coefficients, scores and iterations of every fold, l1_ratio and C."""
     assert problem.classes is not None
     K = len(problem.classes)
-    order = np.argsort(search.Cs, kind="stable")  # strong penalties first: each is a start
+    order = np.argsort(search.Cs, kind="stable")  # strong penalties first: each starts the next
     prepared = _prepared(problem, search)
 
     def task(which: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -148,7 +145,9 @@ def cross_validate(
         scores, n_iter = np.empty(len(order)), np.empty(len(order), dtype=np.int32)
         for j, (x, steps) in zip(order, path):
             coefs[j] = all_classes(x, present, K)
-            Z = problem.X @ coefs[j, :, :-1].T  # of all rows: no copy of those to be tested
+            Z = (
+                problem.X @ coefs[j, :, :-1].T
+            )  # of all rows, which avoids a copy of the tested ones
             scores[j] = score(Z[tested] + coefs[j, :, -1], y_test, w_test)
             n_iter[j] = max(steps, 1)
         return coefs, scores, n_iter
@@ -156,16 +155,16 @@ def cross_validate(
     shape = (len(folds), len(search.l1_ratios))
     parts = parallel.map(task, [(i, r) for i in range(shape[0]) for r in range(shape[1])])
     arrays = (np.stack([part[k] for part in parts]) for k in range(3))
-    return Tried(*(a.reshape(*shape, *a.shape[1:]) for a in arrays))
+    return SearchResult(*(a.reshape(*shape, *a.shape[1:]) for a in arrays))
 
 
 def _prepared(problem: Problem, search: Search) -> Prepared | None:
-    """The table made ready for Newton's method, once for all folds; None for another solver."""
+    """The table prepared for Newton's method, once for all folds; None for another solver."""
     if SOLVERS[search.solver] not in ("auto", "newton") or not np.isfinite(search.Cs).all():
         return None
     setting = replace(search.setting, alpha=1.0)
     found = prepare(problem.X, problem.y, problem.weights, problem.n_classes, setting)
-    small = found.likelihood.size <= NEWTON_SIZE and not pays(found.likelihood)
+    small = found.likelihood.size <= NEWTON_SIZE and not applies(found.likelihood)
     return found if small else None
 
 
@@ -175,13 +174,13 @@ def _training(
 ) -> tuple[np.ndarray, Iterator[tuple[np.ndarray, int]]]:  # fmt: skip
     """The classes of a training part, and its path.
 
-    Newton's method leaves rows out by a weight of 0, without a copy of the others.
+    Newton's method gives left-out rows the weight 0, which avoids a copy of the others.
     """
     Cs, w = search.Cs[order], train * factors[problem.y]
     present = np.flatnonzero(np.bincount(problem.y, w) > 0)
     K = len(present)
     if K < 2:
-        raise DataError("A training part of cv has only one class. Give fewer folds.")
+        raise DataError("The training part of a fold has only one class. Use fewer folds.")
     usual = problem.n_classes == K and abs(int(exponents(w.max()))) <= EXTREME
     if prepared is not None and ratio == 0 and usual:
         own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w))
@@ -194,7 +193,7 @@ def _path(
     problem: Problem, y: np.ndarray, w: np.ndarray, K: int, search: Search, ratio: float,
     Cs: np.ndarray,
 ) -> Iterator[tuple[np.ndarray, int]]:  # fmt: skip
-    """Coefficients and iterations of one penalty after the other, each the start of the next."""
+    """Coefficients and iterations of one penalty after another, each starting from the last."""
     x0 = None
     for C in Cs:
         found = fit_one(problem, y, w, K, C, ratio, search, x0)
@@ -205,13 +204,13 @@ def _path(
 def _newton_path(
     prepared: Prepared, Cs: np.ndarray, setting: Setting, K: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """The table is prepared once; only the penalty changes."""
+    """The same by Newton's method on a prepared table, in which only the penalty changes."""
     whole = prepared.likelihood
     x = np.zeros(whole.size)
     scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
     for C in Cs:
         F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250))
-        with np.errstate(over="ignore", invalid="ignore"):  # such steps are refused by the search
+        with np.errstate(over="ignore", invalid="ignore"):  # the line search refuses such steps
             found = newton(
                 F.evaluate, F.factor, x, max_iter=setting.max_iter, scale=scale,
                 accuracy=PATH_ACCURACY,
@@ -221,7 +220,7 @@ def _newton_path(
 
 
 def probabilities(Z: np.ndarray) -> np.ndarray:
-    """(n, K) from scores (n, 1) of two classes or (n, K)."""
+    """Probabilities (n, K) from scores of shape (n, 1) for two classes, else (n, K)."""
     return np.column_stack([expit(-Z[:, 0]), expit(Z[:, 0])]) if Z.shape[1] == 1 else softmax(Z)
 
 
@@ -231,8 +230,8 @@ def neg_log_loss(Z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
 
 
 def accuracy(Z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-    guess = (Z[:, 0] > 0).astype(int) if Z.shape[1] == 1 else Z.argmax(axis=1)
-    return float(np.average(guess == y, weights=w))
+    predicted = (Z[:, 0] > 0).astype(int) if Z.shape[1] == 1 else Z.argmax(axis=1)
+    return float(np.average(predicted == y, weights=w))
 
 
 SCORES: dict[str | None, Score] = {
@@ -243,8 +242,8 @@ SCORES: dict[str | None, Score] = {
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a scorer may ask of a classifier, answered from scores that are given as X."""
+class ScoresClassifier:
+    """A classifier for scikit-learn's scorers whose X is a table of scores."""
 
     classes_: np.ndarray
     tags: Any

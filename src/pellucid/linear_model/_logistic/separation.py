@@ -1,18 +1,18 @@
-"""Separation: do the columns tell classes apart so well that no finite coefficients are best?
+"""Separation: can the columns tell classes apart so well that no finite coefficients are optimal?
 
-A direction D (one row per class) along which no row's own class falls behind another class, and
-some row's own class gains, is a way down the likelihood that never ends. With a_ik = score of the
-class of row i minus score of class k, both of D:
+Let D be a direction (one row of coefficients per class) and a_ik the score of row i's own class minus
+the score of class k, both of D. If no a_ik is negative and one is positive, the likelihood grows
+without end along D:
 
     separated  <=>  there is D with a_ik >= 0 for all i, k and a_ik > 0 for one of them.
 
-1. Columns that do it alone: the ranges of the classes do not overlap, or touch.
-2. Otherwise the shortest D (sum of absolute values, in units of the columns' spread) with all
-   a_ik >= 1 (complete separation), or with all a_ik >= 0 and mean 1 (quasi-complete): linear
-   programs; the columns of D are the guilty ones. Few rows matter: they are found by solving for
-   some and adding those that the answer violates.
+1. Find single columns that separate: the ranges of the classes do not overlap, or only touch.
+2. Otherwise find the shortest D (sum of absolute values, in units of the columns' ranges) with all
+   a_ik >= 1 (complete separation), or with all a_ik >= 0 and mean 1 (quasi-complete separation). Both
+   are linear programs. The columns of D are the ones to report. Few rows matter, so a program is
+   solved for some of them and those that its solution violates are added.
 
-Invariant: the answer depends on the table alone, not on where a solver was when it asked.
+Invariant: the result depends on the table alone, not on the point at which a solver checks it.
 """
 
 from dataclasses import dataclass
@@ -24,99 +24,103 @@ from pellucid import parallel
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.records import Status
 
-SURE = 1e-11  # probabilities beyond which a row asks whether its class can be had for certain
-VIOLATED = 1e-9  # of the largest a_ik: below minus this a row counts against D
-USED = 1e-9  # of the largest coefficient: at or below it a column of D is not named
-LEAD = 2.2  # log-odds of .9: a row beyond it may be one that is separated
-SMALL_LOSS = 1e-6  # mean loss at which all rows right is a reason to ask
+CERTAIN = 1e-11  # a probability this close to 0 or 1 is a reason to check for separation
+VIOLATED = 1e-9  # a_ik below minus this share of the largest one violates D
+USED = 1e-9  # a column of D counts if it is above this share of the largest coefficient
+LARGE_MARGIN = 2.2  # log-odds of 0.9: a row beyond it may be separated
+SMALL_LOSS = 1e-6  # mean loss below which a correct classification of all rows is a reason to check
 ROUNDS = 60
-PROGRAM_CELLS = 2**23  # of the linear program; larger tables are not asked which columns it is
+PROGRAM_CELLS = 2**23  # largest linear program; larger tables are not searched for the columns
 PIVOTS = 50_000
-NAMED = 5
+NAMED = 5  # columns listed in a message
 
 
 @dataclass(frozen=True)
 class Separation:
-    """Complete: every row's class can be had for certain. `columns` suffice for what there is."""
+    """A separation that was found, and columns that suffice for it."""
 
-    complete: bool
+    complete: bool  # whether all rows can be classified with certainty
     columns: np.ndarray
-    alone: bool
+    alone: bool  # whether each of the columns separates by itself
 
 
-def suspicious(likelihood: Likelihood) -> bool:
-    """Whether some probability at the last point is nearly 0 or 1: cheap, asked every step."""
+def _nearly_certain(likelihood: Likelihood) -> bool:
+    """Whether some probability at the last point is nearly 0 or 1: a cheap check for every step."""
     least, most = likelihood.last["ends"]
-    return least < SURE or most > 1 - SURE
+    return least < CERTAIN or most > 1 - CERTAIN
 
 
-def doubtful(likelihood: Likelihood, x: np.ndarray) -> bool:
-    """Whether some row at x is nearly sure of a class, as rows that are separated are."""
+def _has_large_margin(likelihood: Likelihood, x: np.ndarray) -> bool:
+    """Whether some row at x has a large margin, as separated rows do."""
 
-    def sure(rows: slice) -> bool:
+    def large(rows: slice) -> bool:
         Z = likelihood.scores(likelihood.block(rows), x)
-        lead = Z.max(axis=1, initial=0.0) - Z.min(axis=1, initial=0.0)  # class 0 has the score 0
-        return float(lead.max(initial=0.0)) > LEAD
+        margin = Z.max(axis=1, initial=0.0) - Z.min(axis=1, initial=0.0)  # class 0 has the score 0
+        return float(margin.max(initial=0.0)) > LARGE_MARGIN
 
-    return any(parallel.map(sure, likelihood.X.blocks))
+    return any(parallel.map(large, likelihood.X.blocks))
 
 
 def find_separation(likelihood: Likelihood, x: np.ndarray) -> Separation | None:
-    """What separates the classes, or None; x is where the solver stands."""
-    alone, strictly = _alone(likelihood)
+    """What separates the classes, or None; x is the current point of the solver."""
+    alone, strictly = _single_columns(likelihood)
     if strictly.any():
         return Separation(True, np.flatnonzero(strictly), True)
     some = _shortest_direction(likelihood, x, False, np.ones(likelihood.X.p, dtype=bool))
     if some is None and alone.any() and not likelihood.separated(x):
         return Separation(False, np.flatnonzero(alone), True)
     if some is None:
-        return Separation(True, _largest(likelihood, x), False) if likelihood.separated(x) else None
-    for allowed in (_named(some), np.ones(likelihood.X.p, dtype=bool)):
+        return (
+            Separation(True, _most_important(likelihood, x), False)
+            if likelihood.separated(x)
+            else None
+        )
+    for allowed in (_used_columns(some), np.ones(likelihood.X.p, dtype=bool)):
         every = _shortest_direction(likelihood, x, True, allowed)
         if every is not None:
-            return Separation(True, np.flatnonzero(_named(every)), False)
+            return Separation(True, np.flatnonzero(_used_columns(every)), False)
     if alone.any():
         return Separation(False, np.flatnonzero(alone), True)
-    return Separation(False, np.flatnonzero(_named(some)), False)
+    return Separation(False, np.flatnonzero(_used_columns(some)), False)
 
 
-def _named(direction: np.ndarray) -> np.ndarray:
+def _used_columns(direction: np.ndarray) -> np.ndarray:
     size = np.abs(direction[:, :-1]).max(axis=0)
     return size > USED * size.max(initial=0.0)
 
 
 def separated_status(found: Separation, terms: tuple[str, ...]) -> Status:
-    """The message that names the guilty columns."""
+    """The status that names the separating columns."""
     names = [repr(terms[j]) if terms else f"number {j}" for j in found.columns]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     named = ", ".join(names[:NAMED]) + more
-    words = "Each of the columns" if found.alone else "Together, the columns"
-    which = f"The column {named}" if len(names) == 1 else f"{words} {named}"
+    several = "Each of the columns" if found.alone else "Together, the columns"
+    which = f"The column {named}" if len(names) == 1 else f"{several} {named}"
     verb = "separates" if len(names) == 1 or found.alone else "separate"
     extent = (
-        "the classes perfectly (complete separation), so"
+        "the classes perfectly (complete separation)"
         if found.complete
-        else "some rows from the other classes perfectly (quasi-complete separation), so"
+        else "some rows from the other classes perfectly (quasi-complete separation)"
     )
     return Status(
         "separated",
-        f"{which} {verb} {extent} without a penalty coefficients grow without limit; those returned "
-        "are large and arbitrary, though their predictions hold.",
+        f"{which} {verb} {extent}, so the optimal coefficients are infinite. Those returned are large "
+        "and arbitrary, but their predictions are valid.",
         "Use a penalty (a finite C), or firth=True.",
     )
 
 
-# Columns alone ------------------------------------------------------------------------------------
+# Single columns -----------------------------------------------------------------------------------
 
 
-def _alone(likelihood: Likelihood) -> tuple[np.ndarray, np.ndarray]:
-    """Columns whose values alone separate some classes from the others; and those strictly."""
+def _single_columns(likelihood: Likelihood) -> tuple[np.ndarray, np.ndarray]:
+    """Masks of the columns that separate some classes by themselves, and that do so strictly."""
     low, high = _ranges(likelihood)
-    if not likelihood.intercept:  # the cut is at 0
+    if not likelihood.intercept:  # the threshold is 0
         sided = ((low >= 0) | (high <= 0)).all(axis=0)
         above, below = (high > 0).sum(axis=0), (low < 0).sum(axis=0)
-        lopsided = np.maximum(above, below) == likelihood.n_classes
-        touching = sided & (above + below > 0) & ~lopsided
+        one_sided = np.maximum(above, below) == likelihood.n_classes
+        touching = sided & (above + below > 0) & ~one_sided
         return touching, touching & ((low > 0) | (high < 0)).all(axis=0) & (len(low) == 2)
     order = np.argsort(low + high, axis=0, kind="stable")
     low, high = (np.take_along_axis(side, order, axis=0) for side in (low, high))
@@ -124,7 +128,7 @@ def _alone(likelihood: Likelihood) -> tuple[np.ndarray, np.ndarray]:
     above = np.minimum.accumulate(low[::-1], axis=0)[::-1][1:]
     varies = low.min(axis=0) < high.max(axis=0)
     touching = (below <= above) & varies
-    # Classes all apart along a line: slopes that grow from class to class separate them all.
+    # If no two classes overlap, coefficients that grow from class to class separate all of them.
     return touching.any(axis=0), (below < above).all(axis=0) & varies
 
 
@@ -151,7 +155,7 @@ def _ranges(likelihood: Likelihood) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The vectors a_ik as functions of D in units of the columns' spread."""
+    """The margins a_ik as linear functions of D in units of the columns' ranges."""
 
     likelihood: Likelihood
     centre: np.ndarray
@@ -223,9 +227,9 @@ def _pairs_of(likelihood: Likelihood) -> _Pairs:
 def _shortest_direction(
     likelihood: Likelihood, x: np.ndarray, complete: bool, allowed: np.ndarray
 ) -> np.ndarray | None:
-    """D (q, p + 1) of the least sum of absolute values in the allowed columns, per their spread.
+    """D (q, p + 1) with the least sum of absolute values, in the allowed columns and their units.
 
-    None if there is none, or no room to look for it.
+    None if there is none, or if the linear program would be too large.
     """
     pairs, size = _pairs_of(likelihood), likelihood.size
     room = PROGRAM_CELLS // size
@@ -242,10 +246,10 @@ def _shortest_direction(
         D = pairs.outward(d)
         gain = pairs.gains(D).ravel()
         limit = float(complete) - VIOLATED * np.nanmax(np.abs(gain))
-        against = np.flatnonzero(gain < limit)
-        if not len(against):
+        violated = np.flatnonzero(gain < limit)
+        if not len(violated):
             return d.reshape(D.shape)
-        worst = against[np.argsort(gain[against], kind="stable")][: 2 * size + 50]
+        worst = violated[np.argsort(gain[violated], kind="stable")][: 2 * size + 50]
         fresh = np.setdiff1d(worst, used)
         if not len(fresh) or len(used) + len(fresh) > room:
             return None
@@ -254,7 +258,8 @@ def _shortest_direction(
 
 
 def _program(A: np.ndarray, mean: np.ndarray | None, allowed: np.ndarray) -> np.ndarray | None:
-    """min |d|_1 over the slopes with A d >= 0, mean . d = 1 (or A d >= 1); None if no d can be."""
+    """Minimise |d|_1 without intercepts subject to A d >= 0, mean . d = 1 (or A d >= 1); None if no
+    d satisfies this."""
     from scipy.optimize import linprog
 
     q = A.shape[1] // (len(allowed) + 1)
@@ -276,43 +281,48 @@ def _program(A: np.ndarray, mean: np.ndarray | None, allowed: np.ndarray) -> np.
     return None if found.status != 0 else found.x[:m] - found.x[m:]
 
 
-class Sentry:
-    """Asks of a solver without penalty, once it seems so, whether the classes are separated."""
+class SeparationCheck:
+    """Checks for separation while a solver without penalty runs, and after it.
+
+    The search is expensive, so it runs once per fit, and only if there is a sign of separation.
+    """
 
     def __init__(self, likelihood: Likelihood, terms: tuple[str, ...]) -> None:
         self.likelihood, self.terms = likelihood, terms
         self.small = SMALL_LOSS * float(likelihood.weights.sum())
         self.found: Separation | None = None
-        self.asked, self.previous = False, np.inf
+        self.searched, self.previous = False, np.inf
 
-    def ask(self, x: np.ndarray) -> Status | None:
-        """The status of a separated table; the table is asked once, for it does not change."""
-        if not self.asked:
-            self.found, self.asked = find_separation(self.likelihood, x), True
+    def _search(self, x: np.ndarray) -> Status | None:
+        """The status of a separated table, else None."""
+        if not self.searched:
+            self.found, self.searched = find_separation(self.likelihood, x), True
         return None if self.found is None else separated_status(self.found, self.terms)
 
-    def ended(self, x: np.ndarray, ok: bool, exact: bool) -> Status | None:
-        """At a solver's end. One that found an exact optimum is doubted only for a column that does
-        it alone; one that was content with less, also if it is nearly sure of some rows.
-        """
-        doubted = not ok or (not exact and doubtful(self.likelihood, x))
-        if self.found is None and not doubted and not _alone(self.likelihood)[0].any():
-            return None
-        return self.ask(x)
-
-    def __call__(self, x: np.ndarray, value: float) -> Status | None:
-        """End a climb that has no top once what is left to gain is small."""
+    def during(self, x: np.ndarray, value: float) -> Status | None:
+        """A status that ends the solver if the classes are separated and little is left to gain."""
         gain, self.previous = self.previous - value, value
         low = value <= self.small and self.likelihood.separated(x)
-        if not self.asked and (low or suspicious(self.likelihood)):
-            self.ask(x)
+        if not self.searched and (low or _nearly_certain(self.likelihood)):
+            self._search(x)
         if self.found is None or not (low if self.found.complete else gain <= self.small):
             return None
-        return self.ask(x)
+        return self._search(x)
+
+    def after(self, x: np.ndarray, ok: bool, exact: bool) -> Status | None:
+        """The status of a separated table when the solver has ended at x.
+
+        After an `exact` optimum only single columns are a sign of separation. After an approximate one
+        large margins are a sign too, and after a failure the table is always searched.
+        """
+        suspected = not ok or (not exact and _has_large_margin(self.likelihood, x))
+        if self.found is None and not suspected and not _single_columns(self.likelihood)[0].any():
+            return None
+        return self._search(x)
 
 
-def _largest(likelihood: Likelihood, x: np.ndarray) -> np.ndarray:
-    """Columns by their share in the scores at x, for tables too large for the program."""
+def _most_important(likelihood: Likelihood, x: np.ndarray) -> np.ndarray:
+    """The columns that matter most to the scores at x, for tables too large for the program."""
     low, high = _ranges(likelihood)
     B, _ = likelihood.unpack(x)
     share = np.abs(B).max(axis=0) * (high.max(axis=0) - low.min(axis=0))

@@ -1,6 +1,6 @@
 """Newton's method for logistic regression on small tables, in one compiled call.
 
-Invariant: it finds what `numerics.optimise.newton` finds, or nothing at all.
+Invariant: it finds the same optimum as `numerics.optimise.newton`, or gives up.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.numerics.optimise import converged, length
 from pellucid.records import Recorder, Solution
 
-LARGEST = 64  # parameters up to which a plain Cholesky factor is as fast as LAPACK's
-STEPS = 50  # more than the easy road ever takes
+LARGEST = 64  # number of parameters up to which a plain Cholesky factor is as fast as LAPACK's
+STEPS = 50  # more than full Newton steps ever need
 
 
-def pays(F: Likelihood) -> bool:
-    """Whether the calls around the work would take longer than the work."""
+def applies(F: Likelihood) -> bool:
+    """Whether the table is so small that calls of NumPy would take longer than the arithmetic."""
     return F.small and F.size <= LARGEST
 
 
@@ -27,7 +27,7 @@ def solve_small(
 ) -> Solution | None:  # fmt: skip
     """The optimum by full Newton steps from x0; None if one of them does not lower F enough.
 
-    The history has the parameters' norm in the user's units.
+    The history has the norm of the parameters on the original scale.
     """
     allowed, width = min(max_iter, STEPS), F.X.p + 1
     points = np.empty((allowed + 1, F.q, width))
@@ -42,9 +42,9 @@ def solve_small(
     if done < 0:
         return None
     recorder = Recorder("newton", max_iter)
-    for k, (x, (value, slope)) in enumerate(zip(points[: done + 1], rows.tolist())):
+    for k, (x, (value, gradient_norm)) in enumerate(zip(points[: done + 1], rows.tolist())):
         recorder.add(
-            iteration=k, objective=value, state={"x": x.ravel()}, gradient_norm=slope,
+            iteration=k, objective=value, state={"x": x.ravel()}, gradient_norm=gradient_norm,
             parameter_norm=length(to_user(x).ravel()), learning_rate=1.0 if k else None,
         )  # fmt: skip
     return Solution(points[done].ravel(), converged(done), recorder.history(), done)

@@ -13,7 +13,7 @@ from pellucid.numerics.linear_scores import linear_scores
 
 
 class BayesianPredictor(LinearPredictor):
-    """A linear regressor that knows how sure it is."""
+    """A linear regressor with a posterior distribution."""
 
     def _variances(self, X: Any) -> tuple[np.ndarray, float]:
         """Variance of x . b + b0 for encoded rows, and that of the noise."""
@@ -42,8 +42,8 @@ class BayesianPredictor(LinearPredictor):
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation"
     ) -> np.ndarray:
-        """Low and high end (n, 2) of what holds a new observation (or, with kind="mean", the mean
-        of such observations) with probability `level`."""
+        """Low and high end (n, 2) of the interval that contains a new observation (or, with
+        kind="mean", its mean) with probability `level`."""
         from pellucid.linear_model._inference.intervals import check_interval, normal_reach
 
         check_interval(level, kind)

@@ -1,9 +1,9 @@
 """The evidence of Bayesian ridge regression, maximised in the principal directions of the table.
 
-    b ~ N(0, 1/lambda),  y ~ N(b0 + X b, 1/alpha),  alpha ~ Gamma(alpha_1, alpha_2), lambda alike
+    b ~ N(0, 1/lambda),  y ~ N(b0 + X b, 1/alpha),  alpha ~ Gamma(alpha_1, alpha_2), the same for lambda
 
-Invariant: an iteration costs as much as there are directions, never a visit of the rows; targets
-are divided by 2**lift, and alpha, lambda are then in units of 4**-lift.
+Invariant: the cost of an iteration grows with the number of directions; the rows are not read again.
+Targets are divided by 2**lift, so alpha and lambda are in units of 4**-lift.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pellucid.linear_model._ridge.eigen import Spectrum
 from pellucid.records import Recorder, Status
 
 EPS = float(np.finfo(float).eps)
-SETTLED = 1e-10  # relative change of alpha and lambda at which nothing is left to gain
+SETTLED = 1e-10  # relative change of alpha and lambda that counts as converged
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Priors:
 
 @dataclass(frozen=True)
 class Evidence:
-    """alpha and lambda in the user's units, coefficients (p,) in units of 2**lift, and the way."""
+    """alpha and lambda on the original scale, coefficients (p,) in units of 2**lift, and the history."""
 
     alpha: float
     lamb: float
@@ -94,7 +94,7 @@ def _score(
     made: Spectrum, p: int, alpha: float, lamb: float, size: float, sse: float, rate_a: float,
     rate_l: float, priors: Priors, unit: float,
 ) -> float:  # fmt: skip
-    """The logarithm of the evidence, in the user's units."""
+    """The logarithm of the evidence, on the original scale."""
     alpha_user, lamb_user = np.log(alpha) + np.log(unit), np.log(lamb) + np.log(unit)
     L, N = made.values, made.total
     logdet = np.sum(np.log(lamb + alpha * L)) + (p - len(L)) * np.log(lamb) + p * np.log(unit)

@@ -2,7 +2,7 @@
 
 With them a ridge solution costs a division for any penalty: b = V (V'X'Wy / (values + alpha)).
 
-Invariant: columns are in the user's units; targets are divided by 2**lift, so that nothing
+Invariant: columns are on the original scale; targets are divided by 2**lift, so that nothing
 overflows; directions that the rows do not show are left out, so len(values) is the rank.
 """
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from pellucid.linear_model._inference.intervals import check_level, normal_reach
-from pellucid.linear_model._inference.least_squares import missing_notes
+from pellucid.linear_model._inference.summary import missing_notes
 from pellucid.linear_model._ridge.eigen import complete, make_spectrum
 from pellucid.numerics.linalg import EPS, block_qr
 from pellucid.numerics.row_blocks import Rows, exponents
@@ -48,7 +48,7 @@ def known_variances(X: Any, y: np.ndarray, weights: np.ndarray, known: Variances
 
 
 def _centred(X: Any, y: np.ndarray, weights: np.ndarray, known: Variances) -> Posterior:
-    """In the principal directions of the centred columns, of which each has its own curvature."""
+    """In the principal directions of the centred columns, each with its own curvature."""
     made = make_spectrum(X, y[:, None], weights, True)
     V, p, r = complete(made.vectors), X.shape[1], len(made.values)
     values = np.append(made.values, np.zeros(p - r)) / known.noise + 1.0 / known.prior
@@ -60,9 +60,9 @@ def _centred(X: Any, y: np.ndarray, weights: np.ndarray, known: Variances) -> Po
 
 
 def _tied(X: Any, y: np.ndarray, weights: np.ndarray, known: Variances) -> Posterior:
-    """By a QR decomposition of the rows and of what the priors say, the largest rows first.
+    """By a QR decomposition of the rows and of the priors, the largest rows first.
 
-    The unknowns are b and, with an intercept, a = b0 + mean . b, of which the prior tells a - mean . b.
+    The unknowns are b and, with an intercept, a = b0 + mean . b; the prior concerns a - mean . b.
     """
     table, p, c = Rows(X), X.shape[1], int(known.intercept is not None)
     lift = int(exponents(np.abs(y).max(initial=0.0)))

@@ -14,9 +14,8 @@ from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, loops, residual_gradient
 from pellucid.numerics.least_squares import TAME, extreme, least_squares
 from pellucid.numerics.linalg import Factor, cholesky_factor, triangular_factor
-from pellucid.numerics.optimise import gradient_descent
 from pellucid.numerics.row_blocks import Rows, exponents, ordinary
-from pellucid.records import Solution, Status
+from pellucid.records import Status
 
 # Work n p min(n, p) up to which a sparse table is solved directly.
 DIRECT_WORK = 2**33
@@ -29,7 +28,7 @@ NEAR = 1e-6  # share of y'y below which a residual sum of squares is summed row 
 
 @dataclass(frozen=True)
 class Ridge:
-    """The task in units fit for computing; see `to_user` for the way back."""
+    """The problem in well-scaled units; `to_user` transforms back."""
 
     design: Design
     weights_lift: int
@@ -46,7 +45,7 @@ class Ridge:
         return np.minimum(strength, LARGEST_PENALTY)
 
     def to_user(self, b: np.ndarray, mean: np.ndarray, mean_y: np.ndarray) -> Any:
-        """b (k, p) -> coefficients, intercepts and means in the user's units."""
+        """b (k, p) -> coefficients, intercepts and means on the original scale."""
         with np.errstate(over="ignore", invalid="ignore"):
             intercept = mean_y - b @ mean
             return (
@@ -142,7 +141,7 @@ class Tall:
         drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
         self.S = G[c:, c:] - self.total * np.outer(drift, drift)
         self.mean, self.mean_y = design.shift + drift[:p], design.start + drift[p:]
-        # A column that is constant up to rounding carries nothing.
+        # A column that is constant up to rounding has no effect.
         constant = np.diagonal(self.S)[:p] <= design.noise(self.total) ** 2
         self.S[:p][constant] = self.S[:, :p][:, constant] = 0.0
         self.constant = constant
@@ -168,7 +167,7 @@ class Tall:
         return b.T
 
     def losses(self, coef: np.ndarray) -> np.ndarray | None:
-        """Squares that coefficients (k, p) in the user's units leave; None if rounding would show."""
+        """Squared residuals of coefficients (k, p) on the original scale; None if inaccurate."""
         task, p = self.task, self.task.design.X.p
         with np.errstate(over="ignore", invalid="ignore"):
             b = np.ldexp(coef, -task.units - task.lift[:, None])
@@ -304,26 +303,6 @@ def ridge_iterative(
     if worst == 7:
         status = Status("max_iter", "LSMR stopped before it reached tol.", "Increase max_iter.")
     return (coef, start - coef @ mean, mean), status, iterations
-
-
-def ridge_descent(
-    X: Any, y: np.ndarray, weights: np.ndarray, alpha: float, intercept: bool, tol: float,
-    max_iter: int, step: float | None,
-) -> Solution:  # fmt: skip
-    """Plain gradient descent on half the objective, in the user's units; x is (p + 1), b0 last."""
-    A = X if isinstance(X, np.ndarray) else X.toarray()
-    A = np.column_stack([A, np.full(len(A), float(intercept))])
-    strength = np.append(np.full(X.shape[1], alpha), 0.0)
-    if step is None:
-        gram = A.T @ (A * weights[:, None])
-        step = 1.0 / max(float(np.linalg.eigvalsh(gram)[-1]) + alpha, 1e-300)
-
-    def evaluate(b: np.ndarray) -> tuple[float, np.ndarray]:
-        r = A @ b - y
-        pull = weights * r
-        return 0.5 * float(pull @ r + strength @ b**2), A.T @ pull + strength * b
-
-    return gradient_descent(evaluate, np.zeros(A.shape[1]), step=step, tol=tol, max_iter=max_iter)
 
 
 def objective(

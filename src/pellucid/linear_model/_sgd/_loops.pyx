@@ -1,31 +1,31 @@
 """Stochastic gradient descent on linear models, one row at a time.
 
-Layout: X dense C-contiguous (n, p), or CSR as (data, indices, indptr) with X of no rows. Row i of a
-dense table stands at places[i], or at i if there are no places; y and w are in the order of the i.
-Rows are visited in runs: `run` of them from each of `starts` on, as far as there are rows, counted
-from `first` on and after the last from 0 again. The coefficients are scale[0] * v, so that
-shrinking all of them is one multiplication. state holds (intercept, scale, t, u, rows averaged,
-mistakes so far, mistakes of this pass, last step).
+Layout: X is dense, C-contiguous (n, p), or CSR as (data, indices, indptr) with an X of no rows. Row i
+is row places[i] of a dense X, or row i if `places` is empty; y and w are in the order of i. Rows are
+visited in runs of `run` consecutive rows, one run from each of `starts`. Row numbers are counted from
+`first`, and after the last row comes row 0. The coefficients are scale * v, so that shrinking all of
+them is one multiplication. `state` holds (intercept, scale, step number t, accumulated L1 penalty u,
+number of averaged steps, mistakes so far, mistakes of this epoch, last step size).
 
-Targets: -1 or 1 for the losses of classes, any number for those of regression.
+Targets are -1 or 1 for the losses of classes, any number for those of regression.
 
-Built twice, plain and for AVX2: lanes are explicit and products are not fused, so both give equal
-bits.
+Built twice, plain and for AVX2. Vectors are explicit and products are not fused, so both builds give
+equal bits.
 """
 
 from libc.math cimport exp, fabs, log, log1p, pow, sqrt
 
 cdef extern from *:
     """
-    /* A row on its way to the near cache, or first to the one behind it. */
+    /* Prefetch a row, to the nearest cache or to the one behind it. */
     #define COME(x, p, near) do { \
         for (Py_ssize_t j_ = 0; j_ < (p); j_ += 8) __builtin_prefetch((x) + j_, 0, near); \
         __builtin_prefetch((x) + (p) - 1, 0, near); \
     } while (0)
     static inline void fetch(const double *x, Py_ssize_t p) { COME(x, p, 3); }
     static inline void bring(const double *x, Py_ssize_t p) { COME(x, p, 1); }
-    /* Eight lanes, as two vectors of four, because the compiler does not find this reduction by
-       itself; vector types work on every architecture. */
+    /* Eight sums, as two vectors of four, because the compiler does not vectorise this reduction
+       itself. Vector types work on every architecture. */
     typedef double four __attribute__((vector_size(32)));
     static inline four load(const double *x) { four v; __builtin_memcpy(&v, x, 32); return v; }
     static inline double dot(const double *x, const double *v, Py_ssize_t p) {
@@ -117,7 +117,7 @@ cdef inline double slope_of(int kind, double z, double y, double eps) noexcept n
 cdef inline void truncate(
     double *v, double *q, const int *where, Py_ssize_t m, double u, double scale
 ) noexcept nogil:
-    """Cumulative L1 penalty (Tsuruoka et al.): pull towards 0 by what is due, never across it."""
+    """Cumulative L1 penalty (Tsuruoka et al.): shrink towards 0 by what is due, but not past 0."""
     cdef Py_ssize_t k, j
     cdef double z
     for k in range(m):
@@ -155,7 +155,7 @@ cdef inline void add_row(
 cdef inline double passive_step(
     int schedule, const double *x, Py_ssize_t m, double loss, double eta0
 ) noexcept nogil:
-    """Length of a passive-aggressive step: as far as this row needs, within limits."""
+    """Size of a passive-aggressive step: as large as this row needs, limited by eta0."""
     cdef double norm = 0.0
     cdef Py_ssize_t k
     for k in range(m):
@@ -168,7 +168,7 @@ cdef inline double passive_step(
 cdef inline double log_slope(
     double m, double y, double w, double *total, double *product
 ) noexcept nogil:
-    """Slope of the log loss at margin m; its sum takes one logarithm for many rows."""
+    """Derivative of the log loss at margin m; the sum of losses takes one logarithm for many rows."""
     cdef double e = exp(-fabs(m))
     total[0] -= w * min(m, 0.0)
     if w != 1.0:
@@ -182,7 +182,7 @@ cdef inline double log_slope(
 
 
 cdef inline double shrunk(double *v, Py_ssize_t p, double scale) noexcept nogil:
-    """The scale, put into v when it becomes too small."""
+    """The scale; if it becomes too small, multiply v by it and return 1."""
     cdef Py_ssize_t j
     if scale >= 1e-9:
         return scale
@@ -205,8 +205,8 @@ cdef inline double clipped(double g) noexcept nogil:
 
 
 cdef enum:
-    SOON = 4  # rows before its turn a row is fetched from the cache
-    AHEAD = 32  # and from memory
+    SOON = 4  # a row is prefetched from the outer cache this many rows before it is used
+    AHEAD = 32  # and from memory this many rows before
     RING = 64
 
 cdef struct Course:
@@ -229,7 +229,7 @@ cdef inline Py_ssize_t following(Course *s) noexcept nogil:
 
 
 cdef inline double falling(double eta0, double t, double power) noexcept nogil:
-    """eta0 / t**power; roots are quicker than powers."""
+    """eta0 / t**power; square roots are faster than powers."""
     if power == 0.25:
         return eta0 / sqrt(sqrt(t))
     return eta0 / (sqrt(t) if power == 0.5 else pow(t, power))
@@ -242,10 +242,10 @@ def epoch(
     double[::1] state, int kind, double eps, double alpha, double l1_share, double rate,
     int schedule, double eta0, double power, double t0, bint intercept, double average_from,
 ):
-    """One pass over the rows; returns the mean loss, by weight.
+    """Run one epoch over the rows and return the weighted mean loss.
 
-    `mean` holds the running mean of the coefficients, its intercept in the last entry, once t is at
-    least `average_from` (0: never). Intercepts are not penalised.
+    `mean` is the running mean of the coefficients, the intercept last, from step `average_from` on
+    (0: never). The intercept is not penalised.
     """
     cdef Py_ssize_t i, at, n = y.shape[0], p = v.shape[0], m = p
     cdef bint sparse = X.shape[0] == 0, placed = places.shape[0] > 0
@@ -256,8 +256,8 @@ def epoch(
     cdef double mistakes = 0.0, total = 0.0, weight = 0.0, product = 1.0, z, g, eta = eta0
     cdef double s = 0.0, ahead = 0.0, cross = 0.0, change, due
     cdef double l2 = alpha * (1.0 - l1_share), l1 = alpha * l1_share
-    # Where every row moves v, the next row's score is x . v + change (x . x_now), and neither product
-    # waits for the change.
+    # If every row changes v, the score of the next row is x . v + change (x . x_now). Both products can
+    # be computed before the change is known.
     cdef bint early = not sparse and l1 == 0.0 and (kind == LOG or kind == SQUARED)
     cdef bint known = False
     cdef const double *x, *next_x

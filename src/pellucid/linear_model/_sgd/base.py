@@ -1,5 +1,6 @@
-"""What classifiers by stochastic gradient descent share: one walker per class, fit, batches."""
+"""What models by stochastic gradient descent share: parameters, options, the base of classifiers."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,56 +13,170 @@ from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import LinearClassifier, column_means
 from pellucid.linear_model.standardize import standardised
 from pellucid.parameters import (
+    HISTORY,
+    STANDARDIZE,
+    STATUS,
     Boolean,
-    ClassWeight,
+    Choice,
     Either,
     Integer,
-    Jobs,
     Nothing,
-    RandomState,
     Real,
-    Verbose,
+    learned,
+    param,
 )
 from pellucid.persist.fitted_state import expect_array
+from pellucid.records import Status
 
-# Options that all stochastic classifiers have.
-WALKING = {
-    "alpha": Real(0, None),
-    "l1_ratio": Either(Nothing, Real(0, 1, "both")),
-    "fit_intercept": Boolean,
-    "max_iter": Integer(1),
-    "tol": Either(Nothing, Real(0, None)),
-    "shuffle": Boolean,
-    "verbose": Verbose,
-    "n_jobs": Jobs,
-    "random_state": RandomState,
-    "early_stopping": Boolean,
-    "validation_fraction": Real(0, 1, "neither"),
-    "n_iter_no_change": Integer(1),
-    "class_weight": ClassWeight,
-    "warm_start": Boolean,
-    "standardize": Boolean,
-}
+PENALTY = param(
+    "l2",
+    Choice("l2", "l1", "elasticnet", None),
+    "Penalty on the coefficients: their squares, their absolute values, both, or none.",
+)
+ALPHA = param(
+    0.0001,
+    Real(0, None),
+    "Strength of the penalty. The step size of learning_rate='optimal' depends on it too.",
+)
+L1_RATIO = param(
+    0.15,
+    Either(Nothing, Real(0, 1, "both")),
+    "Share of the L1 penalty for penalty='elasticnet': 0 is 'l2', 1 is 'l1'.",
+)
+MAX_ITER = param(1000, Integer(1), "Largest number of epochs (passes over all rows).")
+TOL = param(
+    1e-3,
+    Either(Nothing, Real(0, None)),
+    "The fit stops when the loss, or with `early_stopping` the validation score, has not improved by "
+    "`tol` for `n_iter_no_change` epochs. None runs all `max_iter` epochs.",
+)
+SHUFFLE = param(
+    True,
+    Boolean,
+    "Whether every epoch visits the rows in a new random order. False keeps the order of the rows.",
+)
+EPSILON = param(
+    0.1,
+    Real(0, None),
+    "Threshold of three losses: 'huber' is quadratic up to it and linear beyond; "
+    "'epsilon_insensitive' and 'squared_epsilon_insensitive' ignore smaller errors.",
+)
+LEARNING_RATE = param(
+    "optimal",
+    Choice("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"),
+    "Size of step t. 'constant': eta0. 'optimal': 1 / (alpha (t0 + t)). 'invscaling': "
+    "eta0 / t**power_t. 'adaptive': eta0, divided by 5 whenever the loss stalls. 'pa1' and 'pa2': "
+    "passive-aggressive steps limited by eta0.",
+)
+ETA0 = param(
+    0.01,
+    Real(0, None, "neither"),
+    "Step size, or its start; 'pa1' and 'pa2' use it as their limit and 'optimal' does not use it.",
+)
+POWER_T = param(0.5, Real(0, None), "Exponent of the step size of learning_rate='invscaling'.")
+EARLY_STOPPING = param(
+    False,
+    Boolean,
+    "Whether to stop by the score on validation rows that are left out of the fit, instead of by the "
+    "loss on the training rows.",
+)
+VALIDATION_FRACTION = param(
+    0.1, Real(0, 1, "neither"), "Share of the rows that `early_stopping` uses for validation."
+)
+N_ITER_NO_CHANGE = param(
+    5, Integer(1), "Number of epochs without improvement after which the fit stops."
+)
+AVERAGE = param(
+    False,
+    Either(Boolean, Integer(0)),
+    "Whether to use the mean of the coefficients over all steps instead of the last ones. A number "
+    "averages from that step on.",
+)
+SCALED_COLUMNS = STANDARDIZE.replace(
+    description="Scale numeric columns to mean 0 and standard deviation 1 during the fit; columns of "
+    "categories and words stay as they are, and columns of a sparse table that are mostly 0 keep "
+    "their mean. The penalty applies to the coefficients of the scaled columns. `coef_` is reported "
+    "on the original scale."
+)
+
+N_EPOCHS = "Number of epochs that were run."
+N_STEPS = "Number of steps so far, plus 1."
+STANDARD_COEF = "Coefficients after the last step, without averaging."
+L1_APPLIED = "L1 penalty applied to each coefficient so far, from which `partial_fit` continues."
+AVERAGED = "Averaged coefficients, the intercept last; 0 without `average`."
+SCALARS = (
+    "State from which `partial_fit` continues: intercept, scale, step number, accumulated L1 "
+    "penalty, number of averaged steps, mistakes so far, mistakes of the last epoch, last step size."
+)
+
+
+def sgd_options(model: Any, epochs: int, begun: int, **own: Any) -> Any:
+    """`SGDOptions` from the parameters of a model; `own` are those that only its class knows."""
+    from pellucid.linear_model._sgd.solver import SGDOptions
+
+    shares = {"l1": 1.0, "elasticnet": float(model.l1_ratio or 0.0)}
+    return SGDOptions(
+        alpha=float(model.alpha) if model.penalty else 0.0,
+        l1_share=shares.get(model.penalty or "", 0.0),
+        intercept=model.fit_intercept, epochs=epochs, tol=None if begun else model.tol,
+        patience=model.n_iter_no_change, shuffle=bool(model.shuffle), eta0=float(model.eta0),
+        average_from=float(model.average), **own,
+    )  # fmt: skip
+
+
+def loss_and_schedule(model: Any, passive_aggressive_loss: str) -> dict[str, Any]:
+    """The options that `SGDClassifier` and `SGDRegressor` have in common."""
+    if model.learning_rate == "optimal" and model.alpha == 0:
+        raise ParameterError(
+            "alpha must be > 0 since learning_rate is 'optimal'. alpha is used to compute the "
+            "optimal learning rate."
+        )
+    if model.learning_rate in ("pa1", "pa2") and model.loss != passive_aggressive_loss:
+        raise ParameterError(
+            f"Learning rate {model.learning_rate!r} only works with loss "
+            f"{passive_aggressive_loss!r}. Got loss={model.loss!r}."
+        )
+    return {
+        "loss": model.loss, "schedule": model.learning_rate, "power": float(model.power_t),
+        "epsilon": float(model.epsilon), "rate": float(model.alpha),
+    }  # fmt: skip
+
+
+def initial_coefficients(
+    model: Any, q: int, p: int, coef_init: Any, intercept_init: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (q, p) and intercepts (q,): given ones, those of a warm start, or zeros."""
+    if model.warm_start and model.__sklearn_is_fitted__():
+        coef_init = model.coef_ if coef_init is None else coef_init
+        if intercept_init is None:
+            intercept_init = model.intercept_ * model.fit_intercept
+    coef, intercept = np.zeros((q, p)), np.zeros(q)
+    if coef_init is not None:
+        coef = np.atleast_2d(np.asarray(coef_init, dtype=float))
+    if intercept_init is not None:
+        intercept = np.asarray(intercept_init, dtype=float).ravel()
+    if coef.shape != (q, p) or intercept.shape != (q,):
+        raise ParameterError(
+            "The provided coef_init or intercept_init does not match the dataset. coef_init needs "
+            f"shape {(p,) if q == 1 else (q, p)} and intercept_init shape {(q,)}."
+        )
+    return coef, intercept
 
 
 class StochasticClassifier(LinearClassifier):
-    """Base of `SGDClassifier` and `Perceptron`: one walker per class, class against the others."""
+    """Base of `SGDClassifier` and `Perceptron`.
 
-    penalty: str | None
-    alpha: float
-    l1_ratio: float
-    fit_intercept: bool
-    max_iter: int
-    tol: float | None
-    shuffle: bool
-    n_jobs: int | None
-    random_state: Any
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    class_weight: Any
-    warm_start: bool
-    standardize: bool
+    More than two classes are one problem each, that class against all others.
+    """
+
+    n_iter_: int = learned(N_EPOCHS)
+    t_: float = learned(N_STEPS)
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+    standard_coef_: np.ndarray = learned(STANDARD_COEF)
+    pulled_: np.ndarray = learned(L1_APPLIED)
+    averaged_: np.ndarray = learned(AVERAGED)
+    walk_: np.ndarray = learned(SCALARS)
 
     @property
     def _rows(self) -> str:  # type: ignore[override]
@@ -70,12 +185,12 @@ class StochasticClassifier(LinearClassifier):
             return "user"
         return "canonical" if self.standardize else "canonical_view"
 
-    def _plan(self) -> dict[str, Any]:
-        """Options of `Plan` that only the subclass knows."""
+    def _own_options(self) -> dict[str, Any]:
+        """Fields of `SGDOptions` that only the subclass knows."""
         raise NotImplementedError
 
-    def _extras(self, walkers: list[Any]) -> dict[str, Any]:
-        """Further learned attributes."""
+    def _more_learned(self, states: list[Any]) -> dict[str, Any]:
+        """Learned attributes that only the subclass has; `Perceptron` counts mistakes."""
         return {}
 
     def fit(
@@ -86,147 +201,92 @@ class StochasticClassifier(LinearClassifier):
         intercept_init: Any = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Walk over the rows until nothing improves; `coef_init`, `intercept_init` are the start."""
-        self._start = (coef_init, intercept_init)
-        try:
-            return self._learn(X, y, weights=sample_weight)
-        finally:
-            del self._start
+        """Run epochs until nothing improves, starting from `coef_init` and `intercept_init`."""
+        start = (coef_init, intercept_init)
+        return self._learn(X, y, weights=sample_weight, start=start)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One more pass, over these rows."""
+        """Run one more epoch, over these rows."""
         if isinstance(self.class_weight, str):
             raise ParameterError(
-                "class_weight 'balanced' is not supported for partial_fit: a batch does not know the "
-                "sizes of all classes. Give the weights as a dict."
+                "class_weight 'balanced' is not supported for partial_fit, because one batch does not "
+                "contain the sizes of all classes. Give the weights as a dict."
             )
         if self.standardize is True:
             raise ParameterError(
-                "standardize=True is not supported for partial_fit: a batch does not know the "
-                "deviations of all rows. Scale the columns before, or use fit."
+                "standardize=True is not supported for partial_fit, because one batch does not "
+                "contain the standard deviations of all rows. Scale the columns before, or use fit."
             )
         return self._learn_more(X, y, weights=sample_weight, classes=classes)
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import addressable, new_walker
+    def _fit(self, problem: Problem, start: tuple[Any, Any] = (None, None)) -> dict[str, Any]:
+        from pellucid.linear_model._sgd.solver import addressable, new_state
 
         problem = addressable(problem)
-        assert problem.classes is not None
-        K = len(problem.classes)
-        q = 1 if K == 2 else K
-        coef, b0 = self._first_state(q, problem.p)
+        q = 1 if problem.n_classes == 2 else problem.n_classes
+        coef, intercept = initial_coefficients(self, q, problem.p, *start)
         units = standardised(self.standardize, problem, bool(self.fit_intercept))
-        seen = problem
+        scaled = problem
         if units is not None:
-            seen, (coef, b0) = units.apply(problem), units.inside(coef, b0)
-        walkers = [new_walker(problem.p, coef[k], b0[k]) for k in range(q)]
-        learned = self._walk(seen, walkers, self.max_iter, 0)
+            scaled, (coef, intercept) = units.apply(problem), units.inside(coef, intercept)
+        states = [new_state(problem.p, coef[k], intercept[k]) for k in range(q)]
+        learned = self._run(scaled, states, self.max_iter, 0)
         return learned if units is None else units.restore(learned, problem.X, problem.weights)
 
-    def _first_state(self, q: int, p: int) -> tuple[np.ndarray, np.ndarray]:
-        given = self.__dict__.get("_start", (None, None))
-        warm = self.warm_start and self.__sklearn_is_fitted__()
-        coef, b0 = np.zeros((q, p)), np.zeros(q)
-        if warm:
-            coef, b0 = self.coef_, self.intercept_ * self.fit_intercept
-        if given[0] is not None:
-            coef = np.atleast_2d(np.asarray(given[0], dtype=float))
-        if given[1] is not None:
-            b0 = np.asarray(given[1], dtype=float).ravel()
-        if coef.shape != (q, p) or b0.shape != (q,):
-            raise ParameterError(
-                "The provided coef_init or intercept_init does not match the dataset: the shapes must "
-                f"be ({q}, {p}) and ({q},)."
-            )
-        return coef, b0
-
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import Walker, addressable, new_walker
+        from pellucid.linear_model._sgd.solver import STEPS, addressable, last_states, new_state
 
         problem = addressable(problem)
-        assert problem.classes is not None
-        q = 1 if len(problem.classes) == 2 else len(problem.classes)
-        if first:
-            walkers = [new_walker(problem.p) for _ in range(q)]
-        else:
-            kept = (self.standard_coef_, self.pulled_, self.averaged_, self.walk_)
-            walkers = [Walker(*(part[k].copy() for part in kept)) for k in range(q)]
-        return self._walk(problem, walkers, 1, int(walkers[0].state[2]))
+        q = 1 if problem.n_classes == 2 else problem.n_classes
+        states = [new_state(problem.p) for _ in range(q)] if first else last_states(self)
+        return self._run(problem, states, 1, int(states[0].scalars[STEPS]))
 
-    def _walk(
-        self, problem: Problem, walkers: list[Any], epochs: int, begun: int
-    ) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import Plan, together, walk
+    def _run(self, problem: Problem, states: list[Any], epochs: int, begun: int) -> dict[str, Any]:
+        """1. Set rows aside for validation. 2. Solve the problem of each class. 3. Collect."""
+        from pellucid.linear_model._sgd.solver import learned_from, run_epochs
 
-        plan = Plan(
-            alpha=float(self.alpha) if self.penalty else 0.0, l1_share=self._l1_share(),
-            intercept=self.fit_intercept, epochs=epochs, tol=None if begun else self.tol,
-            patience=self.n_iter_no_change, shuffle=bool(self.shuffle), **self._plan(),
-        )  # fmt: skip
+        options = sgd_options(self, epochs, begun, **self._own_options())
         factors = class_factors(self.class_weight, problem)
         seed = parallel.seed_sequence(self.random_state)
-        held = self._held_back(problem, seed, begun)
+        held = self._validation_weights(problem, seed, begun)  # 1
         X, y, w = problem.X, problem.y, problem.weights
         if held is not None:
             rows = np.flatnonzero(w - held)
             X, y, w = X[rows], y[rows], (w - held)[rows]
 
-        def one(k: int) -> Any:
-            own = k if len(walkers) > 1 else 1
+        def solve(k: int) -> Any:
+            own = k if len(states) > 1 else 1
             target = np.where(y == own, 1.0, -1.0)
             weights = w * (
-                factors[y] if len(walkers) == 1 else np.where(y == own, factors[own], 1.0)
+                factors[y] if len(states) == 1 else np.where(y == own, factors[own], 1.0)
             )
-            check = None if held is None else _accuracy(problem, held, own)
-            return walk(walkers[k], X, target, weights, plan, seed, k + 1000 * begun, check)
+            score = None if held is None else _validation_accuracy(problem, held, own)
+            return run_epochs(states[k], X, target, weights, options, seed, k + 1000 * begun, score)
 
         with parallel.using(self.n_jobs):
-            walkers = parallel.map(one, list(range(len(walkers))))
-        return self._finished(walkers, problem, together(walkers, type(self).__name__), plan)
+            states = parallel.map(solve, list(range(len(states))))  # 2
+        means = {"means_": column_means(problem.X, problem.weights)}
+        learned = learned_from(states, options.average_from > 0, type(self).__name__)  # 3
+        return learned | means | self._more_learned(states)
 
-    def _finished(
-        self, walkers: list[Any], problem: Problem, history: dict[str, Any], plan: Any
-    ) -> dict[str, Any]:
-        averaged = plan.average_from > 0 and walkers[0].state[4] > 0
-        standard = np.stack([walker.coef for walker in walkers])
-        mean = np.stack([walker.mean for walker in walkers])
-        last = np.array([walker.intercept for walker in walkers])
-        # The status is of a walker that failed, or else erred in its last pass, or took longest.
-        worst = max(walkers, key=lambda k: (not k.status.ok, k.state[6] > 0, len(k.history)))
-        for walker in walkers:
-            walker.v, walker.state[1] = walker.coef, 1.0
-        return {
-            "coef_": np.ascontiguousarray(mean[:, :-1]) if averaged else standard.copy(),
-            "intercept_": mean[:, -1].copy() if averaged else last,
-            "means_": column_means(problem.X, problem.weights),
-            "n_iter_": max(len(walker.history) for walker in walkers),
-            "t_": float(walkers[0].state[2]),
-            "standard_coef_": standard,
-            "pulled_": np.stack([walker.q for walker in walkers]),
-            "averaged_": mean,
-            "walk_": np.stack([walker.state for walker in walkers]),
-            "history_": history,
-            "status_": worst.status,
-        } | self._extras(walkers)
-
-    def _l1_share(self) -> float:
-        return {"l1": 1.0, "elasticnet": float(self.l1_ratio or 0.0)}.get(self.penalty or "", 0.0)
-
-    def _held_back(self, problem: Problem, seed: Any, begun: int) -> np.ndarray | None:
-        """Weights of the rows to judge by; None without early stopping."""
+    def _validation_weights(self, problem: Problem, seed: Any, begun: int) -> np.ndarray | None:
+        """Weights of the validation rows; None without early stopping."""
         if not self.early_stopping or begun:
             return None
 
-        def some(m: int) -> int:  # of each class at least one sample, and not all
+        def count(m: int) -> int:  # at least one sample of each class, and not all of them
             return min(max(1, round(self.validation_fraction * m)), m - 1)
 
         rng = parallel.stream(seed, "validation")
-        held = held_back(problem.weights, classes_of(problem.y), some, rng)
+        held = held_back(problem.weights, classes_of(problem.y), count, rng)
         if not held.any():
-            raise ParameterError("early_stopping needs more than one row of a class.")
+            raise ParameterError(
+                "early_stopping needs a class with at least 2 rows. Set early_stopping=False."
+            )
         return held
 
     def _check_state(self) -> None:
+        """Check the arrays of `partial_fit` in addition to the coefficients (model files)."""
         super()._check_state()
         q, p = self.coef_.shape
         for name, width in (
@@ -238,12 +298,12 @@ class StochasticClassifier(LinearClassifier):
             expect_array(self, name, q, width)
 
 
-def _accuracy(problem: Problem, held: np.ndarray, own: int) -> Any:
+def _validation_accuracy(problem: Problem, held: np.ndarray, own: int) -> Callable[[Any], float]:
     rows = np.flatnonzero(held)
     X, right, w = problem.X[rows], problem.y[rows] == own, held[rows]
 
-    def check(walker: Any) -> float:
-        guess = X @ walker.coef + walker.intercept > 0
-        return float(np.average(guess == right, weights=w))
+    def score(state: Any) -> float:
+        predicted = X @ state.coef + state.intercept > 0
+        return float(np.average(predicted == right, weights=w))
 
-    return check
+    return score

@@ -1,9 +1,10 @@
 """Stochastic gradient descent for linear models: epochs, steps, stopping, averaging.
 
-Each binary (or regression) problem is a `Walker`: coefficients that walk over the rows. Several
-classes are one walker each, class against the others.
+Each binary problem, and each regression, has an `SGDState` of its own. With more than two classes
+there is one problem per class, that class against all others.
 
-Invariant: the order of rows depends on (seed, walker, epoch) alone; so threads change nothing.
+Invariant: the order of the rows depends on (seed, problem, epoch) alone, so the number of threads
+does not change the result.
 """
 
 from dataclasses import dataclass, field
@@ -25,8 +26,8 @@ LOSSES = {
     "hinge": 0, "log_loss": 1, "modified_huber": 2, "squared_hinge": 3, "perceptron": 4,
     "squared_error": 5, "huber": 6, "epsilon_insensitive": 7, "squared_epsilon_insensitive": 8,
 }  # fmt: skip
-# Of a distance |y - z|, as `_sgd` has them for each row.
-NUMBER_LOSSES = {
+# Losses of regression as functions of |y - z|; `_loops` has them row by row.
+REGRESSION_LOSSES = {
     "squared_error": lambda d, eps: d**2 / 2,
     "huber": lambda d, eps: np.where(d <= eps, d**2 / 2, eps * (d - eps / 2)),
     "epsilon_insensitive": lambda d, eps: np.maximum(d - eps, 0.0),
@@ -35,17 +36,19 @@ NUMBER_LOSSES = {
 SCHEDULES = {
     "constant": 0, "optimal": 1, "invscaling": 2, "adaptive": 3, "decreasing": 4, "pa1": 5, "pa2": 6,
 }  # fmt: skip
-TOO_LARGE = 1e20
-CHUNK = 128  # rows of a run
+TOO_LARGE = 1e20  # a coefficient beyond this size means divergence
+CHUNK = 128  # rows in a run of neighbours, see `shuffled`
+# Positions in `SGDState.scalars`, the layout of `_loops`.
+INTERCEPT, SCALE, STEPS, L1_TOTAL, N_AVERAGED, ALL_MISTAKES, MISTAKES, LAST_STEP = range(8)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What the user asked for."""
+class SGDOptions:
+    """Options of the user, in the form that the solver needs."""
 
     loss: str
     alpha: float
-    l1_share: float  # of alpha; alpha 0: no penalty
+    l1_share: float  # share of alpha for the L1 penalty; alpha = 0 means no penalty
     schedule: str
     eta0: float
     power: float
@@ -55,54 +58,61 @@ class Plan:
     tol: float | None
     patience: int
     shuffle: bool
-    rate: float = 0.0  # alpha of the "optimal" schedule, whether there is a penalty or not
-    average_from: float = 0.0
-    until_right: bool = False  # stop after a pass without mistakes
+    rate: float = 0.0  # alpha in the "optimal" step size, with or without a penalty
+    average_from: float = 0.0  # first step whose coefficients are averaged; 0 means no average
+    stop_without_mistakes: bool = False  # stop after an epoch without mistakes
 
     @property
     def t0(self) -> float:
-        """Start of the "optimal" schedule (Bottou): the first steps are of the size of the weights."""
+        """Offset of the "optimal" schedule (Bottou), which limits the size of the first steps."""
         if self.schedule != "optimal":
             return 0.0
         return 1.0 / (np.sqrt(1.0 / np.sqrt(self.rate)) * self.rate)
 
 
 @dataclass
-class Walker:
-    """The state of one problem; see `_sgd` for the layout."""
+class SGDState:
+    """Coefficients of one problem while it is solved; `_loops` documents the layout."""
 
-    v: np.ndarray
-    q: np.ndarray
-    mean: np.ndarray
-    state: np.ndarray
+    v: np.ndarray  # coefficients divided by the scale
+    q: np.ndarray  # L1 penalty applied to each coefficient so far
+    mean: np.ndarray  # averaged coefficients, the intercept last
+    scalars: np.ndarray
     history: list[tuple[float, ...]] = field(default_factory=list)
-    status: Status = field(default_factory=lambda: Status("ok", "No pass was made."))
+    status: Status = field(default_factory=lambda: Status("ok", "No epoch was run."))
 
     @property
     def coef(self) -> np.ndarray:
-        return self.v * self.state[1]
+        return self.v * self.scalars[SCALE]
 
     @property
     def intercept(self) -> float:
-        return float(self.state[0])
+        return float(self.scalars[INTERCEPT])
 
 
-def new_walker(p: int, coef: np.ndarray | None = None, intercept: float = 0.0) -> Walker:
-    """Coefficients at 0, or at a given start."""
+def new_state(p: int, coef: np.ndarray | None = None, intercept: float = 0.0) -> SGDState:
+    """Coefficients of zero, or given ones to start from."""
     v = np.zeros(p) if coef is None else np.array(coef, dtype=float)
-    state = np.array([intercept, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    return Walker(v, np.zeros(p), np.zeros(p + 1), state)
+    scalars = np.array([intercept, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    return SGDState(v, np.zeros(p), np.zeros(p + 1), scalars)
+
+
+def last_states(model: Any) -> list[SGDState]:
+    """The states, one per problem, from which `partial_fit` of a fitted model continues."""
+    kept = (model.standard_coef_, model.pulled_, model.averaged_, model.walk_)
+    rows = zip(*(np.atleast_2d(part).copy() for part in kept))
+    return [SGDState(v, q, mean, scalars) for v, q, mean, scalars in rows]
 
 
 def addressable(problem: Problem) -> Problem:
-    """The problem as `parts_of` takes it: the rows of a CSR table are copied into their order."""
+    """The problem in a form that `parts_of` accepts: the rows of a CSR table are copied in order."""
     X = problem.X
     dense = not isinstance(X, RowView) or isinstance(X.table, np.ndarray)
     return problem if dense else problem.gathered()
 
 
 def parts_of(X: Any) -> tuple[np.ndarray, ...]:
-    """Dense X, or the parts of a CSR one, and the places of rows in a table."""
+    """A dense X, or the three arrays of a CSR one, and the positions of the rows in the table."""
     none, nowhere = np.empty(0), np.empty(0, np.int32)
     if isinstance(X, RowView):
         return X.table, none, nowhere, nowhere, X.places
@@ -113,10 +123,11 @@ def parts_of(X: Any) -> tuple[np.ndarray, ...]:
 
 
 def shuffled(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int, int]:
-    """A random order of the rows, as `_sgd` has it; of many rows, runs of neighbours in random order.
+    """A random order of the rows in the form of `_loops`: (starts, run length, first row).
 
-    They are neighbours in the random order of their hashes, and runs begin elsewhere in each pass:
-    what is known of them is read one after the other.
+    Small tables have a permutation of all rows. Large tables have runs of neighbours in random order,
+    which are faster to read. The neighbours are random, because rows are sorted by their hashes, and
+    the runs begin at another row in each epoch.
     """
     if n <= 64 * CHUNK:
         return rng.permutation(n).astype(np.int64), 1, 0
@@ -124,76 +135,107 @@ def shuffled(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int, int]:
     return starts, CHUNK, int(rng.integers(n))
 
 
-def walk(
-    walker: Walker, X: Any, y: np.ndarray, w: np.ndarray, plan: Plan, seed: Any, name: Any,
-    check: Any = None,
-) -> Walker:  # fmt: skip
-    """Passes over the rows until nothing improves; `check(walker)` is a score on rows held back."""
+def run_epochs(
+    state: SGDState, X: Any, y: np.ndarray, w: np.ndarray, options: SGDOptions, seed: Any, name: Any,
+    validation_score: Any = None,
+) -> SGDState:  # fmt: skip
+    """Run epochs until nothing improves; `validation_score(state)` is judged instead of the loss."""
     parts, flag = parts_of(X), StopFlag()
-    n, eta0, best, waited = len(y), plan.eta0, np.inf, 0
-    walker.status = Status("ok", f"All {plan.epochs} passes were made, as asked.")
-    for epoch in range(1, plan.epochs + 1):
+    n, eta0, best, waited = len(y), options.eta0, np.inf, 0
+    state.status = Status("ok", f"All {options.epochs} epochs were run.")
+    for epoch in range(1, options.epochs + 1):
         flag.check()
         order = (np.zeros(1, dtype=np.int64), n, 0)
-        if plan.shuffle:
+        if options.shuffle:
             order = shuffled(parallel.stream(seed, "epoch", name, epoch), n)
         loss = parallel.interruptible(
-            loops.epoch, *parts, y, w, *order, walker.v, walker.q, walker.mean, walker.state,
-            LOSSES[plan.loss], plan.epsilon, plan.alpha, plan.l1_share, plan.rate,
-            SCHEDULES[plan.schedule], eta0, plan.power, plan.t0, plan.intercept, plan.average_from,
+            loops.epoch, *parts, y, w, *order, state.v, state.q, state.mean, state.scalars,
+            LOSSES[options.loss], options.epsilon, options.alpha, options.l1_share, options.rate,
+            SCHEDULES[options.schedule], eta0, options.power, options.t0, options.intercept,
+            options.average_from,
         )  # fmt: skip
-        walker.history.append((loss, walker.state[6], walker.state[7]))
-        if not np.isfinite(loss) or not np.abs(walker.v).max(initial=0.0) < TOO_LARGE:
-            walker.status = _diverged(epoch)
-            walker.v[:] = np.nan_to_num(walker.v, nan=0.0, posinf=TOO_LARGE, neginf=-TOO_LARGE)
+        state.history.append((loss, state.scalars[MISTAKES], state.scalars[LAST_STEP]))
+        if not np.isfinite(loss) or not np.abs(state.v).max(initial=0.0) < TOO_LARGE:
+            state.status = _diverged(epoch)
+            state.v[:] = np.nan_to_num(state.v, nan=0.0, posinf=TOO_LARGE, neginf=-TOO_LARGE)
             break
-        if plan.until_right and walker.state[6] == 0:
-            walker.status = Status("converged", f"Pass {epoch} made no mistake.")
+        if options.stop_without_mistakes and state.scalars[MISTAKES] == 0:
+            state.status = Status("converged", f"Epoch {epoch} made no mistake.")
             break
-        if plan.tol is None:
+        if options.tol is None:
             continue
-        value = -check(walker) if check is not None else loss
-        waited = waited + 1 if value > best - plan.tol else 0
+        value = -validation_score(state) if validation_score is not None else loss
+        waited = waited + 1 if value > best - options.tol else 0
         best = min(best, value)
-        if waited < plan.patience:
+        if waited < options.patience:
             continue
-        if plan.schedule == "adaptive" and eta0 > 1e-6:
+        if options.schedule == "adaptive" and eta0 > 1e-6:
             eta0, waited = eta0 / 5, 0
             continue
-        walker.status = Status("converged", f"{plan.patience} passes brought no improvement.")
+        state.status = Status("converged", f"{options.patience} epochs brought no improvement.")
         break
     else:
-        if plan.tol is not None:
-            walker.status = Status(
-                "max_iter", f"The loss still fell after {plan.epochs} passes.", "Increase max_iter."
+        if options.tol is not None:
+            state.status = Status(
+                "max_iter",
+                f"The loss was still falling after {options.epochs} epochs.",
+                "Increase max_iter.",
             )
-    return walker
+    return state
 
 
-def mean_loss(plan: Plan, X: Any, y: np.ndarray, w: np.ndarray, walker: Walker) -> float:
-    """Of numbers, where a walker stands; block by block."""
+def mean_loss(options: SGDOptions, X: Any, y: np.ndarray, w: np.ndarray, state: SGDState) -> float:
+    """Weighted mean loss of a regression, summed block by block."""
     total = 0.0
     for rows in blocks_of(X):
-        distance = np.abs(y[rows] - X[rows] @ walker.coef - walker.intercept)
+        distance = np.abs(y[rows] - X[rows] @ state.coef - state.intercept)
         with np.errstate(over="ignore"):
-            total += float(w[rows] @ NUMBER_LOSSES[plan.loss](distance, plan.epsilon))
+            total += float(w[rows] @ REGRESSION_LOSSES[options.loss](distance, options.epsilon))
     return total / float(w.sum())
 
 
 def _diverged(epoch: int) -> Status:
     return Status(
         "diverged",
-        f"The coefficients grew beyond all bounds in pass {epoch}.",
-        "Standardise the columns, or lower eta0.",
+        f"The coefficients diverged in epoch {epoch}.",
+        "Standardise the columns (standardize=True), or lower eta0.",
     )
 
 
-def together(walkers: list[Walker], source: str) -> dict[str, np.ndarray]:
-    """One history of all walkers: losses and mistakes added up, pass by pass."""
-    recorder = Recorder(source, max(len(k.history) for k in walkers))
-    longest = max(len(k.history) for k in walkers)
+def learned_from(states: list[SGDState], averaged: bool, source: str) -> dict[str, Any]:
+    """Learned attributes, one row per problem, and the arrays from which `partial_fit` continues.
+
+    The status is that of a problem that failed, else of one with mistakes in its last epoch, else of
+    the one that took longest.
+    """
+    averaged = averaged and states[0].scalars[N_AVERAGED] > 0
+    coef, mean = np.stack([one.coef for one in states]), np.stack([one.mean for one in states])
+    last = np.array([one.intercept for one in states])
+    worst = max(
+        states, key=lambda one: (not one.status.ok, one.scalars[MISTAKES] > 0, len(one.history))
+    )
+    for one in states:
+        one.scalars[SCALE] = 1.0  # `standard_coef_` has it already
+    return {
+        "coef_": np.ascontiguousarray(mean[:, :-1]) if averaged else coef.copy(),
+        "intercept_": mean[:, -1].copy() if averaged else last,
+        "n_iter_": max(len(one.history) for one in states),
+        "t_": float(states[0].scalars[STEPS]),
+        "standard_coef_": coef,
+        "pulled_": np.stack([one.q for one in states]),
+        "averaged_": mean,
+        "walk_": np.stack([one.scalars for one in states]),
+        "history_": _joint_history(states, source),
+        "status_": worst.status,
+    }
+
+
+def _joint_history(states: list[SGDState], source: str) -> dict[str, np.ndarray]:
+    """One history of all problems: losses and mistakes are added up, epoch by epoch."""
+    longest = max(len(one.history) for one in states)
+    recorder = Recorder(source, longest)
     for epoch in range(longest):
-        rows = [k.history[min(epoch, len(k.history) - 1)] for k in walkers if k.history]
+        rows = [one.history[min(epoch, len(one.history) - 1)] for one in states if one.history]
         recorder.add(
             iteration=epoch + 1,
             objective=float(sum(row[0] for row in rows)),

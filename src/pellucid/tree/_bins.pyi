@@ -1,0 +1,1 @@
+# For other loops only: `_bins.pxd` declares the functions.

@@ -1,0 +1,1 @@
+# For other loops only: `_buckets.pxd` declares the functions.

@@ -1,0 +1,1 @@
+# For other loops only: `_categories.pxd` declares the functions.

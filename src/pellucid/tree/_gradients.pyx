@@ -1,0 +1,57 @@
+"""Gradients and curvatures of the common losses: blocks of rows, one block per task."""
+
+from libc.math cimport exp, log, log1p
+from libc.stdint cimport int32_t
+
+
+def squared_gradients(const double[::1] y, const double[::1] raw, const double[::1] weights,
+                      double[:, ::1] gradients, Py_ssize_t first, Py_ssize_t last):
+    """Gradients of w (raw - y)^2 / 2 for rows [first, last), and the sum of the losses."""
+    cdef double total = 0.0, r
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(first, last):
+            r = raw[i] - y[i]
+            gradients[i, 0], gradients[i, 1] = weights[i] * r, weights[i]
+            total += 0.5 * weights[i] * r * r
+    return total
+
+
+def logistic_gradients(const double[::1] y, const double[::1] raw, const double[::1] weights,
+                       double[:, ::1] gradients, Py_ssize_t first, Py_ssize_t last):
+    """Gradients of w (log(1 + exp(raw)) - y raw) for y in {0, 1}, and the sum of the losses."""
+    cdef double total = 0.0, z, small, p
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(first, last):
+            z = raw[i]
+            small = exp(-z if z > 0 else z)
+            p = (1.0 if z >= 0 else small) / (1.0 + small)
+            gradients[i, 0] = weights[i] * (p - y[i])
+            gradients[i, 1] = weights[i] * (small / ((1.0 + small) * (1.0 + small)))
+            total += weights[i] * ((z if z > 0 else 0.0) + log1p(small) - y[i] * z)
+    return total
+
+
+def softmax_gradients(const int32_t[::1] y, const double[:, ::1] raw, const double[::1] weights,
+                      double[:, :, ::1] gradients, Py_ssize_t first, Py_ssize_t last):
+    """Gradients of -w log p(y) with p = softmax(raw), raw (K, n), and the sum of the losses."""
+    cdef Py_ssize_t i, k, K = raw.shape[0]
+    cdef double total = 0.0, top, p, scale
+    with nogil:
+        for i in range(first, last):
+            top = raw[0, i]
+            for k in range(1, K):
+                top = max(top, raw[k, i])
+            scale = 0.0
+            for k in range(K):
+                p = 1.0 if raw[k, i] == top else exp(raw[k, i] - top)
+                gradients[k, i, 0] = p
+                scale += p
+            total += weights[i] * (log(scale) - (raw[y[i], i] - top))
+            scale = 1.0 / scale
+            for k in range(K):
+                p = gradients[k, i, 0] * scale
+                gradients[k, i, 0] = weights[i] * (p - (1.0 if k == y[i] else 0.0))
+                gradients[k, i, 1] = weights[i] * p * (1.0 - p)
+    return total

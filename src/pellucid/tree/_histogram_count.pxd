@@ -1,0 +1,26 @@
+"""Rows of a node: as integers, counted into histograms, or partitioned by a split."""
+
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+from pellucid.tree._histogram_records cimport Cell, Gradient, Split, Units
+
+
+cdef enum:                      # of `count_rows`: where the cells of the rows stand
+    ALL = 0                     # every row, in order
+    ORDERED = 1                 # cells in the order of rows
+    BY_ROW = 2
+
+
+cdef void count_rows(const uint32_t* words, const int32_t* rows, const Cell* cells, Py_ssize_t n,
+                     Cell** columns, int where) noexcept nogil
+cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
+                    Units* units) noexcept nogil
+cdef double noise_of(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
+                     Py_ssize_t n) noexcept nogil
+cdef Cell to_cells(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
+                   Py_ssize_t n, const Units* units, Cell* cells, Cell* ordered) noexcept nogil
+cdef Py_ssize_t partition_rows(const Split* s, const uint8_t* column, int32_t* rows, int32_t* scratch,
+                               Py_ssize_t n, int n_bins) noexcept nogil
+cdef void gather_cells(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cell* out) noexcept nogil
+cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows,
+                            Py_ssize_t n) noexcept nogil

@@ -1,0 +1,1 @@
+# For other loops only: `_histogram_count.pxd` declares the functions.

@@ -1,0 +1,159 @@
+"""Rows of a node: as integers, counted into histograms, or partitioned by a split."""
+
+from libc.math cimport fabs, frexp, ldexp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from pellucid.tree._histogram_records cimport Cell, Gradient, Split, Units, add_words
+from pellucid.tree._prefetch cimport prefetch
+
+
+cdef extern from *:
+    """
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    static inline long long rounded(double x) { return _mm_cvtsd_si64(_mm_set_sd(x)); }
+    #else
+    #include <math.h>
+    static inline long long rounded(double x) { return llrint(x); }
+    #endif
+    """
+    int64_t rounded(double x) nogil             # to the nearest integer
+
+
+cdef enum:
+    AHEAD = 16                  # rows that are prefetched
+
+
+cdef inline void add_rows(const uint32_t* words, const int32_t* rows, const Cell* cells,
+                          Py_ssize_t n, Cell** columns, const int where) noexcept nogil:
+    """Rows of four columns; `where` is a constant where this is called."""
+    cdef Py_ssize_t i, row
+    cdef uint32_t word
+    cdef const Cell* cell
+    cdef Cell* a = columns[0]
+    cdef Cell* b = columns[1]
+    cdef Cell* c = columns[2]
+    cdef Cell* d = columns[3]
+    for i in range(n):
+        if where != ALL and i + AHEAD < n:
+            prefetch(words + rows[i + AHEAD])
+        row = i if where == ALL else rows[i]
+        cell = cells + (row if where == BY_ROW else i)
+        word = words[row]
+        add_words(a + (word & 255), cell)
+        add_words(b + (word >> 8 & 255), cell)
+        add_words(c + (word >> 16 & 255), cell)
+        add_words(d + (word >> 24), cell)
+
+
+cdef void count_rows(const uint32_t* words, const int32_t* rows, const Cell* cells, Py_ssize_t n,
+                     Cell** columns, int where) noexcept nogil:
+    if where == ALL:
+        add_rows(words, rows, cells, n, columns, ALL)
+    elif where == ORDERED:
+        add_rows(words, rows, cells, n, columns, ORDERED)
+    else:
+        add_rows(words, rows, cells, n, columns, BY_ROW)
+
+
+cdef inline int exponent(double largest, int bits) noexcept nogil:
+    """largest * 2**this < 2**bits."""
+    cdef int e = 0
+    if largest > 0:
+        frexp(largest, &e)
+        e = min(bits - e, 1000)
+    return e
+
+
+cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
+                    Units* units) noexcept nogil:
+    """Units in which no sum over these rows can overflow."""
+    cdef double g = 0.0, h = 0.0
+    cdef Py_ssize_t i
+    cdef int e
+    for i in range(n):
+        g = max(g, fabs(gradients[rows[i]].g))
+        h = max(h, gradients[rows[i]].h)
+    e = exponent(g * n, 62)
+    units.g = ldexp(1.0, -e)
+    e = exponent(h * n, 62 - shift)
+    units.h, units.shift = ldexp(1.0, -e), shift
+
+
+cdef double noise_of(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
+                     Py_ssize_t n) noexcept nogil:
+    """Sum of g^2, by sample, over the sum of h."""
+    cdef double squares = 0.0, h = 0.0, c = 1.0
+    cdef Py_ssize_t i
+    for i in range(n):
+        if samples != NULL:
+            c = <double> samples[rows[i]]
+        squares += gradients[rows[i]].g * (gradients[rows[i]].g / c)
+        h += gradients[rows[i]].h
+    return squares / h if h > 0.0 else 0.0
+
+
+cdef Cell to_cells(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
+                   Py_ssize_t n, const Units* units, Cell* cells, Cell* ordered) noexcept nogil:
+    """Integers of the rows, and their sum; samples NULL: 1 each."""
+    cdef Cell total
+    cdef Py_ssize_t i
+    cdef int32_t row
+    cdef double up_g = 1.0 / units.g, up_h = 1.0 / units.h
+    total.g, total.hc = 0, 0
+    for i in range(n):
+        row = rows[i]
+        cells[row].g = rounded(gradients[row].g * up_g)
+        cells[row].hc = (rounded(gradients[row].h * up_h) << units.shift) + (
+            1 if samples == NULL else samples[row])
+        add_words(&total, cells + row)
+        if ordered != NULL:
+            ordered[i] = cells[row]
+    return total
+
+
+cdef inline bint goes_left(const Split* s, int b, int n_bins) noexcept nogil:
+    if b >= n_bins:
+        return s.missing_left
+    if s.is_set:
+        return s.bins[b >> 6] >> (b & 63) & 1
+    return b <= s.bin
+
+
+cdef Py_ssize_t partition_rows(const Split* s, const uint8_t* column, int32_t* rows, int32_t* scratch,
+                               Py_ssize_t n, int n_bins) noexcept nogil:
+    """Stable partition of rows in place: how many went left."""
+    cdef uint8_t side[256]
+    cdef Py_ssize_t i, left = 0, right = 0
+    cdef int32_t row
+    cdef uint8_t is_left
+    for i in range(256):
+        side[i] = goes_left(s, <int> i, n_bins)
+    for i in range(n):
+        row = rows[i]
+        is_left = side[column[row]]
+        rows[left] = row                # without a branch; what is overwritten has been read
+        scratch[right] = row
+        left += is_left
+        right += 1 - is_left
+    memcpy(rows + left, scratch, right * sizeof(int32_t))
+    return left
+
+
+cdef void gather_cells(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cell* out) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        out[i] = cells[rows[i]]
+
+
+cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows,
+                            Py_ssize_t n) noexcept nogil:
+    """Sum of the gradients of rows, in their order."""
+    cdef Gradient total
+    cdef Py_ssize_t i
+    total.g, total.h = 0.0, 0.0
+    for i in range(n):
+        total.g += gradients[rows[i]].g
+        total.h += gradients[rows[i]].h
+    return total

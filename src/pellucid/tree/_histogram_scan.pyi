@@ -1,0 +1,1 @@
+# For other loops only: `_histogram_scan.pxd` declares the functions.

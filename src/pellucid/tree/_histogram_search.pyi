@@ -1,0 +1,1 @@
+# For other loops only: `_histogram_search.pxd` declares the functions.

@@ -1,0 +1,1 @@
+# For other loops only: `_histogram_tree.pxd` declares the functions.

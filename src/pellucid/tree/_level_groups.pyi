@@ -1,0 +1,1 @@
+# For other loops only: `_level_groups.pxd` declares the functions.

@@ -1,0 +1,1 @@
+# For other loops only: `_medians.pxd` declares the functions.

@@ -1,0 +1,1 @@
+# For other loops only: `_partition.pxd` declares the functions.

@@ -1,0 +1,1 @@
+# For other loops only: `_random_splits.pxd` declares the functions.

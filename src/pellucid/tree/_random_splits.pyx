@@ -1,0 +1,196 @@
+"""One random threshold per column: two passes over a node's rows, which need no order."""
+
+from libc.math cimport INFINITY, isnan
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.string cimport memset
+
+from pellucid.tree._buckets cimport Buckets, fits_words, gather_words
+from pellucid.tree._impurity cimport (
+    ABSOLUTE, TIE, add_vector, distance, in_bounds, keeps_order, large_enough, split_cost,
+)
+from pellucid.tree._medians cimport Ranked, fill_ranked, sides_cost
+from pellucid.tree._random cimport mix
+from pellucid.tree._table cimport Node, Split, Table
+
+
+cdef inline double uniform(const Node* node, int f) noexcept nogil:
+    """A number in [0, 1) that depends on the node's key and the column alone."""
+    cdef uint64_t bits = mix(node.key + <uint64_t> 0x9E3779B97F4A7C15 * <uint64_t> (f + 1))
+    return <double> (mix(bits) >> 11) * 2.0 ** -53
+
+
+cdef Py_ssize_t draw_threshold(const Table* t, const Node* node, int f, double* values,
+                               double* threshold) noexcept nogil:
+    """Even between the lowest and highest value, infinite if they are one; returns present rows.
+    The values of the node's rows are left in `values`."""
+    cdef const int32_t* rows = t.rows.members + node.start
+    cdef const double* x = t.columns.X + f * t.columns.column_step
+    cdef Py_ssize_t m = node.end - node.start, i, present = 0
+    cdef double low = INFINITY, high = -INFINITY, u, v
+    for i in range(m):
+        v = x[rows[i] * t.columns.row_step]
+        values[i] = v
+        present += v == v
+        low = v if v < low else low                # a missing value is neither
+        high = v if v > high else high
+    threshold[0] = INFINITY
+    if low < high:
+        u = uniform(node, f)
+        threshold[0] = (1.0 - u) * low + u * high
+        if not low <= threshold[0] < high:
+            threshold[0] = low
+    return present
+
+
+cdef Py_ssize_t left_words(const double* values, const uint64_t* words, Py_ssize_t m,
+                           double threshold, int K, double* sums, double* weights) noexcept nogil:
+    """The same as `sum_sides` for the left side of a node whose class weights fit words."""
+    cdef uint64_t total = 0, side
+    cdef Py_ssize_t i, count = 0
+    cdef int k
+    for i in range(m):
+        side = values[i] <= threshold
+        total += words[i] & (<uint64_t> 0 - side)
+        count += <Py_ssize_t> side
+    weights[0] = 0.0
+    for k in range(K):
+        sums[k] = <double> (total >> (16 * k) & 0xFFFF)
+        weights[0] += sums[k]
+    return count
+
+
+cdef Py_ssize_t sum_sides(const Table* t, const Node* node, const double* values,
+                          double threshold, double* sums, double* weights) noexcept nogil:
+    """Sums (3, size) and weights (3,) of the rows on the left, on the right and missing; returns
+    the number of rows on the left."""
+    cdef const int32_t* rows = t.rows.members + node.start
+    cdef Py_ssize_t m = node.end - node.start, i, count = 0
+    cdef int32_t row
+    cdef int side, size = t.y.size
+    cdef double w = 1.0, v, r
+    memset(sums, 0, 3 * size * sizeof(double))
+    weights[0] = weights[1] = weights[2] = 0.0
+    for i in range(m):
+        row = rows[i]
+        v = values[i]
+        side = v > threshold
+        count += v <= threshold
+        if v != v:
+            side = 2
+        if t.y.weights != NULL:
+            w = t.y.weights[row]
+        weights[side] += w
+        if t.y.K > 0:
+            sums[side * size + t.y.labels[row]] += w
+        else:
+            r = distance(t, node, row)
+            sums[side * size] += w * r
+    return count
+
+
+cdef Py_ssize_t sum_left(const Table* t, const double* means, const int32_t* rows,
+                         const double* values, Py_ssize_t m, double threshold, double* sums,
+                         double* weight) noexcept nogil:
+    """Sums of w r and weight of the rows up to a threshold; returns their number. No branches: half of
+    them would be guessed wrong."""
+    cdef const double* y
+    cdef Py_ssize_t i, q = t.y.q, count = 0
+    cdef double w, total = 0.0
+    cdef int k
+    memset(sums, 0, t.y.size * sizeof(double))
+    for i in range(m):
+        y = t.y.values + rows[i] * q
+        w = values[i] <= threshold
+        count += values[i] <= threshold
+        if t.y.weights != NULL:
+            w *= t.y.weights[rows[i]]
+        total += w
+        for k in range(q):
+            sums[k] += w * (y[k] - means[k])
+    weight[0] = total
+    return count
+
+
+cdef Py_ssize_t sum_vectors(const Table* t, const double* means, const int32_t* rows,
+                            const double* values, Py_ssize_t m, Py_ssize_t present, double threshold,
+                            double* sums, double* weights) noexcept nogil:
+    """Sums of w r and weights of the rows up to a threshold, and at 2 of the missing ones; returns the
+    number of the former."""
+    cdef Py_ssize_t i, size = t.y.size, count
+    cdef double w = 1.0
+    count = sum_left(t, means, rows, values, m, threshold, sums, weights)
+    weights[2] = 0.0
+    memset(sums + 2 * size, 0, size * sizeof(double))
+    for i in range(m if present < m else 0):
+        if isnan(values[i]):
+            if t.y.weights != NULL:
+                w = t.y.weights[rows[i]]
+            weights[2] += w
+            add_vector(t, means, rows[i], w, sums + 2 * size)
+    return count
+
+
+cdef double drawn_cost(const Table* t, const Node* node, const double* counts, int f,
+                       const double* sums, double wl, bint missing_left, Ranked* a) noexcept nogil:
+    """Cost of a drawn split, infinite if it breaks the monotone constraints."""
+    cdef uint8_t side[3]
+    cdef double weights[2]
+    cdef double medians[2]
+    cdef double cost
+    if t.y.criterion != ABSOLUTE:
+        if not keeps_order(t, node, counts, f, sums, wl):
+            return INFINITY
+        return split_cost(t, node, counts, sums, wl)
+    side[0], side[1], side[2] = 1, 0, missing_left
+    weights[0], weights[1] = node.weight - wl, wl
+    cost = sides_cost(node.end - node.start, side, weights, a, medians)
+    if not in_bounds(t, node, f, node.mean + medians[1], node.mean + medians[0]):
+        return INFINITY
+    return cost
+
+
+cdef void rank_sides(const Table* t, const Node* node, const double* values, double threshold,
+                     Ranked* a) noexcept nogil:
+    """Groups of the node's rows by target: 0 left, 1 right, 2 missing."""
+    cdef const int32_t* rows = t.rows.members + node.start
+    cdef Py_ssize_t i
+    fill_ranked(t, node, rows, a)
+    for i in range(node.end - node.start):
+        a.group[t.y.ranks[rows[i]]] = 2 if isnan(values[i]) else values[i] > threshold
+
+
+cdef void draw_number(const Table* t, const Node* node, const double* counts, int f,
+                      double* sums, double* values, Buckets* b, Ranked* a,
+                      Split* out) noexcept nogil:
+    """A drawn threshold of column f: missing rows on the right, or on the left if that is better."""
+    cdef Py_ssize_t m = node.end - node.start, present, left
+    cdef double weights[3]
+    cdef double threshold, cost
+    cdef int k
+    out.cost, out.feature, out.missing_left, out.at = INFINITY, -1, 0, 0
+    present = draw_threshold(t, node, f, values, &threshold)
+    if present == 0 or (present == m and threshold == INFINITY):
+        return
+    if present == m and fits_words(t, node):
+        gather_words(t, node, b)
+        left = left_words(values, b.words, m, threshold, t.y.K, sums, weights)
+    elif t.y.q > 1:
+        left = sum_vectors(t, counts, t.rows.members + node.start, values, m, present, threshold, sums,
+                           weights)
+    else:
+        left = sum_sides(t, node, values, threshold, sums, weights)
+    if t.y.criterion == ABSOLUTE:
+        rank_sides(t, node, values, threshold, a)
+    if large_enough(t, node, weights[0], left):
+        out.cost = drawn_cost(t, node, counts, f, sums, weights[0], False, a)
+        if out.cost < INFINITY:
+            out.feature, out.threshold = f, threshold
+    if present == m or threshold == INFINITY:
+        return
+    for k in range(t.y.size):
+        sums[k] += sums[2 * t.y.size + k]
+    if not large_enough(t, node, weights[0] + weights[2], left + m - present):
+        return
+    cost = drawn_cost(t, node, counts, f, sums, weights[0] + weights[2], True, a)
+    if cost + TIE * node.cost < out.cost:
+        out.feature, out.threshold, out.cost, out.missing_left = f, threshold, cost, 1

@@ -1,0 +1,1 @@
+# For other loops only: `_row_order.pxd` declares the functions.

@@ -1,0 +1,1 @@
+# For other loops only: `_splitter.pxd` declares the functions.

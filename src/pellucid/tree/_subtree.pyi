@@ -1,0 +1,1 @@
+# For other loops only: `_subtree.pxd` declares the functions.

@@ -1,0 +1,1 @@
+# For other loops only: `_thresholds.pxd` declares the functions.
