@@ -10,7 +10,7 @@ cdef struct Nearest:
 
 
 cdef class GroupPass(Pass):
-    """A pass that keeps a lower bound for every row and panel, and computes its distances only if needed.
+    """A pass with a lower bound for every row and panel; computes the distances only if needed.
 
     `groups` (n, P): at most the distance of a row to any centre of the panel but its own; `upper`
     (n,): at least the distance to its own. `shift` (k,): how far each centre moved since the last
