@@ -1,1 +1,1 @@
-"""The reliability scorecard: every promise with the tests that hold it, at full size."""
+"""The reliability scorecard: every promise with the tests that check it, at full size."""

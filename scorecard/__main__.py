@@ -1,4 +1,4 @@
-"""`python -m scorecard [row...]`: run the promises at full size, print the card, write JSON.
+"""`python -m scorecard [row...]`: check the promises at full size, print the scorecard, write JSON.
 
 It takes hours. Exit code 1 if a row fails, 2 for an unknown row. `--quick` runs the sizes of CI.
 """
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m scorecard", description=__doc__)
-    parser.add_argument("row", nargs="*", help="names of rows; all if none is given")
-    parser.add_argument("--quick", action="store_true", help="the sizes of CI")
+    parser.add_argument("row", nargs="*", help="names of rows; default: all")
+    parser.add_argument("--quick", action="store_true", help="use the small sizes of CI")
     parser.add_argument("--json", metavar="FILE", help="write all numbers to FILE")
     parser.add_argument(
         "--cache", metavar="DIR", help="keep simulated tables (row statistics) in DIR"
@@ -56,7 +56,7 @@ def _result(row: Row, options: argparse.Namespace) -> dict[str, object]:
 
 
 def _checked(row: Row, options: argparse.Namespace) -> dict[str, object]:
-    """The figures of a row that has a module of its own; it is kept if none is broken."""
+    """The figures of a row with a module; the promise is kept if no figure breaks it."""
     check = importlib.import_module(row.module).check
     figures = check(quick=options.quick, cache=options.cache)
     broken = [str(figure) for figure in figures if not figure.kept]
@@ -65,7 +65,7 @@ def _checked(row: Row, options: argparse.Namespace) -> dict[str, object]:
 
 
 def _run(row: Row, quick: bool) -> dict[str, object]:
-    """The counts of one row; it is kept if some test ran and none failed."""
+    """The counts of one row; the promise is kept if some test ran and none failed."""
     with tempfile.TemporaryDirectory() as folder:
         outcome = Path(folder) / "outcome.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-m", "slow or not slow", *row.tests]

@@ -1,12 +1,12 @@
 """`python -m scorecard.recommendations TABLE:TARGET[:setting=value...] ...`: was the advice good?
 
-Each table is compared as a user would, then every model of the board is fitted on all training rows
-with the settings that its own search chose, and scored on the test set. Printed: the recommended
-model, its score on the test set, the best model there, the baseline, and the share of the best's gain
-over the baseline that following the advice lost. The exit code is 1 if a recommended model is worse on
-the test set than the baseline, or loses more than a fifth of that gain.
+Each table is compared as a user would. Then every model is fitted on all training rows with the
+parameters that its search chose, and scored on the test set. Each line shows the recommended model and
+its test score, the best model on the test set, the baseline, and the share of the best model's gain over
+the baseline that the recommendation lost. The exit code is 1 if a recommended model is worse than the
+baseline on the test set, or loses more than a fifth of that gain.
 
-The test set is used for every model here: these figures judge the advice, they choose no model.
+Here the test set is used for every model: the figures judge the recommendation and choose no model.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pellucid.comparison.execution.fold_task import FINAL
-from pellucid.comparison.execution.journal import Memory
+from pellucid.comparison.execution.journal import RunState
+from pellucid.comparison.execution.refit import Refitter
 from pellucid.comparison.execution.run_folder import new_folder
-from pellucid.comparison.execution.worker_data import Bench, Shared
 from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.prepare import prepare
 from pellucid.comparison.planning.settings import Settings
-from pellucid.comparison.run import Session
+from pellucid.comparison.run import Run
 
-MOST_LOST = 0.2
+MAX_LOST = 0.2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,52 +60,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def followed(path: str, given: dict[str, Any]) -> dict[str, Any]:
-    """One table: the advice, and what every model scores on the test set."""
+    """One table: the recommendation, and the test scores of all models."""
     began = time.monotonic()
     plan, findings = prepare(path, Settings.of(given))
     with tempfile.TemporaryDirectory() as temporary:
-        folder = new_folder(f"{temporary}/run", plan.material.name, False)
-        result = Session(plan, folder, lambda event: None, findings).run()
+        folder = new_folder(f"{temporary}/run", plan.dataset.name, False)
+        result = Run(plan, folder, lambda event: None, findings).run()
         seconds = time.monotonic() - began
-        tests = dict(scored(plan, Memory.read(folder / "events.jsonl"), temporary))
+        tests = dict(scores_on_test_set(plan, RunState.read(folder / "events.jsonl")))
     return judged(plan, result.data, tests) | {
         "table": Path(path).name,
         "seconds": round(seconds, 1),
     }
 
 
-def scored(plan: Plan, memory: Memory, scratch: str) -> Iterator[tuple[str, float]]:
-    """Every model that finished, by its score on the test set."""
-    material = plan.material
-    text = tuple(name for name, kind in material.kinds.items() if kind == "text")
-    word, beside = material.beside
-    shared = Shared(
-        scratch, text, material.classes, material.container, plan.settings.seed, plan.inner, word
-    )
-    shared.write(material.table, material.y, material.weights, beside)
-    for contender in plan.running:
-        last = memory.done.get((contender.id, FINAL))
-        if last is None or contender.id in memory.failed or not len(plan.test):
-            continue
-        bench = Bench(shared, contender.id, contender.make(), contender.dropped, foreign=False)
-        model = bench.fresh(contender.candidates[last["best"]], "final")
-        fitted = bench.fit(model, bench.rows(plan.train), plan.train)
-        X = bench.rows(plan.test)
-        answers = bench.ask(fitted, X)
-        yield (
-            contender.id,
-            bench.measure(plan.metrics[:1], fitted, X, plan.test, answers)[plan.metric.name],
-        )
+def scores_on_test_set(plan: Plan, state: RunState) -> Iterator[tuple[str, float]]:
+    """Every model that finished, with its score on the test set."""
+    refitter = Refitter.of(plan, state)
+    for name in refitter.chosen if len(plan.test) else ():
+        with refitter.fitted(name) as (fitted, evaluator, task):
+            X = evaluator.rows(task.test)
+            predictions = evaluator.predict(fitted, X)
+            scores = evaluator.score(task.metrics[:1], fitted, X, task.test, predictions)
+            yield name, scores[plan.metric.name]
 
 
 def judged(plan: Plan, data: dict[str, Any], tests: dict[str, float]) -> dict[str, Any]:
-    """The advice against the best and the baseline of the test set."""
+    """The recommendation against the best model and the baseline on the test set."""
     sign, recommended = plan.metric.sign, data["recommended"]
     baseline = next(row["model"] for row in data["leaderboard"] if row["baseline"])
     board = {row["model"]: row["mean"] for row in data["leaderboard"] if row["place"]}
     known = {name: value for name, value in tests.items() if value == value}
     out = {
-        "rows": len(plan.material.y), "features": len(plan.material.columns),
+        "rows": len(plan.dataset.y), "features": len(plan.dataset.columns),
         "metric": plan.metric.name, "recommended": recommended, "board": board, "tests": known,
         "best_cv": max(board, key=lambda name: sign * board[name], default=None),
         "as_good": data["verdict"]["as_good"], "baseline": baseline, "bad": False, "lost": None,
@@ -117,7 +103,7 @@ def judged(plan: Plan, data: dict[str, Any], tests: dict[str, float]) -> dict[st
     gain = sign * (known[best] - known[baseline])
     lost = sign * (known[best] - known[recommended]) / gain if gain > 0 else 0.0
     below = sign * known[recommended] < sign * known[baseline]
-    return out | {"best_test": best, "lost": lost, "bad": below or lost > MOST_LOST}
+    return out | {"best_test": best, "lost": lost, "bad": below or lost > MAX_LOST}
 
 
 def line(found: dict[str, Any]) -> str:

@@ -1,13 +1,13 @@
-"""The rows of the scorecard: a promise, the mark it must reach, the tests that show it."""
+"""The rows of the scorecard: a promise, the mark it must reach, and the tests that check it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Row:
-    """One promise. `tests`: what pytest runs; `only`: its -k expression.
+    """One promise; pytest runs `tests` with the -k expression `only`.
 
-    A row without tests has a `module` instead, whose `check` prints its figures and returns them.
+    A row without tests has a `module` whose function `check` prints and returns its figures.
     """
 
     name: str
@@ -37,7 +37,7 @@ ROWS = (
         ("tests/discriminant_analysis", "tests/naive_bayes", "tests/decomposition",
          "tests/mixture", "tests/numerics/test_moments.py")),
     Row("svm", "dual objective and gap", "relative gap <= 1e-8", ("tests/svm",)),
-    Row("trees", "divisions of a brute-force oracle: gaps, categories, weights, ties", "all equal",
+    Row("trees", "splits of a brute-force oracle: NaN, categories, weights, ties", "all equal",
         ("tests/tree/test_divisions.py",)),
     Row("extremes", "scales, offsets, extreme tables, random finite arrays",
         "finite or refused", (f"{CONTRACT}/test_extremes.py",)),

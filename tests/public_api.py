@@ -89,7 +89,9 @@ def contents(cls, without: list[str]) -> dict:
     methods, properties = {}, []
     for name in dir(cls):
         hidden = name.startswith("_") or re.fullmatch(r"set_\w+_request", name) or name in without
-        if hidden or not hasattr(type(inspect.getattr_static(cls, name)), "__get__"):
+        if hidden or not hasattr(cls, name):  # some methods exist on a condition only
+            continue
+        if not hasattr(type(inspect.getattr_static(cls, name)), "__get__"):
             continue
         if callable(getattr(cls, name, None)):
             methods[name] = signature(getattr(cls, name))

@@ -1,9 +1,14 @@
 """Both stages, the printed tables and the verdict.
 
-Percentages; "a>b" is the rule by folds, then the rule that is judged. cover: intervals that hold the
-expected score of models fitted to so many rows; fitted: the mean true score of the five fitted models.
-single, Holm: power for the smaller and the larger difference. told: how often the weaker model, and the
-trees, are told from the best. "!" marks figures that break their promise.
+The tables have percentages; "a>b" are the rule by folds and the rule that is judged.
+
+alarms        equally good models that differ significantly
+cover         intervals that cover the expected score of models fitted to tables of this size
+fitted        intervals that cover the mean true score of the five fitted models
+single, Holm  power for the smaller and the larger difference, without and with correction
+found         how often the weaker model, and the trees, are significantly worse than the best
+
+"!" marks figures that break their promise.
 """
 
 from __future__ import annotations
@@ -31,24 +36,24 @@ from scorecard.statistics.simulate import simulate
 from scorecard.statistics.verdict import Figure
 
 QUICK_BOARDS = ("board-normal-all-300", "noise-normal-all-60")
-SLACK, SLACK_OF_FEW = 2.0, 3.5  # Monte Carlo errors; of few tables some figure lies far out
+SLACK, SLACK_OF_FEW = 2.0, 3.5  # in Monte Carlo errors; with few tables some figure lies far out
 PAIRS = (
     "    n data      learner  metric     alarms    cover     fitted    single          Holm over 17"
 )
-BOARDS = "\n    n data      17 models, metric    weak told   trees told  false alarms"
+BOARDS = "\n    n data      17 models, metric    weak found  trees found  false alarms"
 NOISE = "\n    n data      noise, metric        baseline recommended"
 
 
 def check(quick: bool, cache: str | None) -> list[Figure]:
     """Both stages, for the scorecard."""
     with tempfile.TemporaryDirectory() as folder:
-        todo, where = chosen(quick, None), Path(cache or folder)
-        simulate(todo, where, 1 if quick else os.cpu_count() or 1)
-        return conclusions(todo, where, quick, [NOW])
+        selected, where = chosen(quick, None), Path(cache or folder)
+        simulate(selected, where, 1 if quick else os.cpu_count() or 1)
+        return conclusions(selected, where, quick, [NOW])
 
 
 def chosen(quick: bool, tables: int | None) -> list[Cell]:
-    """All cells; with `quick` those of linear models and trees, with few rows and tables."""
+    """All cells; with `quick` only linear models and trees, with few rows and tables."""
     if not quick:
         return cells(tables or 400)
     few = cells(tables or 30, (60, 300))
@@ -62,12 +67,12 @@ def chosen(quick: bool, tables: int | None) -> list[Cell]:
 
 
 def conclusions(
-    todo: Sequence[Cell], cache: Path, quick: bool, asked: Sequence[Rule]
+    selected: Sequence[Cell], cache: Path, quick: bool, judged: Sequence[Rule]
 ) -> list[Figure]:
-    """What each of the rules concludes; prints the figures, then those that break a promise."""
+    """Judge each rule; print all figures, then those that break a promise."""
     slack, figures = SLACK_OF_FEW if quick else SLACK, []
-    for rule in asked:
-        own = judge(cache, todo, rule, slack)
+    for rule in judged:
+        own = judge(cache, selected, rule, slack)
         broken = [figure for figure in own if not figure.kept]
         print(f"\n{rule.name}: {len(own) - len(broken)} of {len(own)} figures keep their promise")
         print("".join(f"  {figure}\n" for figure in broken), flush=True)
@@ -75,13 +80,13 @@ def conclusions(
     return figures
 
 
-def judge(cache: Path, todo: Sequence[Cell], rule: Rule, slack: float) -> list[Figure]:
-    """Print what the rule concludes in every stored cell; all figures that could break a promise."""
+def judge(cache: Path, selected: Sequence[Cell], rule: Rule, slack: float) -> list[Figure]:
+    """Print the conclusions of the rule in every stored cell; return all figures."""
     figures: list[Figure] = []
     print(f"{BEFORE.name} > {rule.name}")
     for arm, (header, count, promises, line) in ARMS.items():
         print(header)
-        for cell in _stored(cache, todo, arm):
+        for cell in _stored(cache, selected, arm):
             found = count(cache, cell, [BEFORE, rule])
             for before, now in zip(_of(found, BEFORE), _of(found, rule)):
                 own = list(promises(now, before, slack))
@@ -90,9 +95,9 @@ def judge(cache: Path, todo: Sequence[Cell], rule: Rule, slack: float) -> list[F
     return figures
 
 
-def _stored(cache: Path, todo: Sequence[Cell], arm: str) -> Iterable[Cell]:
-    """In the order of a reader: by rows, then by learner."""
-    own = [cell for cell in todo if cell.arm == arm and store.stored(cache, cell)]
+def _stored(cache: Path, selected: Sequence[Cell], arm: str) -> Iterable[Cell]:
+    """The stored cells, by number of rows."""
+    own = [cell for cell in selected if cell.arm == arm and store.stored(cache, cell)]
     return sorted(own, key=lambda cell: cell.n)
 
 
@@ -118,9 +123,9 @@ def _pair_line(before: Pairs, now: Pairs, figures: list[Figure]) -> str:
 def _board_line(before: Boards, now: Boards, figures: list[Figure]) -> str:
     return (
         f"{now.cell.n:5} {now.cell.data:9} {now.metric:20} "
-        f"{_both(before.weak_told, now.weak_told, False)}  "
-        f"{_both(before.trees_told, now.trees_told, False)}  "
-        f"{_both(before.equal_told, now.equal_told, not figures[0].kept)}"
+        f"{_both(before.weak_found, now.weak_found, False)}  "
+        f"{_both(before.trees_found, now.trees_found, False)}  "
+        f"{_both(before.false_alarms, now.false_alarms, not figures[0].kept)}"
     )
 
 
@@ -138,7 +143,7 @@ def _powers(one: Pairs, comparisons: int) -> str:
     return " ".join(f"{100 * power.share:3.0f}" for power in found if power is not None)
 
 
-# arm: header, what counts, what is promised, how a line is printed
+# arm: header, counting function, promises, formatter of a line
 ARMS: dict[str, tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., str]]] = {
     "pair": (PAIRS, judge_pairs, verdict.of_pairs, _pair_line),
     "board": (BOARDS, judge_boards, verdict.of_boards, _board_line),

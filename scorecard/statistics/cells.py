@@ -1,7 +1,7 @@
 """The cells of the simulation: which populations, sizes and models, and how many tables of each.
 
 pair   models of one learner on either half of the columns: A and B are equally good in expectation;
-       "weak" and "weaker" look at columns that tell less than B's; "twin" is A with another seed
+       "weak" and "weaker" use columns with less signal than B; "twin" is A with another seed
 board  17 models: 8 linear ones that are equally good, one that is weaker, and 8 trees
 noise  the models of a board, and a target that does not depend on the columns
 """
@@ -16,13 +16,13 @@ from scorecard.statistics import learners
 from scorecard.statistics.populations import CLASSES, NOISE
 
 SIZES = (300, 1000, 60, 5000)  # in the order in which they are simulated
-EFFECTS = {300: (0.5, 0.2), 1000: (0.8, 0.5)}  # rho of the weak models, where power is asked for
+EFFECTS = {300: (0.5, 0.2), 1000: (0.8, 0.5)}  # rho of the weak models, where power is measured
 EQUAL, TREES = 8, 8
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell; `name` is the folder of its tables, and its seed."""
+    """One cell; `name` is the folder of its tables and determines its seed."""
 
     arm: str
     data: str
@@ -55,13 +55,13 @@ class Cell:
         return learners.BOARD_CLASSIFIERS if self.classes else learners.BOARD_REGRESSORS
 
     def rho(self, model: str) -> float:
-        """How much of their signal the columns of a model tell."""
+        """The share rho of the signal in the columns of a model."""
         weak = dict(zip(("weak", "weaker"), EFFECTS.get(self.n, ())))
         return weak.get(model, 1.0)
 
 
 def cells(tables: int = 400, sizes: tuple[int, ...] = SIZES) -> list[Cell]:
-    """All cells, those from which most is learned first."""
+    """All cells, the most informative first."""
     return [*_pairs(tables, sizes), *_boards(tables, sizes), *_noise(tables // 2, sizes)]
 
 

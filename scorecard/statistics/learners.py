@@ -1,5 +1,5 @@
-"""The models of the simulation, with fixed settings: five that vary more or less with their rows,
-and those of the comparison's board, for tables of pure noise.
+"""The models of the simulation, with fixed parameters: five with low to high variance, and a board of
+models for tables of pure noise.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _BOOST: dict[str, Any] = {
     "min_samples_leaf": 10,
     "early_stopping": False,
 }
-_STEPS = 120  # of a network's solver, whatever the number of rows
+_STEPS = 120  # solver steps of a network, for any number of rows
 
 
 def _network(n: int, seed: int) -> dict[str, Any]:
-    """About _STEPS steps of 12 batches a pass, larger batches of more rows."""
+    """About _STEPS steps in passes of 12 batches; more rows mean larger batches."""
     batch = max(8, min(200, n // 12))
     passes = max(4, round(_STEPS / -(-n // batch)))
     return {
@@ -86,6 +86,6 @@ BOARD_REGRESSORS: dict[str, Maker] = {
 }
 
 
-def tell(model: Any, X: np.ndarray, classes: bool) -> np.ndarray:
-    """The probability of the second class, or the number."""
+def predict(model: Any, X: np.ndarray, classes: bool) -> np.ndarray:
+    """The probability of the second class, or the predicted number."""
     return model.predict_proba(X)[:, 1] if classes else model.predict(X)

@@ -7,9 +7,9 @@ expectation. The target is
     numbers: s_A + s_B + e, e of variance NOISE["..."]
     classes: whether s_A + s_B + e > THRESHOLD, e normal
 
-A weaker version of columns 5-8, rho x + sqrt(1 - rho^2) noise, carries a share rho^2 of s_B. Whoever
-looks at four such columns alone sees a target with mean rho z b and an independent rest: one sample z
-and this rho are all that is needed for the true score of a fitted model.
+A weaker version of columns 5-8, rho x + sqrt(1 - rho^2) noise, carries a share rho^2 of s_B. Given only
+four such columns z, the target has mean rho z b and independent noise. So a sample of z and this rho are
+enough to compute the true score of a fitted model.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ERRORS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 @dataclass(frozen=True)
 class Fresh:
-    """Columns z of new rows with their signal; `rest` draws what the columns do not tell."""
+    """Columns z of new rows with their signal, and the noise that the columns do not explain."""
 
     data: str
     z: np.ndarray
@@ -52,7 +52,7 @@ class Fresh:
     error: np.ndarray
 
     def unexplained(self, rho: float) -> float:
-        """Variance of the target's rest, given columns that tell rho of their signal."""
+        """Variance of the target that columns with a share rho of their signal do not explain."""
         return 2 + NOISE[self.data] - rho**2
 
     def second(self, rho: float) -> np.ndarray:
@@ -78,7 +78,7 @@ def target(rng: np.random.Generator, data: str, X: np.ndarray, signal: bool = Tr
 
 
 def weakened(rng: np.random.Generator, X: np.ndarray, rho: float) -> np.ndarray:
-    """Columns that tell less of the target."""
+    """Columns that carry less signal."""
     return X if rho == 1 else rho * X + np.sqrt(1 - rho**2) * rng.normal(size=X.shape)
 
 

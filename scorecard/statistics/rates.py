@@ -1,5 +1,6 @@
-"""Stage 2, the counting: what rules conclude from the stored predictions of a cell, and how often
-that is wrong. Every rate has its Monte Carlo standard error.
+"""Stage 2: what the rules conclude from the stored predictions of a cell, and how often that is wrong.
+
+Every rate has a Monte Carlo standard error.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.comparison.analysis.statistics import LEVEL
 from scorecard.statistics import rules, store
-from scorecard.statistics.by_folds import LEVEL
 from scorecard.statistics.cells import EQUAL, Cell
 from scorecard.statistics.rules import Rule
 from scorecard.statistics.store import Table
@@ -23,7 +24,7 @@ COMPARISONS = 16  # of the best with each other one of 17 models
 
 @dataclass(frozen=True)
 class Rate:
-    """A share in `count` tables, with its Monte Carlo standard error, which is never 0."""
+    """A share of `count` tables, with its Monte Carlo standard error, which is never 0."""
 
     share: float
     count: int
@@ -35,14 +36,14 @@ class Rate:
 
 
 def rate(cases: Any) -> Rate:
-    """Of true cases; more than one case of a table are not independent and count as one."""
+    """The share of true cases; several cases of one table are not independent and count as one."""
     found = np.asarray(cases, dtype=float)
     return Rate(float(found.mean()), len(found))
 
 
 @dataclass
 class Pairs:
-    """What one rule says of one metric, table by table, in a cell of pairs."""
+    """The conclusions of one rule for one metric, by table, in a cell of pairs."""
 
     cell: Cell
     metric: str
@@ -54,69 +55,74 @@ class Pairs:
     high: list[list[float]] = field(default_factory=list)
     true: list[np.ndarray] = field(default_factory=list)  # of A and B: the mean over folds
 
-    def add(self, rule: Rule, told: dict[str, Any], true: list[float]) -> None:
+    def add(self, rule: Rule, contributions: dict[str, Any], true: list[float]) -> None:
         """One more table."""
-        for model in told.keys() - {"A"}:
-            self.p.setdefault(model, []).append(rule.p(told["A"], told[model]))
-            gain = SIGN[self.metric] * (rule.score(told["A"]) - rule.score(told[model]))
+        for model in contributions.keys() - {"A"}:
+            self.p.setdefault(model, []).append(rule.p(contributions["A"], contributions[model]))
+            gain = SIGN[self.metric] * (
+                rule.score(contributions["A"]) - rule.score(contributions[model])
+            )
             self.better.setdefault(model, []).append(gain > 0)
-        ends = [rule.interval(told[model]) for model in "AB"]
+        ends = [rule.interval(contributions[model]) for model in "AB"]
         self.low.append([low for low, _ in ends])
         self.high.append([high for _, high in ends])
-        self.score.append([rule.score(told[model]) for model in "AB"])
+        self.score.append([rule.score(contributions[model]) for model in "AB"])
         self.true.append(np.array(true))
 
     def alarms(self, other: str = "B") -> Rate:
-        """How often A is told from a model that is as good."""
+        """How often A differs significantly from an equally good model."""
         return rate(np.array(self.p[other]) < 1 - LEVEL)
 
     def power(self, other: str, comparisons: int = 1) -> Rate | None:
-        """How often A is told from a weaker model; with many comparisons, at Holm's strictest step."""
+        """How often A is significantly better than a weaker model; at Holm's strictest step."""
         if other not in self.p:
             return None
-        told = np.array(self.p[other]) * comparisons < 1 - LEVEL
-        return rate(told & np.array(self.better[other]))
+        significant = np.array(self.p[other]) * comparisons < 1 - LEVEL
+        return rate(significant & np.array(self.better[other]))
 
     def coverage(self, conditional: bool = False) -> Rate:
-        """Of the expected score of models fitted to so many rows, or of those of this very table."""
+        """How often the interval covers the expected score of models fitted to tables of this size.
+
+        `conditional`: the true score of the models fitted to this table instead.
+        """
         true = np.array(self.true)
         true = true if conditional else np.full_like(true, true.mean())
         return rate((np.array(self.low) <= true) & (true <= np.array(self.high)))
 
     @property
     def bias(self) -> float:
-        """Of the mean score, in standard deviations of the score between tables."""
+        """Bias of the mean score, in standard deviations of the score between tables."""
         score = np.array(self.score)
         return float((score.mean() - np.array(self.true).mean()) / score.std())
 
 
-def judge_pairs(cache: Path, cell: Cell, asked: Sequence[Rule]) -> list[Pairs]:
-    """By metric and rule. Log loss says nothing of 1-NN, whose probabilities are 0 and 1."""
+def judge_pairs(cache: Path, cell: Cell, judged: Sequence[Rule]) -> list[Pairs]:
+    """By metric and rule; without the log loss of 1-NN, whose probabilities are 0 and 1."""
     metrics = metrics_of(cell.data)
     found = {
         (metric, rule.name): Pairs(cell, metric, rule.name)
         for metric in metrics
-        for rule in asked
+        for rule in judged
         if (metric, cell.learner) != ("log_loss", "1-NN")
     }
     for table in store.read(cache, cell):
         for metric in dict.fromkeys(metric for metric, _ in found):
             true = [float(table.true[m][:, metrics.index(metric)].mean()) for m in "AB"]
-            told = _contributions(cell, table, metric, asked)
-            for rule in asked:
-                found[metric, rule.name].add(rule, told[rule.kind], true)
+            contributions = _contributions(cell, table, metric, judged)
+            for rule in judged:
+                found[metric, rule.name].add(rule, contributions[rule.kind], true)
     return list(found.values())
 
 
 def _contributions(
-    cell: Cell, table: Table, metric: str, asked: Sequence[Rule]
+    cell: Cell, table: Table, metric: str, judged: Sequence[Rule]
 ) -> dict[str, dict[str, Any]]:
     """{kind of rule: {model: contribution}}."""
-    kinds = {rule.kind: rule for rule in asked}
+    kinds = {rule.kind: rule for rule in judged}
     return {
         kind: {
-            model: rule.contribute(metric, table.y, table.fold, told)
-            for model, told in table.told.items()
+            model: rule.contribute(metric, table.y, table.fold, predicted)
+            for model, predicted in table.predicted.items()
         }
         for kind, rule in kinds.items()
     }
@@ -124,25 +130,25 @@ def _contributions(
 
 @dataclass(frozen=True)
 class Boards:
-    """What one rule says of one metric in tables of 17 models."""
+    """The conclusions of one rule for one metric in tables of 17 models."""
 
     cell: Cell
     metric: str
     rule: str
-    weak_told: Rate  # the weaker linear model is told from the best
-    trees_told: Rate  # so is each of the trees
-    equal_told: Rate  # some model is told from the best that is as good: an error
+    weak_found: Rate  # the weaker linear model is significantly worse than the best
+    trees_found: Rate  # so is each of the trees
+    false_alarms: Rate  # some equally good model is significantly worse: an error
 
 
-def judge_boards(cache: Path, cell: Cell, asked: Sequence[Rule]) -> list[Boards]:
+def judge_boards(cache: Path, cell: Cell, judged: Sequence[Rule]) -> list[Boards]:
     """After Holm's correction for the comparisons of a whole board."""
     metrics = metrics_of(cell.data)
     worse: dict[tuple[str, str], list[set[str]]] = {}
     for table in store.read(cache, cell):
         for metric in metrics:
-            told = _contributions(cell, table, metric, asked)
-            for rule in asked:
-                found = rules.worse(rule, metric, told[rule.kind])
+            contributions = _contributions(cell, table, metric, judged)
+            for rule in judged:
+                found = rules.worse(rule, metric, contributions[rule.kind])
                 worse.setdefault((metric, rule.name), []).append(found)
     equal = {f"equal{k}" for k in range(EQUAL)}
     trees = [model for model in cell.models if model.startswith("tree")]
@@ -167,15 +173,15 @@ class Noise:
     baseline: Rate
 
 
-def judge_noise(cache: Path, cell: Cell, asked: Sequence[Rule]) -> list[Noise]:
+def judge_noise(cache: Path, cell: Cell, judged: Sequence[Rule]) -> list[Noise]:
     """The baseline is recommended unless the best model beats it."""
     kept: dict[tuple[str, str], list[bool]] = {}
     for table in store.read(cache, cell):
-        told = table.told | {"baseline": baseline(table)}
-        whole = Table(table.y, table.fold, told, {})
+        predicted = table.predicted | {"baseline": baseline(table)}
+        whole = Table(table.y, table.fold, predicted, {})
         for metric in metrics_of(cell.data):
-            made = _contributions(cell, whole, metric, asked)
-            for rule in asked:
+            made = _contributions(cell, whole, metric, judged)
+            for rule in judged:
                 board = dict(made[rule.kind])
                 nothing = board.pop("baseline")
                 beaten = rules.beats_baseline(rule, metric, board, nothing)
@@ -184,7 +190,7 @@ def judge_noise(cache: Path, cell: Cell, asked: Sequence[Rule]) -> list[Noise]:
 
 
 def baseline(table: Table) -> np.ndarray:
-    """What the mean, or the shares of the classes, of the training rows of each fold says."""
+    """Predictions of the baseline: the mean, or class share, of the training rows of each fold."""
     y, out = table.y, np.empty(len(table.y))
     for f in np.unique(table.fold):
         test = table.fold == f

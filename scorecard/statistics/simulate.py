@@ -1,7 +1,7 @@
-"""Stage 1: draw the tables of a cell, fit the models in 5 folds, keep what they told.
+"""Stage 1: draw the tables of a cell, fit the models in 5 folds, store their predictions.
 
-Table k of a cell depends on the cell's name and k alone, so a run that was stopped goes on where it
-was, more tables may be added later, and the number of processes does not matter.
+Table k of a cell depends only on the name of the cell and k. So a stopped run can be resumed, more
+tables can be added later, and the number of processes does not matter.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ CHUNK = 50  # tables of a file
 Drawn = dict[str, np.ndarray]
 
 
-def simulate(todo: Sequence[Cell], cache: Path, processes: int = 1) -> None:
-    """Every chunk that is not stored yet; prints a line for each finished cell."""
+def simulate(selected: Sequence[Cell], cache: Path, processes: int = 1) -> None:
+    """Simulate every chunk that is not stored yet; print a line for each."""
     os.environ["PELLUCID_NUM_THREADS"] = "1"
     jobs = [
         (cell, start, min(start + CHUNK, cell.tables))
-        for cell in todo
+        for cell in selected
         for start in range(0, cell.tables, CHUNK)
         if not store.path(cache, cell, start, min(start + CHUNK, cell.tables)).exists()
     ]
@@ -69,8 +69,8 @@ def one_table(cell: Cell, k: int) -> Drawn:
         fold[test] = f
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        told = _pair if cell.arm == "pair" else _board if cell.arm == "board" else _noise
-        return {"y": y, "fold": fold, **told(cell, rng, X, y, fold)}
+        simulated = _pair if cell.arm == "pair" else _board if cell.arm == "board" else _noise
+        return {"y": y, "fold": fold, **simulated(cell, rng, X, y, fold)}
 
 
 def _pair(
@@ -78,37 +78,37 @@ def _pair(
 ) -> Drawn:
     log2_rows = 13 if cell.n > 1000 else 12
     fresh = populations.fresh(rng, cell.data, log2_rows)
-    told, true = [], []
+    predicted, true = [], []
     for model in cell.models:
         own = X[:, :HALF] if model in ("A", "twin") else X[:, HALF:]
         rho = cell.rho(model)
         own = populations.weakened(rng, own, rho)
         z = fresh.z if model in ("A", "B") else None
-        out, seen = _in_folds(cell, cell.learner, rng, own, y, fold, z)
-        told.append(out)
-        if seen:
-            true.append([true_scores(fresh, rho, part) for part in seen])
-    return {"told": _compact(cell, told), "true": np.array(true, dtype=np.float64)}
+        out, on_fresh = _in_folds(cell, cell.learner, rng, own, y, fold, z)
+        predicted.append(out)
+        if on_fresh:
+            true.append([true_scores(fresh, rho, part) for part in on_fresh])
+    return {"predicted": _compact(cell, predicted), "true": np.array(true, dtype=np.float64)}
 
 
 def _board(
     cell: Cell, rng: np.random.Generator, X: np.ndarray, y: np.ndarray, fold: np.ndarray
 ) -> Drawn:
-    """Every model looks at 4 of the 8 columns, so those of one learner are equally good."""
-    told = []
+    """Every model uses 4 of the 8 columns, so the models of one learner are equally good."""
+    predicted = []
     for k, model in enumerate(cell.models):
         own = X[:, rng.permutation(2 * HALF)[:HALF]]
         own = populations.weakened(rng, own, cell.rho(model))
         learner = "linear" if k <= EQUAL else "tree"
-        told.append(_in_folds(cell, learner, rng, own, y, fold)[0])
-    return {"told": _compact(cell, told)}
+        predicted.append(_in_folds(cell, learner, rng, own, y, fold)[0])
+    return {"predicted": _compact(cell, predicted)}
 
 
 def _noise(
     cell: Cell, rng: np.random.Generator, X: np.ndarray, y: np.ndarray, fold: np.ndarray
 ) -> Drawn:
-    told = [_in_folds(cell, model, rng, X, y, fold)[0] for model in cell.models]
-    return {"told": _compact(cell, told)}
+    predicted = [_in_folds(cell, model, rng, X, y, fold)[0] for model in cell.models]
+    return {"predicted": _compact(cell, predicted)}
 
 
 def _in_folds(
@@ -120,16 +120,16 @@ def _in_folds(
     fold: np.ndarray,
     z: np.ndarray | None = None,
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Out-of-fold predictions of the rows, and what the model of each fold says of rows z."""
-    out, seen = np.empty(len(y)), []
+    """Out-of-fold predictions, and the predictions of the model of each fold for the fresh rows z."""
+    out, on_fresh = np.empty(len(y)), []
     for f in range(FOLDS):
         test = fold == f
         model = _made(cell, learner, len(y), int(rng.integers(2**31)))
         model.fit(X[~test], y[~test])
-        out[test] = learners.tell(model, X[test], cell.classes)
+        out[test] = learners.predict(model, X[test], cell.classes)
         if z is not None:
-            seen.append(learners.tell(model, z, cell.classes))
-    return out, seen
+            on_fresh.append(learners.predict(model, z, cell.classes))
+    return out, on_fresh
 
 
 def _made(cell: Cell, learner: str, n: int, seed: int) -> Any:
@@ -138,6 +138,6 @@ def _made(cell: Cell, learner: str, n: int, seed: int) -> Any:
     return (learners.CLASSIFIERS if cell.classes else learners.REGRESSORS)[learner](n, seed)
 
 
-def _compact(cell: Cell, told: list[np.ndarray]) -> np.ndarray:
-    """Probabilities next to 0 and 1 need all digits."""
-    return np.array(told, dtype=np.float64 if cell.classes else np.float32)
+def _compact(cell: Cell, predicted: list[np.ndarray]) -> np.ndarray:
+    """Predictions as an array; probabilities near 0 and 1 need double precision."""
+    return np.array(predicted, dtype=np.float64 if cell.classes else np.float32)

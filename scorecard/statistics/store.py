@@ -1,7 +1,7 @@
 """Files of simulated tables: one folder for each cell, one file for every few tables.
 
-y (tables, rows), fold (tables, rows), told (tables, models, rows): out-of-fold predictions, and of
-pairs true (tables, models, folds, metrics): the true score of the model of each fold.
+y (tables, rows), fold (tables, rows), predicted (tables, models, rows): out-of-fold predictions, and of
+pairs also true (tables, models, folds, metrics): the true score of the model of each fold.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from scorecard.statistics.cells import Cell
 
 @dataclass(frozen=True)
 class Table:
-    """One simulated table: what the rules see, and the truth behind it."""
+    """One simulated table: what the rules see, and the true scores."""
 
     y: np.ndarray
     fold: np.ndarray
-    told: dict[str, np.ndarray]
-    true: dict[str, np.ndarray]  # {model: (folds, metrics)}; empty if it is not needed
+    predicted: dict[str, np.ndarray]
+    true: dict[str, np.ndarray]  # {model: (folds, metrics)}; empty if not needed
 
 
 def path(cache: Path, cell: Cell, start: int, stop: int) -> Path:
-    """Where these tables of the cell are kept."""
+    """The file of these tables of a cell."""
     return cache / cell.name / f"{start:05d}-{stop:05d}.npz"
 
 
 def write(cache: Path, cell: Cell, start: int, stop: int, drawn: dict[str, np.ndarray]) -> None:
-    """All or nothing: a file with its final name is complete."""
+    """Write a file completely or not at all."""
     final = path(cache, cell, start, stop)
     final.parent.mkdir(parents=True, exist_ok=True)
     unfinished = final.with_suffix(f".{os.getpid()}")
@@ -42,7 +42,7 @@ def write(cache: Path, cell: Cell, start: int, stop: int, drawn: dict[str, np.nd
 
 
 def stored(cache: Path, cell: Cell) -> int:
-    """The number of tables of the cell that are there."""
+    """Number of stored tables of a cell."""
     spans = [file.stem.split("-") for file in (cache / cell.name).glob("*.npz")]
     return sum(int(stop) - int(start) for start, stop in spans)
 
@@ -53,6 +53,6 @@ def read(cache: Path, cell: Cell) -> Iterator[Table]:
         with np.load(file) as drawn:
             part = {name: drawn[name] for name in drawn.files}
         for k in range(len(part["y"])):
-            told = dict(zip(cell.models, part["told"][k].astype(float)))
+            predicted = dict(zip(cell.models, part["predicted"][k].astype(float)))
             true = dict(zip(cell.models, part["true"][k])) if "true" in part else {}
-            yield Table(part["y"][k], part["fold"][k], told, true)
+            yield Table(part["y"][k], part["fold"][k], predicted, true)

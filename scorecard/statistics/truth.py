@@ -1,7 +1,7 @@
-"""The true score of a fitted model, by metric: of rows of the population, with known probabilities.
+"""The true score of a fitted model, by metric, on rows of the population.
 
-Whatever the population tells is not drawn: classes enter by their probability, the variance of
-numbers is known. Only the absolute error needs drawn targets.
+Known quantities are not sampled: classes enter by their probability, and the noise variance of numbers
+is known. Only the absolute error needs sampled targets.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ TINY = float(np.finfo(float).eps)
 
 
 def metrics_of(data: str) -> tuple[str, ...]:
-    """What is scored for classes, or for numbers."""
+    """The metrics for classes, or for numbers."""
     return METRICS[data == CLASSES]
 
 
-def true_scores(fresh: Fresh, rho: float, told: np.ndarray) -> list[float]:
-    """By metric: `told` has the model's predictions for the fresh rows."""
-    return (_of_classes if fresh.data == CLASSES else _of_numbers)(fresh, rho, told)
+def true_scores(fresh: Fresh, rho: float, predicted: np.ndarray) -> list[float]:
+    """By metric; `predicted` are the model's predictions for the fresh rows."""
+    return (_of_classes if fresh.data == CLASSES else _of_numbers)(fresh, rho, predicted)
 
 
-def _of_classes(fresh: Fresh, rho: float, told: np.ndarray) -> list[float]:
-    p, second = fresh.second(rho), told > 0.5
-    q = np.clip(told, TINY, 1 - TINY)
+def _of_classes(fresh: Fresh, rho: float, predicted: np.ndarray) -> list[float]:
+    p, second = fresh.second(rho), predicted > 0.5
+    q = np.clip(predicted, TINY, 1 - TINY)
     both = float((p * second).sum())
     return [
         float(np.where(second, p, 1 - p).mean()),
         float(-(p * np.log(q) + (1 - p) * np.log1p(-q)).mean()),
-        _auc(p, told),
+        _auc(p, predicted),
         2 * both / float(p.sum() + second.sum()),
     ]
 
 
-def _auc(p: np.ndarray, told: np.ndarray) -> float:
-    """Of rows that are of the second class with probability p; ties count one half."""
-    levels, rank = np.unique(told, return_inverse=True)
+def _auc(p: np.ndarray, predicted: np.ndarray) -> float:
+    """AUC if rows belong to the second class with probability p; ties count one half."""
+    levels, rank = np.unique(predicted, return_inverse=True)
     pos = np.bincount(rank, p, minlength=len(levels))
     neg = np.bincount(rank, 1 - p, minlength=len(levels))
     return float((pos * (np.cumsum(neg) - neg / 2)).sum() / (pos.sum() * neg.sum()))
 
 
-def _of_numbers(fresh: Fresh, rho: float, told: np.ndarray) -> list[float]:
-    square = float(((rho * fresh.signal - told) ** 2).mean()) + fresh.unexplained(rho)
-    absolute = float(np.abs(fresh.numbers(rho) - told).mean())
+def _of_numbers(fresh: Fresh, rho: float, predicted: np.ndarray) -> list[float]:
+    square = float(((rho * fresh.signal - predicted) ** 2).mean()) + fresh.unexplained(rho)
+    absolute = float(np.abs(fresh.numbers(rho) - predicted).mean())
     return [np.sqrt(square), 1 - square / (2 + NOISE[fresh.data]), absolute]

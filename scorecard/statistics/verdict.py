@@ -1,13 +1,13 @@
-"""What is promised of the comparison's statistics, and which figures break it.
+"""The promises about the comparison's statistics, and the figures that break them.
 
-A figure breaks its promise if it lies beyond the limit by more than `slack` Monte Carlo errors.
+A figure breaks its promise if it is beyond the limit by more than `slack` Monte Carlo errors.
 
-false alarms   at most 5 % of equally good pairs are told apart
-coverage       93 to 98 % of the 95 % intervals hold the true score of the models that were fitted
-power          after Holm over 17 models, at least 3 times that of the rule by folds where the latter
-               tells fewer than a third apart
-boards         in at most 5 % of boards some model is told from the best that is as good
-noise          in at least 90 % of tables without signal the baseline is recommended
+false alarms   at most 5 % of equally good pairs differ significantly
+coverage       93 to 98 % of the 95 % intervals cover the true score of the fitted models
+power          after Holm over 17 models, at least 3 times that of the rule by folds, where that rule
+               finds less than a third of the differences
+boards         on at most 5 % of boards an equally good model is significantly worse than the best
+noise          in at least 90 % of the tables without signal, the baseline is recommended
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ def of_pairs(now: Pairs, before: Pairs, slack: float) -> Iterator[Figure]:
 
 
 def of_boards(now: Boards, before: Boards, slack: float) -> Iterator[Figure]:
-    """No model that is as good as the best is told from it."""
+    """No model that is as good as the best is significantly worse."""
     where = f"n = {now.cell.n}, {now.cell.data}, 17 models, {now.metric}"
-    yield _at_most(where, "boards with a false alarm", now.equal_told, ALARMS, slack)
+    yield _at_most(where, "boards with a false alarm", now.false_alarms, ALARMS, slack)
 
 
 def of_noise(now: Noise, before: Noise, slack: float) -> Iterator[Figure]:
-    """Nothing is recommended where there is nothing to learn.
+    """Where there is nothing to learn, the baseline is recommended.
 
-    Nothing is promised of F1: that of the majority class is 0, so whoever names the other class at
-    all has a better one.
+    There is no promise for F1: the baseline has 0, so a model that ever predicts the positive
+    class beats it.
     """
     if now.metric == "f1":
         return

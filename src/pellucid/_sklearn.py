@@ -1,6 +1,6 @@
 """The only door to scikit-learn. Everything here is lazy: importing Pellucid never imports it.
 
-Errors and warnings are Pellucid's own; once scikit-learn has been loaded by somebody else they are
+Errors and warnings are Pellucid's own; once the user's program has loaded scikit-learn, they are
 also instances of scikit-learn's, so that code written for it catches them.
 """
 

@@ -47,7 +47,7 @@ class Estimator(SklearnEstimator):
         return "onehot"
 
     def _input_spec(self) -> InputSpec:
-        """What this estimator asks of `prepare`; meta-estimators pass on their learner's spec."""
+        """What this estimator needs from `prepare`; ensembles pass on that of their base estimator."""
         return InputSpec(
             owner=type(self).__name__, layout=self._layout, coding=self._coding(),
             target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
@@ -164,9 +164,9 @@ class Estimator(SklearnEstimator):
         return self._encode_table(raw_table(opened(X)[0], type(self).__name__))
 
     def _answer(self, method: Callable[[Any], Any], X: Any, direct: bool = False) -> Any:
-        """What one of the family's methods says about a new table: finite, or an error.
+        """The result of one of the family's methods for a new table: finite, or an error.
 
-        A `direct` answer of a model that `_reveals` bad cells is asked for first; the cells are
+        With `direct`, a model that `_reveals` bad cells computes first; the cells are
         looked through only if it is not finite.
         """
         self._check_fitted()
@@ -176,11 +176,12 @@ class Estimator(SklearnEstimator):
                 try:
                     return self._finite(method(self._encode_table(rows, finite=True)))
                 except DataError:
-                    pass  # the strict way names the cell, or fills the gap
+                    pass  # the strict way names the cell, or fills in a missing value
             return self._finite(method(self._encode_table(rows)))
 
     def _reveals(self) -> bool:
-        """Whether a cell that is not finite makes every direct answer for its row not finite."""
+        """True if a NaN or infinite cell always gives a NaN or infinite prediction, so that the cells
+        need not be checked first."""
         return False
 
     def _finite(self, answer: Any) -> Any:
@@ -254,7 +255,7 @@ class Classifier(Estimator):
     _kind = "classifier"
     _target = "classes"
     classes_: np.ndarray = learned(CLASSES)
-    # One class leaves nothing to tell apart: only the baseline learns from it.
+    # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
     def _check_problem(self, problem: Problem) -> None:
@@ -339,10 +340,3 @@ class Clusterer(Estimator):
         """Fit, then the group of each row."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.fit(X, y, **given).labels_
-
-
-class Explained(Estimator):
-    """The former name of `Estimator` with `_explain`, until its last use is gone."""
-
-
-ProbabilisticClassifier = Classifier

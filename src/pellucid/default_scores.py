@@ -49,17 +49,17 @@ def r2_score(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
 def _predicted(
     model: Any, X: Any, y: Any, weights: Any, offset: Any
 ) -> tuple[np.ndarray, Any, Any]:
-    """What the model says, and y and weights as they are."""
+    """The predictions, with y and weights opened."""
     X, y, weights, offset = opened(X, y, weights, offset)
     return model.predict(X, **({} if offset is None else {"offset": offset})), y, weights
 
 
 def finite(answer: np.ndarray, owner: str) -> np.ndarray:
-    """The answer, if all of it is finite."""
+    """The answer, which must be finite."""
     if answer.dtype.kind == "f" and not np.logical_and.reduce(np.isfinite(answer), axis=None):
         row = int(np.flatnonzero(~np.isfinite(answer).reshape(len(answer), -1).all(axis=1))[0])
         raise DataError(
-            f"{owner} has no finite answer for row {row}: its values are too far from those of the "
-            "training rows. Correct them, or leave the row out."
+            f"{owner} has no finite prediction for row {row}: its values are too far from those of "
+            "the training rows. Correct them, or leave the row out."
         )
     return answer

@@ -1,9 +1,9 @@
 """Every error and warning that Pellucid raises on purpose.
 
 All errors derive from `PellucidError`, so one `except` clause catches them; each also derives from
-the built-in (`ValueError`, `TypeError`) that scikit-learn's users expect. Texts say what is wrong,
-where, whether it matters and what to do. Warnings go out by one door, `warn`, which names the
-user's line.
+the built-in (`ValueError`, `TypeError`) that scikit-learn's users expect. The texts say what is wrong,
+where, whether it matters and what to do. All warnings go through `warn`, which names the user's
+line.
 """
 
 import sys
@@ -19,7 +19,7 @@ class DataError(PellucidError, ValueError):
 
 
 class DataTypeError(PellucidError, TypeError):
-    """The container or the cells are of a type that no table can hold."""
+    """The container or the cells have a type that Pellucid cannot use."""
 
 
 class ParameterError(PellucidError, ValueError):
@@ -72,7 +72,7 @@ _BETWEEN = ("pellucid", "threading", "concurrent")
 
 
 def warn(text: str, category: type[Warning]) -> None:
-    """Warn at the innermost line outside Pellucid; in a worker thread there is none, so at ours."""
+    """Warn at the innermost line outside Pellucid; in a worker thread, here."""
     level, frame = 2, sys._getframe(1)
     while str(frame.f_globals.get("__name__")).partition(".")[0] in _BETWEEN:
         if frame.f_back is None:

@@ -1,7 +1,7 @@
 """scikit-learn's estimator protocol, written out so that scikit-learn need not be imported.
 
 Parameters (`get_params`, `set_params`, clone, repr), tags, metadata routing, fittedness. Nothing
-here knows data or models.
+here depends on data or models.
 """
 
 import copy
@@ -73,7 +73,7 @@ def always_has(model: Any, name: str) -> bool:
 
 
 class _SetRequest:
-    """`set_fit_request(sample_weight=True)` and its like."""
+    """Methods such as `set_fit_request(sample_weight=True)`."""
 
     def __init__(self, method: str, names: tuple[str, ...]) -> None:
         self.method, self.names = method, names
@@ -112,7 +112,7 @@ class _SetRequest:
     field_specifiers=(parameters.positional, parameters.learned),
 )
 class SklearnEstimator:
-    """What scikit-learn asks of any estimator.
+    """What scikit-learn expects of any estimator.
 
     Subclasses declare their parameters and learned attributes, see `pellucid.parameters`; the
     constructor and the sections of the docstring are made from the declarations.
@@ -234,7 +234,7 @@ class SklearnEstimator:
         return _sklearn.tags(facts)
 
     def get_metadata_routing(self) -> Any:
-        """What metadata each method asks for."""
+        """The metadata that each method requests."""
         requests: dict[str, dict[str, Any]] = {}
         for method in _ROUTED:
             setter = getattr(type(self), f"set_{method}_request", None)

@@ -12,7 +12,7 @@ from pellucid.errors import DataError
 
 
 class Transformer(Estimator):
-    """Turns tables into other tables with `_transform`; knows `set_output`."""
+    """Turns tables into other tables with `_transform`; supports `set_output`."""
 
     _transforms = True
 

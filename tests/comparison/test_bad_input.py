@@ -36,7 +36,7 @@ def test_no_such_file(complain, tmp_path):
 
 
 def test_no_such_data_set(complain):
-    assert "no data set of that name. Did you mean 'penguins'?" in complain(None, name="pinguins")
+    assert "named pinguins. Did you mean 'penguins'?" in complain(None, name="pinguins")
 
 
 def test_empty_file(complain):
@@ -49,17 +49,17 @@ def test_target_absent(complain):
 
 
 def test_target_not_named(complain):
-    assert "which column of t.csv is to be predicted" in complain(GOOD)
+    assert "which column of t.csv should be predicted" in complain(GOOD)
 
 
 def test_one_class(complain):
     only = "a,y\n" + "".join(f"{i},u\n" for i in range(30))
-    assert "has one class only, 'u'" in complain(only, "-t", "y")
+    assert "has only one class, 'u'" in complain(only, "-t", "y")
 
 
 def test_every_row_its_own_class(complain):
     own = "a,y\n" + "".join(f"{i},name{i}\n" for i in range(30))
-    assert "the target 'y' is different in every row" in complain(own, "-t", "y")
+    assert "the target 'y' has a different value in every row" in complain(own, "-t", "y")
 
 
 def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
@@ -70,7 +70,7 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     words = ["compare", "t.csv", "-t", "y", "--time", "t", "--cv", "3", "--models", "tree"]
     assert cli.run([*words, "--effort", "quick", "--test-size", "0"]) == 2
     heard = capsys.readouterr()
-    assert "roc_auc is not defined for one class" in " ".join(heard.out.split())
+    assert "roc_auc needs two classes" in " ".join(heard.out.split())
     assert "error: no model has a score; the leaderboard gives the reasons" in heard.err
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
     assert "has no model file: no model has a score." in capsys.readouterr().err
@@ -97,7 +97,7 @@ def test_constant_number(complain):
 
 def test_all_rows_lack_the_target(complain):
     none = "a,y\n" + "".join(f"{i},\n" for i in range(30))
-    assert "all 30 rows lack the target 'y'" in complain(none, "-t", "y")
+    assert "the target 'y' is missing in all 30 rows" in complain(none, "-t", "y")
 
 
 def test_duplicate_columns(complain):
@@ -118,23 +118,23 @@ def test_wrong_encoding(complain):
 
 
 def test_three_rows(complain):
-    assert "has 3 rows with a target; a comparison needs at least 6" in complain(
+    assert "has only 3 rows with a target. A comparison needs at least 6" in complain(
         "a,y\n1,u\n2,v\n3,u\n", "-t", "y"
     )
 
 
 def test_infinite_values(complain):
     bad = GOOD.replace("3,9,v", "inf,9,v")
-    assert "column 'a' holds an infinite value in row 3" in complain(bad, "-t", "y")
+    assert "column 'a' contains infinity in row 3" in complain(bad, "-t", "y")
 
 
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ("xyz", "column 'w' holds text ('x'): weights are numbers."),
-        (["2020-01-01", "2020-01-02"], "column 'w' holds dates: weights are numbers."),
-        (["1", "-2"], "the weight 'w' is negative in row 1: a weight says how often"),
-        (["1", "2", ""], "the weight 'w' is missing in row 2:"),
+        ("xyz", "column 'w' contains text ('x'), but weights must be numbers."),
+        (["2020-01-01", "2020-01-02"], "column 'w' contains dates, but weights must be numbers."),
+        (["1", "-2"], "the weight 'w' is negative in row 1. Weights must be present"),
+        (["1", "2", ""], "the weight 'w' is missing in row 2."),
     ],
 )
 def test_weights_that_are_none(complain, weights, message):
@@ -147,7 +147,7 @@ def test_weights_that_are_none(complain, weights, message):
 def test_a_target_with_units_says_how_numbers_are_written(complain):
     heavy = "a,y\n" + "".join(f"{i},{i}.25 kg\n" for i in range(300))
     said = complain(heavy, "-t", "y")
-    assert "holds text ('0.25 kg'). If that is a number, write it as 3.2" in said
+    assert "contains text ('0.25 kg'). If that is a number, write it like 3.2" in said
     assert "without units" in complain(heavy, "-t", "y", "--task", "regression")
 
 
@@ -155,7 +155,7 @@ def test_a_target_with_units_says_how_numbers_are_written(complain):
 def test_targets_whose_squares_are_no_floats(complain, power):
     table = "a,y\n" + "".join(f"{i % 7},{i}.5e{power}\n" for i in range(60))
     said = complain(table, "-t", "y")
-    assert f"reach 5.95e{power + 1:+}" in said and "Give it in another unit." in said
+    assert f"up to 5.95e{power + 1:+}" in said and "Rescale it." in said
 
 
 def test_too_many_classes(complain):
@@ -168,17 +168,17 @@ def test_too_many_classes(complain):
     [
         (["--metric", "rocauc"], "Unknown metric 'rocauc'"),
         (["--metric", "rmse"], "metric 'rmse' does not fit a classification"),
-        (["--models", "logistik"], "no model 'logistik'. Did you mean 'logistic'?"),
+        (["--models", "logistik"], "unknown model 'logistik'. Did you mean 'logistic'?"),
         (["--models", "ols"], "model 'ols' is for regression"),
-        (["--cv", "1"], "cv must be a whole number of at least 2"),
+        (["--cv", "1"], "cv must be an integer of at least 2"),
         (["--cv", "x"], "Got 'x' instead"),
         (["--time-limit", "soon"], "a time such as 90s, 10m or 1h"),
         (["--effort", "huge"], "effort must be one of quick, normal, thorough"),
         (["--group", "c"], "column 'c' is not in t.csv"),
-        (["--group", "y"], "is the target: it cannot also be group"),
+        (["--group", "y"], "is the target and cannot also be used as group"),
         (["--positive", "w"], "has no class 'w'"),
-        (["--ignore", "X1"], "there is no check 'X1'"),
-        (["--task", "regression"], "holds text ('u')"),
+        (["--ignore", "X1"], "unknown check 'X1'"),
+        (["--task", "regression"], "contains text ('u')"),
         (["--tst", "x"], "No such option"),
     ],
 )
@@ -188,14 +188,14 @@ def test_wrong_settings(complain, arguments, message):
 
 def test_an_unwritable_folder(complain, tmp_path):
     (tmp_path / "file").write_text("")
-    assert "cannot make the run folder" in complain(GOOD, "-t", "y", "-o", "file/run")
+    assert "cannot create the run folder" in complain(GOOD, "-t", "y", "-o", "file/run")
 
 
 def test_a_full_folder_is_not_replaced(complain, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
     assert "mine is not empty" in complain(GOOD, "-t", "y", "-o", "mine", "-q")
-    assert "no part of a run: not replaced" in complain(
+    assert "not part of a run, so it is not replaced" in complain(
         GOOD, "-t", "y", "-o", "mine", "--force", "-q"
     )
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
@@ -278,7 +278,7 @@ def test_messages_show_numbers_as_people_write_them():
 
     from pellucid.errors import ParameterError
 
-    with pytest.raises(ParameterError, match=r"cv must be a whole number .* Got 1 instead"):
+    with pytest.raises(ParameterError, match=r"cv must be an integer .* Got 1 instead"):
         pellucid.compare("penguins", cv=np.int64(1))
 
 
@@ -293,7 +293,7 @@ def test_a_run_that_is_being_written_is_neither_replaced_nor_continued(complain,
     before = (out / "events.jsonl").read_bytes()
     (out / "results.json").unlink()
     live = Journal(out / "events.jsonl")
-    said = "live is being written by another process"
+    said = "another process is writing live"
     assert said in complain(GOOD, "-t", "y", "-o", "live", "--force", "-q")
     assert said in complain(GOOD, "--resume", "-o", "live")
     assert (out / "events.jsonl").read_bytes() == before
@@ -332,9 +332,10 @@ def test_a_test_part_that_no_model_came_to_says_so():
 def test_a_class_that_is_read_as_missing_is_told(complain):
     rows = "".join(f"{i},{'NA' if i % 3 else 'yes'}\n" for i in range(30))
     said = complain("a,y\n" + rows, "-t", "y")
-    assert "the target 'y' has one class only, 'yes'" in said
+    assert "the target 'y' has only one class, 'yes'" in said
     assert (
-        "20 rows without a target are left out; NA, null and the like are read as missing" in said
+        "20 rows without a target are excluded; values such as NA and null are read as missing"
+        in said
     )
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import pellucid
 from pellucid.comparison.analysis.by_folds import fold_interval
-from pellucid.comparison.analysis.leaderboard import said_of_fits
-from pellucid.comparison.execution.worker_data import Bench, Coded, Shared
+from pellucid.comparison.analysis.leaderboard import warning_notes
+from pellucid.comparison.execution.worker_data import CodedClassifier, Evaluator, SharedTable
 from pellucid.comparison.planning.plan import bounds_of
 from pellucid.comparison.planning.registry import entries
 from pellucid.model_selection import METRICS, metric
@@ -18,7 +18,7 @@ def warning(text, count=1, category="ConvergenceWarning"):
 
 
 def test_warnings_of_one_kind_are_one_line():
-    said = said_of_fits([
+    said = warning_notes([
         warning("QDA: Some classes do not vary in all directions: 'a' (x, y). There they have v.", 3),
         warning("QDA: Some classes do not vary in all directions: 'b' (z). There they have v.", 4),
         warning("MLPClassifier: Stopped at 200 passes (max_iter). Allow more.", 2),
@@ -35,9 +35,9 @@ def test_warnings_of_one_kind_are_one_line():
 
 def test_a_long_warning_loses_its_lists_first():
     lists = ", ".join(f"'c{k}' ({', '.join(f'column {j}' for j in range(5))})" for k in range(3))
-    (said,) = said_of_fits([warning(f"QDA: Some classes do not vary: {lists}. More.")], [])
+    (said,) = warning_notes([warning(f"QDA: Some classes do not vary: {lists}. More.")], [])
     assert said == "Some classes do not vary: 'c0', 'c1', 'c2' (1 fit)"
-    (said,) = said_of_fits([warning("x" * 500)], [])
+    (said,) = warning_notes([warning("x" * 500)], [])
     assert len(said) < 180
 
 
@@ -56,34 +56,34 @@ def test_notes_name_the_users_classes(rng):
 
 
 @pytest.fixture
-def bench(tmp_path, rng):
+def evaluator(tmp_path, rng):
     """A bench whose positive class is the first by name."""
     table = two_classes(rng)
     import pyarrow
 
-    shared = Shared(str(tmp_path), (), ("yes", "no"), "arrow", 0, 3)
+    shared = SharedTable(str(tmp_path), (), ("yes", "no"), "arrow", 0, 3)
     y = np.array([0 if label == "yes" else 1 for label in table.y])
     shared.write(pyarrow.table(table[["x", "z"]]), y, table.w.to_numpy(), None)
     entry = next(e for e in entries("classification") if e.id == "logistic")
-    return Bench(shared, "logistic", entry.make(), (), foreign=False)
+    return Evaluator(shared, "logistic", entry.make(), (), foreign=False)
 
 
-def test_scorers_of_scikit_learn_see_codes_and_weights(bench):
+def test_scorers_of_scikit_learn_see_codes_and_weights(evaluator):
     """`--positive no`: precision, recall and AUC are about the class that was asked for."""
     from sklearn import metrics
 
-    rows = np.arange(len(bench.y))
-    X = bench.rows(rows)
-    fitted = bench.fit(bench.fresh({}, "0"), X, rows)
+    rows = np.arange(len(evaluator.y))
+    X = evaluator.rows(rows)
+    fitted = evaluator.fit(evaluator.unfitted({}, "0"), X, rows)
     assert fitted.classes_.tolist() == ["no", "yes"]
-    answers = bench.ask(fitted, X)
-    y, w = bench.y, bench.weights
-    said = bench.measure(
+    predictions = evaluator.predict(fitted, X)
+    y, w = evaluator.y, evaluator.weights
+    said = evaluator.score(
         ("precision", "jaccard", "neg_brier_score", "roc_auc", "matthews_corrcoef"),
-        fitted, X, rows, answers,
+        fitted, X, rows, predictions,
     )  # fmt: skip
     p = fitted.predict_proba(X)[:, 0]  # of "no", the class with code 1
-    assert answers.proba[:, 1] == pytest.approx(p)
+    assert predictions.proba[:, 1] == pytest.approx(p)
     guess = (p > 0.5).astype(int)
     assert said == pytest.approx({
         "precision": metrics.precision_score(y, guess, sample_weight=w),
@@ -94,30 +94,32 @@ def test_scorers_of_scikit_learn_see_codes_and_weights(bench):
     })  # fmt: skip
 
 
-def test_models_inside_an_extra_model_have_seeds(bench):
+def test_models_inside_an_extra_model_have_seeds(evaluator):
     forest = pytest.importorskip("sklearn.ensemble").RandomForestClassifier(3)
     pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline(forest)
-    foreign = Bench(bench.shared, "mine", pipeline, (), foreign=True)
+    foreign = Evaluator(evaluator.shared, "mine", pipeline, (), foreign=True)
     seeds = [
-        foreign.fresh({}, *task).get_params()["randomforestclassifier__random_state"]
+        foreign.unfitted({}, *task).get_params()["randomforestclassifier__random_state"]
         for task in (("0",), ("0",), ("1",))
     ]
     assert seeds[0] == seeds[1] != seeds[2] and forest.random_state is None
     forest.random_state = 5
-    assert foreign.fresh({}, "0").get_params()["randomforestclassifier__random_state"] == 5
+    assert foreign.unfitted({}, "0").get_params()["randomforestclassifier__random_state"] == 5
 
 
-def test_what_a_model_does_not_say_is_missing_for_scorers_too(bench):
+def test_what_a_model_does_not_say_is_missing_for_scorers_too(evaluator):
     from pellucid.linear_model import RidgeClassifier
 
-    rows = np.arange(len(bench.y))
-    X = bench.rows(rows)
-    fitted = RidgeClassifier().fit(X, bench.labels[bench.y])
-    coded = Coded(bench, fitted)
-    assert np.isnan(metric("neg_brier_score").compute(coded, X, bench.y, bench.weights))
-    ours = metric("roc_auc").compute(bench.y, -fitted.decision_function(X), bench.weights, [0, 1])
+    rows = np.arange(len(evaluator.y))
+    X = evaluator.rows(rows)
+    fitted = RidgeClassifier().fit(X, evaluator.labels[evaluator.y])
+    coded = CodedClassifier(evaluator, fitted)
+    assert np.isnan(metric("neg_brier_score").compute(coded, X, evaluator.y, evaluator.weights))
+    ours = metric("roc_auc").compute(
+        evaluator.y, -fitted.decision_function(X), evaluator.weights, [0, 1]
+    )
     theirs = pytest.importorskip("sklearn.metrics").get_scorer("roc_auc")
-    assert theirs(coded, X, bench.y, sample_weight=bench.weights) == pytest.approx(ours)
+    assert theirs(coded, X, evaluator.y, sample_weight=evaluator.weights) == pytest.approx(ours)
 
 
 def test_parameters_in_units_of_the_target(rng):
@@ -226,7 +228,7 @@ def test_gamma_takes_part_where_the_target_is_positive(rng):
     assert {row["model"]: row["status"] for row in positive.rows}["gamma"] == "ok"
     mixed = pellucid.compare(table, table.x.to_numpy(), models="gamma", cv=2, effort="quick")
     row = next(row for row in mixed.rows if row["model"] == "gamma")
-    assert (row["status"], row["reason"]) == ("skipped", "the target is not always above 0")
+    assert (row["status"], row["reason"]) == ("skipped", "the target is not always positive")
 
 
 def test_many_classes_have_a_report_without_regions(tmp_path):
@@ -251,11 +253,11 @@ def test_a_model_without_a_score_says_why(rng):
     )
     row = next(row for row in result.rows if row["model"] == "svm_linear")
     assert row["place"] is None
-    assert row["reason"] == "log_loss is n/a in 2 of 2 folds (it gives no probabilities)"
+    assert row["reason"] == "log_loss is undefined in 2 of 2 folds (the model has no probabilities)"
     late = table.assign(t=np.arange(60), y=np.where(np.arange(60) < 42, table.y, "no"))
     found = pellucid.compare(late, "y", models="tree", time="t", effort="quick", cv=3, test_size=0)
     assert found.recommended is None
-    assert all("roc_auc is not defined for one class" in row["reason"] for row in found.rows)
+    assert all("roc_auc needs two classes" in row["reason"] for row in found.rows)
 
 
 def test_log_loss_is_a_second_witness_against_the_baseline_of_labels(rng):

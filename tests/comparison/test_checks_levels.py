@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from pellucid.comparison.planning.dataset import gather
+from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
 
@@ -13,7 +13,7 @@ def test_a_category_of_few_rows_per_level_stays_if_it_says_most(rng):
 
     def dropped(table):
         known = Settings.of({"target": "y"})
-        plan = make_plan(gather(table, known), known)
+        plan = make_plan(load_dataset(table, known), known)
         return {c.id for c in plan.contenders if "name" in c.dropped}
 
     name = rng.permutation(np.r_[np.repeat(np.arange(200), 2), np.arange(100)])

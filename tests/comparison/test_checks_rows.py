@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pellucid.comparison.checks.catalogue import run_checks
-from pellucid.comparison.planning.dataset import gather
+from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
 from tests.oracles import shared
@@ -13,8 +13,8 @@ from tests.oracles import shared
 
 def checked(table, target="y", **settings):
     known = Settings.of({"target": target, **settings})
-    material = gather(table, known)
-    return run_checks(material, known, make_plan(material, known).train)
+    dataset = load_dataset(table, known)
+    return run_checks(dataset, known, make_plan(dataset, known).train)
 
 
 def found(table, code, **settings):
@@ -55,8 +55,8 @@ def test_copies_agree_with_pandas_where_zeros_are_signed_and_cells_missing(rng):
         table = pd.DataFrame({"a": rng.choice([0.0, -0.0, 1.5, np.nan], 60)})
         table["b"], table["c"] = rng.choice(list("uvw"), 60), rng.choice(["x", None], 60)
         table["y"] = rng.integers(0, 2, 60)
-        material = gather(table, Settings.of({"target": "y"}))
-        assert repeated_rows(material.raw(), material.y) == table.duplicated().sum()
+        dataset = load_dataset(table, Settings.of({"target": "y"}))
+        assert repeated_rows(dataset.raw(), dataset.y) == table.duplicated().sum()
 
 
 def test_rows_that_differ_in_the_target_or_in_the_last_column_are_no_copies(rng):
@@ -93,10 +93,10 @@ def test_numbers_of_rows_with_some_missing_are_row_ids(rng, name):
     table = numbers(rng)
     table.insert(0, name, gapped(rng, 200, 0.4))
     (said,) = found(table, "D005")
-    assert said.columns == (name,) and said.leave_out
+    assert said.columns == (name,) and said.exclude
     assert said.text == f"{name!r} looks like a row ID, excluded"
     assert "keep with --ignore D005" in said.action and said.action.startswith("confirm with --id")
-    assert name not in checked(table, ignore="D005").leave_out
+    assert name not in checked(table, ignore="D005").excluded
 
 
 def test_a_shuffled_file_keeps_its_row_ids(rng):
@@ -146,7 +146,7 @@ def test_a_panel_gets_the_advice_to_keep_units_together(rng):
     (said,) = found(panel(rng), "D018")
     assert said.columns == ("country",) and said.action == "consider --group country"
     assert "(40 values, about 4.8 rows each)" in said.text  # of the training rows
-    assert not said.leave_out and not said.leak
+    assert not said.exclude and not said.leak
     assert not found(panel(rng), "D018", group="country")
     assert not found(panel(rng), "D018", time="year", cv=3)
     assert not found(panel(rng), "D018", ignore="D018")
@@ -163,7 +163,7 @@ def test_a_repeated_id_is_told_and_excluded(rng):
     people = numbers(rng, 100).assign(id=rng.permutation(100))
     table = pd.concat([people, people.assign(y=rng.choice(["no", "yes"], 100))], ignore_index=True)
     (said,) = found(table, "D018")
-    assert said.columns == ("id",) and said.leave_out and "excluded as a feature" in said.text
+    assert said.columns == ("id",) and said.exclude and "excluded as a feature" in said.text
     assert said.action == "consider --group id, or keep it as a feature with --ignore D018"
 
 

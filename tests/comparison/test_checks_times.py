@@ -85,7 +85,7 @@ def test_points_in_time_are_told_with_what_shuffling_means(rng, name, values):
     (said,) = found(numbers(rng).assign(**{name: values(rng)}), "D009")
     assert said.columns == (name,) and said.action == f"--time {name}"
     assert said.text.startswith(
-        f"{name!r} holds times: shuffled folds train on the future to predict"
+        f"{name!r} contains times: shuffled folds train on the future to predict"
     )
 
 
@@ -118,4 +118,4 @@ def test_unique_dates_as_text_are_times_and_no_row_ids(rng):
     days = pd.date_range("2018-01-01", periods=200).strftime("%d/%m/%Y")
     table = numbers(rng).assign(day=days)
     (said,) = found(table, "D009")
-    assert said.leave_out and "Excluded as a feature" in said.text and not found(table, "D005")
+    assert said.exclude and "Excluded as a feature" in said.text and not found(table, "D005")

@@ -87,16 +87,18 @@ def test_the_call_names_its_parameters():
     parameters = inspect.signature(pellucid.compare).parameters
     for name, setting in BY_NAME.items():
         assert parameters[name].default == setting.default, name
-        assert f"\n    {name} : " in pellucid.compare.__doc__, name
+        assert f"\n{name} : " in pellucid.compare.__doc__, name
     called = {"data", "extra", "out", "force", "progress", "unknown"}
     assert set(parameters) == called | set(BY_NAME)
-    assert "time_limit : stop after" in pydoc.plain(pydoc.render_doc(pellucid.compare))
+    assert "time_limit : seconds, or text, default=None" in pydoc.plain(
+        pydoc.render_doc(pellucid.compare)
+    )
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"estimators": {}}, "no parameter 'estimators'. It has data, target, extra, .*go into extra="),
+    ({"estimators": {}}, "no parameter 'estimators'. It has data, target, .*Pass your own .* extra="),
     ({"modells": "tree"}, "Did you mean 'models'"),
-    ({"extra": [1]}, r"extra must be models by name: {'mine': estimator}. Got \[1\] instead"),
+    ({"extra": [1]}, r"extra must be a dict of models by name: {'mine': estimator}. Got \[1\] instead"),
     ({"extra": {"a": 1}}, "extra model 'a' must be an estimator with fit and predict. Got 1"),
     ({"extra": {"a": Troublemaker}}, r"Did you mean Troublemaker\(\)"),
 ])  # fmt: skip
@@ -154,12 +156,15 @@ def test_what_only_judges_the_scores_is_told_but_does_not_bind_a_continued_run()
         for more in ({}, {"margin": 0.05, "prefer": "score"})
     )
     assert usual.key() == other.key()
-    assert usual.settings.judging() == {"margin": 0.01, "prefer": "simple"}
-    assert other.settings.shaping() == usual.settings.shaping() | {
+    assert usual.settings.affecting_verdict() == {"margin": 0.01, "prefer": "simple"}
+    assert other.settings.affecting_results() == usual.settings.affecting_results() | {
         "margin": 0.05,
         "prefer": "score",
     }
-    assert "margin" not in usual.settings.scoring() and "seed" in usual.settings.scoring()
+    assert (
+        "margin" not in usual.settings.affecting_scores()
+        and "seed" in usual.settings.affecting_scores()
+    )
     with pytest.raises(ParameterError, match="margin must be a number of at least 0 and at most"):
         Settings.of({"margin": 0.9})
     with pytest.raises(ParameterError, match="prefer must be one of simple, score"):

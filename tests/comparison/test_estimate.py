@@ -77,7 +77,7 @@ def spoken(folder, more="", n=200):
 def test_models_that_make_words_dense_read_the_frequent_ones(tmp_path):
     given = {"models": "lda,qda,naive_bayes,tree", "task": "classification", "ignore": "D"}
     plan = plan_of(spoken(tmp_path, "size"), target="y", **given)
-    frequent = "reads the 300 most frequent words of say"
+    frequent = "uses the 300 most frequent words of say"
     notes = {one.id: one.note for one in plan.contenders}
     assert notes == {"majority": "", "lda": frequent, "qda": frequent, "naive_bayes": "",
                      "tree": "without say (text)"}  # fmt: skip
@@ -144,7 +144,7 @@ def test_limits_bound_it():
 def test_it_is_told_in_a_unit_that_fits(monkeypatch, range_, text):
     monkeypatch.setattr(time_estimate, "seconds", lambda plan: range_)
     monkeypatch.setattr(time_estimate, "_jobs", lambda plan: 1)
-    assert time_estimate.told(None) == text
+    assert time_estimate.describe_estimate(None) == text
 
 
 def test_other_programs_stretch_its_end_and_are_told(monkeypatch):
@@ -153,18 +153,18 @@ def test_other_programs_stretch_its_end_and_are_told(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     monkeypatch.setattr("os.getloadavg", lambda: (7.0, 7.0, 7.0))
     assert time_estimate.seconds(plan) == (low, pytest.approx(4 * high))
-    assert time_estimate.told(plan).endswith(", busy machine")
+    assert time_estimate.describe_estimate(plan).endswith(", busy machine")
 
 
 def test_every_model_of_ours_has_its_own_figures():
     assert set(time_estimate.SPEED) == {entry.id for entry in ENTRIES}
-    assert set(time_estimate.OF_NUMBERS) <= {e.id for e in ENTRIES if e.task == "regression"}
+    assert set(time_estimate.REGRESSION_SPEED) <= {e.id for e in ENTRIES if e.task == "regression"}
 
 
 def test_the_plan_tells_it(capsys):
     assert cli.run(["compare", "iris", "--plan", "-j1"]) == 0
     out = capsys.readouterr().out
-    assert time_estimate.told(plan_of()) in out
+    assert time_estimate.describe_estimate(plan_of()) in out
     assert cli.run(["compare", "iris", "--plan", "-j1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["estimated_seconds"]
     assert told == list(time_estimate.seconds(plan_of()))

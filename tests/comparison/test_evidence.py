@@ -11,29 +11,29 @@ from scipy.signal import lfilter
 import pellucid
 from pellucid.comparison.analysis import evidence
 from pellucid.comparison.analysis.by_folds import fold_difference
-from pellucid.comparison.analysis.evidence import Evidence, Trial, difference, gather
+from pellucid.comparison.analysis.evidence import CVDesign, Evidence, difference, model_evidence
 from pellucid.comparison.analysis.score_intervals import score_interval
-from pellucid.comparison.analysis.statistics import Behind, wilson
+from pellucid.comparison.analysis.statistics import EffectiveSample, wilson
 from pellucid.model_selection import METRICS, PlainFolds
 
 
-def trial(metric, y, folds=5, repeats=1, units=None, w=None, classes=0):
+def design(metric, y, folds=5, repeats=1, units=None, w=None, classes=0):
     n = len(y)
     units = np.arange(n) if units is None else units
     w = np.ones(n) if w is None else w
     per = folds // repeats
-    return Trial(METRICS[metric], y, w, classes, units, folds, 1 / (per - 1), repeats)
+    return CVDesign(METRICS[metric], y, w, classes, units, folds, 1 / (per - 1), repeats)
 
 
-def answers(said, fold, rows=None):
+def predictions(said, fold, rows=None):
     return {"rows": np.arange(len(fold)) if rows is None else rows, "fold": fold, "labels": said}
 
 
 def test_the_difference_is_the_paired_t_test_of_rows_with_an_inflated_variance(rng):
     y, fold = rng.normal(size=100), np.arange(100) % 5
     a, b = y + rng.normal(size=100), y + 1.2 * rng.normal(size=100)
-    shared = trial("mae", y)
-    one, other = (gather(shared, answers(said, fold)) for said in (a, b))
+    shared = design("mae", y)
+    one, other = (model_evidence(shared, predictions(said, fold)) for said in (a, b))
     losses = np.abs(y - a), np.abs(y - b)
     assert one.score == pytest.approx(losses[0].mean()) and abs(one.parts.sum()) < 1e-12
     d = losses[1] / losses[1].mean() - losses[0] / losses[0].mean()  # of logarithms
@@ -53,8 +53,8 @@ def test_a_share_is_compared_by_the_rows_on_which_models_differ(rng):
     y, fold = rng.integers(0, 2, 200), np.arange(200) % 5
     a = np.where(np.arange(200) < 20, 1 - y, y)
     b = np.where(np.arange(200) < 60, 1 - y, y)
-    shared = trial("accuracy", y, classes=2)
-    one, other = (gather(shared, answers(said, fold)) for said in (a, b))
+    shared = design("accuracy", y, classes=2)
+    one, other = (model_evidence(shared, predictions(said, fold)) for said in (a, b))
     found = difference(shared, one, other)
     d = (a == y).astype(float) - (b == y)
     t = d.mean() / np.sqrt((1 + evidence.SHARED * 1.25) * d.var(ddof=1) / 200)
@@ -64,10 +64,10 @@ def test_a_share_is_compared_by_the_rows_on_which_models_differ(rng):
 
 def test_few_rows_that_differ_are_never_surer_than_their_sign_test(rng):
     y, fold = rng.integers(0, 2, 1000), np.arange(1000) % 5
-    shared = trial("accuracy", y, classes=2)
+    shared = design("accuracy", y, classes=2)
     wrong = y.copy()
     wrong[:4] = 1 - wrong[:4]
-    one, other = (gather(shared, answers(said, fold)) for said in (y, wrong))
+    one, other = (model_evidence(shared, predictions(said, fold)) for said in (y, wrong))
     assert difference(shared, one, other).p >= 2 * 0.5**4
     assert difference(shared, one, one).p == 1.0
 
@@ -78,15 +78,15 @@ def test_a_few_large_losses_are_never_surer_than_their_sign_test(rng, metric):
     said = y + rng.uniform(0.5, 1, 300)
     failed = said.copy()
     failed[:3] += 600
-    shared = trial(metric, y)
-    one, other = (gather(shared, answers(each, fold)) for each in (said, failed))
+    shared = design(metric, y)
+    one, other = (model_evidence(shared, predictions(each, fold)) for each in (said, failed))
     assert difference(shared, one, other).p >= 2 * 0.5**3
 
 
 def test_a_difference_that_is_the_same_in_all_of_few_rows_is_no_certainty():
     y = np.array([0, 1, 0, 1, 1])
-    shared = trial("accuracy", y, classes=2)
-    one, other = (gather(shared, answers(each, np.arange(5))) for each in (y, 1 - y))
+    shared = design("accuracy", y, classes=2)
+    one, other = (model_evidence(shared, predictions(each, np.arange(5))) for each in (y, 1 - y))
     assert difference(shared, one, other).p == pytest.approx(2 * 0.5**5)
 
 
@@ -94,14 +94,14 @@ def test_repeats_average_the_values_of_a_row_and_tell_of_no_further_rows(rng):
     y = rng.normal(size=60)
     said = y + rng.normal(size=60)
     fold = np.arange(60) % 5
-    once = gather(trial("mae", y), answers(said, fold))
+    once = model_evidence(design("mae", y), predictions(said, fold))
     rows = np.tile(np.arange(60), 3)
-    thrice = trial("mae", y, folds=15, repeats=3)
-    again = gather(
-        thrice, answers(np.tile(said, 3), np.concatenate([fold, fold + 5, fold + 10]), rows)
+    thrice = design("mae", y, folds=15, repeats=3)
+    again = model_evidence(
+        thrice, predictions(np.tile(said, 3), np.concatenate([fold, fold + 5, fold + 10]), rows)
     )
     assert again.parts == pytest.approx(once.parts) and again.score == pytest.approx(once.score)
-    assert thrice.inflation(1.0) == trial("mae", y).inflation(1.0) == pytest.approx(2.25)
+    assert thrice.inflation(1.0) == design("mae", y).inflation(1.0) == pytest.approx(2.25)
 
 
 def test_groups_are_what_varies_independently(rng):
@@ -110,10 +110,10 @@ def test_groups_are_what_varies_independently(rng):
     said = y + np.repeat(rng.normal(size=20), 10)
     units = np.repeat(np.arange(20), 10)
     fold = units % 5
-    grouped = trial("mae", y, units=units)
-    single = trial("mae", y[::10])
-    one = gather(grouped, answers(said, fold))
-    other = gather(single, answers(said[::10], fold[::10]))
+    grouped = design("mae", y, units=units)
+    single = design("mae", y[::10])
+    one = model_evidence(grouped, predictions(said, fold))
+    other = model_evidence(single, predictions(said[::10], fold[::10]))
     assert one.parts == pytest.approx(other.parts) and len(one.parts) == 20
     assert score_interval(grouped, one, None) == pytest.approx(score_interval(single, other, None))
 
@@ -121,9 +121,11 @@ def test_groups_are_what_varies_independently(rng):
 def test_weights_are_repetition_of_the_score_but_not_of_the_evidence(rng):
     y, fold = rng.normal(size=50), np.arange(50) % 5
     said, w = y + rng.normal(size=50), rng.integers(0, 4, 50).astype(float)
-    found = gather(trial("rmse", y, w=w), answers(said, fold))
+    found = model_evidence(design("rmse", y, w=w), predictions(said, fold))
     rows = np.repeat(np.arange(50), w.astype(int))
-    copies = gather(trial("rmse", y[rows], units=rows), answers(said[rows], fold[rows]))
+    copies = model_evidence(
+        design("rmse", y[rows], units=rows), predictions(said[rows], fold[rows])
+    )
     assert found.score == pytest.approx(copies.score)
     assert found.parts == pytest.approx(copies.parts) and len(found.parts) == (w > 0).sum()
 
@@ -133,8 +135,8 @@ def test_a_model_that_fails_on_few_rows_by_far_is_not_hidden_by_its_own_variance
     y, fold = rng.normal(size=1000), np.arange(1000) % 5
     good, bad = y + 0.3 * rng.normal(size=1000), y + 0.3 * rng.normal(size=1000)
     bad[7] += 500.0
-    shared = trial("rmse", y)
-    one, other = (gather(shared, answers(said, fold)) for said in (good, bad))
+    shared = design("rmse", y)
+    one, other = (model_evidence(shared, predictions(said, fold)) for said in (good, bad))
     d = (bad - y) ** 2 - (good - y) ** 2
     assert stats.ttest_1samp(d, 0).pvalue > 0.3  # what the plain differences would say
     assert difference(shared, one, other).p < 0.01
@@ -145,8 +147,8 @@ def test_the_signs_of_rows_speak_where_few_of_them_carry_the_variance(rng):
     good = rng.normal(size=400)
     bad = good * 1.3
     good[:4], bad[:4] = [60.0, 80.0, 70.0, 90.0], [90.0, 60.0, 80.0, 77.0]
-    shared = trial("rmse", y)
-    one, other = (gather(shared, answers(said, fold)) for said in (good, bad))
+    shared = design("rmse", y)
+    one, other = (model_evidence(shared, predictions(said, fold)) for said in (good, bad))
     assert (
         one.score < other.score
         and evidence.effective_units(one.parts - other.parts) < evidence.FEW_UNITS
@@ -158,30 +160,30 @@ def test_the_signs_of_rows_speak_where_few_of_them_carry_the_variance(rng):
 
 def test_what_a_model_did_not_say_gives_no_evidence(rng):
     y, fold = rng.integers(0, 2, 30), np.arange(30) % 5
-    assert gather(trial("log_loss", y, classes=2), answers(y, fold)) is None
-    one_class = trial("roc_auc", np.zeros(30, dtype=int), classes=2)
-    said = answers(y, fold) | {"proba": np.full((30, 2), 0.5)}
-    assert gather(one_class, said) is None
-    blown = gather(trial("rmse", np.ones(30)), answers(np.full(30, 1e200), fold))
+    assert model_evidence(design("log_loss", y, classes=2), predictions(y, fold)) is None
+    one_class = design("roc_auc", np.zeros(30, dtype=int), classes=2)
+    said = predictions(y, fold) | {"proba": np.full((30, 2), 0.5)}
+    assert model_evidence(one_class, said) is None
+    blown = model_evidence(design("rmse", np.ones(30)), predictions(np.full(30, 1e200), fold))
     assert blown is None
 
 
 def test_the_interval_of_a_share_is_wilsons_and_not_empty_where_all_rows_are_right(rng):
     y, fold = rng.integers(0, 2, 100), np.arange(100) % 5
-    shared, behind = trial("accuracy", y, classes=2), Behind("accuracy", (50.0, 50.0))
+    shared, sample = design("accuracy", y, classes=2), EffectiveSample("accuracy", (50.0, 50.0))
     factor = shared.inflation(evidence.SHARED_BY_SCORE)
-    right = gather(shared, answers(y, fold))
-    assert score_interval(shared, right, behind) == pytest.approx(wilson(1.0, 100 / factor, df=99))
-    some = gather(shared, answers(np.where(np.arange(100) < 20, 1 - y, y), fold))
-    assert score_interval(shared, some, behind) == pytest.approx(
+    right = model_evidence(shared, predictions(y, fold))
+    assert score_interval(shared, right, sample) == pytest.approx(wilson(1.0, 100 / factor, df=99))
+    some = model_evidence(shared, predictions(np.where(np.arange(100) < 20, 1 - y, y), fold))
+    assert score_interval(shared, some, sample) == pytest.approx(
         wilson(0.8, 99 / factor, df=99), abs=1e-3
     )
 
 
 def test_the_interval_of_r2_is_that_of_what_is_not_explained(rng):
     y, fold = rng.normal(size=80), np.arange(80) % 5
-    shared = trial("r2", y)
-    found = gather(shared, answers(y + 0.5 * rng.normal(size=80), fold))
+    shared = design("r2", y)
+    found = model_evidence(shared, predictions(y + 0.5 * rng.normal(size=80), fold))
     low, high = score_interval(shared, found, None)
     assert low < found.score < high < 1 and found.score - low > high - found.score
 
@@ -207,9 +209,9 @@ def folds_of(y, rng):
 def simulated_p(rng, n, signal, weaker):
     y = rng.integers(0, 2, n)
     X = rng.normal(size=(n, 6)) + y[:, None] * np.repeat([signal, signal * weaker], 3)
-    fold, shared = folds_of(y, rng), trial("accuracy", y, classes=2)
+    fold, shared = folds_of(y, rng), design("accuracy", y, classes=2)
     one, other = (
-        gather(shared, answers(nearest_mean(X, y, fold, part), fold))
+        model_evidence(shared, predictions(nearest_mean(X, y, fold, part), fold))
         for part in (slice(0, 3), slice(3, 6))
     )
     return difference(shared, one, other).p
@@ -235,10 +237,12 @@ def test_two_tests_that_agree_pay_for_being_two():
 def test_errors_that_last_longer_than_a_block_of_times_are_no_evidence(rng):
     n, false = 300, 0
     units = (np.arange(n) / np.sqrt(n)).astype(int)
-    shared = replace(trial("rmse", np.zeros(n), units=units), in_time=True)
+    shared = replace(design("rmse", np.zeros(n), units=units), in_time=True)
     for _ in range(200):
         said = lfilter([1], [1, -0.98], rng.normal(size=(2, n + 400)), axis=1)[:, 400:]
-        one, other = (gather(shared, answers(each, np.arange(n) // 60)) for each in said)
+        one, other = (
+            model_evidence(shared, predictions(each, np.arange(n) // 60)) for each in said
+        )
         false += difference(shared, one, other).p < 0.05
     assert false / 200 < 0.08  # 0.11 to 0.20 if blocks are taken for independent
 
@@ -258,4 +262,4 @@ def test_a_fold_of_one_row_has_no_r2_and_its_models_no_score(rng, tmp_path):
         out=tmp_path / "run",
     )  # fmt: skip
     assert found.recommended is None
-    assert "r2 is n/a in 1 of 3 folds" in found.data["leaderboard"][0]["reason"]
+    assert "r2 is undefined in 1 of 3 folds" in found.data["leaderboard"][0]["reason"]

@@ -77,7 +77,7 @@ def test_a_metric_that_a_model_cannot_give_is_missing_not_zero(spoiled):
 
 def test_names_of_extra_models_are_checked():
     lazy = troublemakers.Troublemaker()
-    with pytest.raises(ParameterError, match="there is a model of that name already"):
+    with pytest.raises(ParameterError, match="another model already has this name"):
         pellucid.compare("penguins", models=["tree"], extra={"tree": lazy})
     with pytest.raises(ParameterError, match="letters, digits"):
         pellucid.compare("penguins", models=["tree"], extra={"../x": lazy})
@@ -87,7 +87,7 @@ def test_a_model_that_cannot_be_sent_to_a_child_is_an_error_that_says_so():
     class Local(troublemakers.Troublemaker):
         pass
 
-    with pytest.raises(DataError, match="'here' cannot be sent to a process of its own"):
+    with pytest.raises(DataError, match="'here' cannot be pickled for a worker process"):
         pellucid.compare("penguins", models=["tree"], extra={"here": Local()})
 
 
@@ -96,28 +96,28 @@ def test_a_search_that_hangs_ends_with_the_candidates_it_had(monkeypatch, tmp_pa
 
     from pellucid.comparison.planning.prepare import prepare
     from pellucid.comparison.planning.settings import Settings
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
-    monkeypatch.setattr(scheduler, "LEAST_KILL", 2.0)
+    monkeypatch.setattr(scheduler, "MIN_KILL_SECONDS", 2.0)
     settings = Settings.of({"models": "majority", "cv": 2, "model_timeout": 1.5})
     plan, findings = prepare("penguins", settings, None, {"slow": troublemakers.Sleeps()})
     tried = [{"seconds": 0.0}, {"seconds": 600.0}]
     models = [replace(c, candidates=tried) if c.id == "slow" else c for c in plan.contenders]
     plan = replace(plan, contenders=models)
-    found = row(Session(plan, tmp_path, lambda event: None, findings).run(), "slow")
+    found = row(Run(plan, tmp_path, lambda event: None, findings).run(), "slow")
     assert found["status"] == "ok" and found["params"] == {"seconds": 0.0}
-    assert "the search was cut short by the time limit in 3 of 3 rounds" in found["notes"]
+    assert "the time limit cut the search short in 3 of 3 rounds" in found["notes"]
 
 
 @pytest.mark.slow
 def test_the_time_of_the_whole_run_holds_for_a_round_that_hangs(monkeypatch, tmp_path):
     """It has a minute of its own, but the run has four seconds: it is stopped, not failed."""
-    from pellucid.comparison.execution.journal import Memory
+    from pellucid.comparison.execution.journal import RunState
     from pellucid.comparison.planning.prepare import prepare
     from pellucid.comparison.planning.settings import Settings
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
-    monkeypatch.setattr(scheduler, "LEAST_KILL", 1.0)
+    monkeypatch.setattr(scheduler, "MIN_KILL_SECONDS", 1.0)
     settings = Settings.of(
         {
             "models": "lda",
@@ -130,64 +130,64 @@ def test_the_time_of_the_whole_run_holds_for_a_round_that_hangs(monkeypatch, tmp
     )
     plan, findings = prepare("penguins", settings, None, {"hangs": troublemakers.Hangs()})
     began = time.monotonic()
-    result = Session(plan, tmp_path, lambda event: None, findings).run()
+    result = Run(plan, tmp_path, lambda event: None, findings).run()
     assert time.monotonic() - began < 60 and not result.data["complete"]
     found = row(result, "hangs")
     assert (found["status"], found["reason"]) == ("stopped", "0 of 2 folds done")
     assert result.recommended == "lda" and result.data["test"]["model"] == "lda"
     # What was taken for want of time is not written down: a continued run searches again.
-    assert ("hangs", "0") not in Memory.read(tmp_path / "events.jsonl").done
-    assert not Memory.read(tmp_path / "events.jsonl").failed
+    assert ("hangs", "0") not in RunState.read(tmp_path / "events.jsonl").done
+    assert not RunState.read(tmp_path / "events.jsonl").failed
 
 
 def test_a_last_round_that_hangs_costs_no_score(monkeypatch, tmp_path):
     """All folds are done when the fit on all training rows hangs: the row keeps its scores."""
     from pellucid.comparison.planning.prepare import prepare
     from pellucid.comparison.planning.settings import Settings
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
-    monkeypatch.setattr(scheduler, "LEAST_KILL", 1.0)
+    monkeypatch.setattr(scheduler, "MIN_KILL_SECONDS", 1.0)
     settings = Settings.of({"models": "majority", "cv": 2, "model_timeout": 1.0, "test_size": 0.5})
     plan, findings = prepare("penguins", settings, None, {"slow": troublemakers.HangsOnMany()})
-    result = Session(plan, tmp_path, lambda event: None, findings).run()
+    result = Run(plan, tmp_path, lambda event: None, findings).run()
     found = row(result, "slow")
     assert found["status"] == "ok" and found["mean"] > 0 and found["params"] == {}
-    assert "the search was cut short by the time limit in 1 of 3 rounds" in found["notes"]
+    assert "the time limit cut the search short in 1 of 3 rounds" in found["notes"]
     assert row(result, "majority")["status"] == "ok"
 
 
 def test_the_recommended_model_is_described_even_if_its_last_round_was_hurried(
     monkeypatch, tmp_path
 ):
-    from pellucid.comparison.execution.journal import Memory
+    from pellucid.comparison.execution.journal import RunState
     from pellucid.comparison.planning.prepare import prepare
     from pellucid.comparison.planning.settings import Settings
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
-    whole = Memory.add
+    whole = RunState.add
 
-    def hurried(self, record):
+    def details_incomplete(self, record):
         if record["event"] == "done" and record["fold"] == "final":
             record["portrait"] = {}  # as of a round that was killed
         return whole(self, record)
 
-    monkeypatch.setattr(Memory, "add", hurried)
+    monkeypatch.setattr(RunState, "add", details_incomplete)
     settings = Settings.of({"models": "lda", "cv": 2, "effort": "quick"})
     plan, findings = prepare("penguins", settings)
-    result = Session(plan, tmp_path, lambda event: None, findings).run()
-    assert result.recommended == "lda" and result.portraits["lda"]["coefficients"] is not None
+    result = Run(plan, tmp_path, lambda event: None, findings).run()
+    assert result.recommended == "lda" and result.model_details["lda"]["coefficients"] is not None
 
 
 def test_a_description_that_hangs_costs_no_test_score(tmp_path):
     """The kept model hangs on the part of the rows that its learning curve takes."""
     from pellucid.comparison.planning.prepare import prepare
     from pellucid.comparison.planning.settings import Settings
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
     settings = Settings.of({"models": "majority", "cv": 5, "model_timeout": 1.0})
     slow = {"slow": troublemakers.HangsOnFew()}
     plan, findings = prepare("penguins", settings, None, slow)
-    result = Session(plan, tmp_path, lambda event: None, findings).run()
+    result = Run(plan, tmp_path, lambda event: None, findings).run()
     assert result.recommended == "slow" and result.complete
     assert result.data["test"]["metrics"]["accuracy"] > 0.8
     assert result.finish["rows"] and result.finish.get("learning") is None

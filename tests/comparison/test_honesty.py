@@ -8,8 +8,8 @@ import pellucid
 from pellucid.comparison.analysis import statistics
 from pellucid.comparison.checks.catalogue import run_checks
 from pellucid.comparison.execution import run_folder as files
-from pellucid.comparison.planning.dataset import gather
-from pellucid.comparison.planning.outer_folds import inner_splits
+from pellucid.comparison.planning.dataset import load_dataset
+from pellucid.comparison.planning.fold_choice import inner_splits
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
 from pellucid.errors import DataError
@@ -37,8 +37,8 @@ def test_on_noise_the_baseline_is_recommended(rng):
 
 def findings(table, target="y", **settings):
     known = Settings.of({"target": target, **settings})
-    material = gather(table, known)
-    return run_checks(material, known, make_plan(material, known).train)
+    dataset = load_dataset(table, known)
+    return run_checks(dataset, known, make_plan(dataset, known).train)
 
 
 def codes(found):
@@ -131,9 +131,9 @@ def test_what_cannot_help_is_left_out(rng):
     table["same"], table["gone"] = 3, np.nan
     table["id"], table["code"] = np.arange(100) * 3 + 1, [f"k{i}" for i in range(100)]
     found = findings(table)
-    assert sorted(found.leave_out) == ["code", "gone", "id", "same"]
+    assert sorted(found.excluded) == ["code", "gone", "id", "same"]
     assert {"D002", "D003", "D005"} <= codes(found)
-    assert "id" not in findings(table, ignore="D005").leave_out
+    assert "id" not in findings(table, ignore="D005").excluded
 
 
 def test_duplicates_correlations_times_and_small_classes(rng):
@@ -149,7 +149,7 @@ def test_duplicates_correlations_times_and_small_classes(rng):
 def test_the_test_part_is_never_trained_on(rng):
     """Rows of the test part are lies: a model that had seen them would be better there."""
     settings = Settings.of({"target": "y"})
-    plan = make_plan(gather(noise(rng, 100), settings), settings)
+    plan = make_plan(load_dataset(noise(rng, 100), settings), settings)
     assert not set(plan.train) & set(plan.test) and len(plan.test) == 20
     for train, test in plan.folds:
         assert not set(plan.test) & ({*train, *test}) and not set(train) & set(test)
@@ -159,14 +159,14 @@ def test_groups_stay_together_and_the_past_predicts_the_future(rng):
     table = noise(rng, 120)
     table["patient"], table["when"] = np.arange(120) % 30, rng.permutation(120)
     settings = Settings.of({"target": "y", "group": "patient"})
-    plan = make_plan(gather(table, settings), settings)
-    groups = plan.material.groups
+    plan = make_plan(load_dataset(table, settings), settings)
+    groups = plan.dataset.groups
     for train, test in [*plan.folds, (plan.train, plan.test)]:
         assert not set(groups[train]) & set(groups[test])
     settings = Settings.of({"target": "y", "time": "when"})
-    plan = make_plan(gather(table, settings), settings)
+    plan = make_plan(load_dataset(table, settings), settings)
     for train, test in [*plan.folds, (plan.train, plan.test)]:
-        assert plan.material.times[train].max() < plan.material.times[test].min()
+        assert plan.dataset.times[train].max() < plan.dataset.times[test].min()
 
 
 def test_openings_are_counted_over_the_runs_of_a_folder(tmp_path, rng):
@@ -209,15 +209,15 @@ def test_few_groups_or_times_leave_inner_folds(rng):
     for kind, n_folds in (("group", 2), ("time", 1)):
         two = inner_splits(kind, 3, y, np.arange(40) // 20, "roc_auc", 0, classes=True)
         assert len(two) == n_folds and {len(test) for _, test in two} == {20}
-        alone = inner_splits(kind, 3, y, np.zeros(40), "roc_auc", 0, classes=True)
-        assert [np.bincount(y[test]).tolist() for _, test in alone] == [[10, 10]] * 2
+        univariate = inner_splits(kind, 3, y, np.zeros(40), "roc_auc", 0, classes=True)
+        assert [np.bincount(y[test]).tolist() for _, test in univariate] == [[10, 10]] * 2
     rare = inner_splits("stratified", 3, np.r_[0, 0, y], None, "roc_auc", 0, classes=True)
     assert len(rare) == 3
     rare = inner_splits("stratified", 3, np.r_[0, 0, np.ones(30)], None, "roc_auc", 0, classes=True)
     assert len(rare) == 2
     table = noise(rng, 60).assign(g=np.arange(60) % 3)
     known = Settings.of({"target": "y", "group": "g", "cv": 2})
-    assert len(make_plan(gather(table, known), known).folds) == 2
+    assert len(make_plan(load_dataset(table, known), known).folds) == 2
 
 
 def test_a_class_that_a_fold_lacks_has_probability_zero(rng):
@@ -252,13 +252,13 @@ def test_a_leak_is_found_in_small_tables_too(rng, n):
 
 
 def test_columns_of_noise_say_nothing_alone(rng):
-    from pellucid.comparison.checks.univariate import alone
+    from pellucid.comparison.checks.univariate import univariate_scores
 
     table = pd.DataFrame(rng.normal(size=(60, 40)), columns=[f"c{j}" for j in range(40)])
     for target in (rng.choice(["u", "v"], 60), rng.choice(list("uvw"), 60), rng.normal(size=60)):
-        material = gather(table.assign(y=target), Settings.of({"target": "y"}))
-        scores = np.array(list(alone(material, np.arange(60), 0).values()))
-        assert np.median(scores) < (0.58 if material.classes else 0.05) and scores.max() < 0.8
+        dataset = load_dataset(table.assign(y=target), Settings.of({"target": "y"}))
+        scores = np.array(list(univariate_scores(dataset, np.arange(60), 0).values()))
+        assert np.median(scores) < (0.58 if dataset.classes else 0.05) and scores.max() < 0.8
 
 
 @pytest.mark.parametrize(
@@ -278,13 +278,13 @@ def test_names_with_commas_and_blanks_can_be_dropped(rng, told, left):
     table = pd.DataFrame(rng.normal(size=(20, 5)), columns=["GDP, total", "a", "b", "a,b", " c "])
     for role in ("drop", "id"):
         known = Settings.of({"target": "y", role: told})
-        assert gather(table.assign(y=rng.normal(size=20)), known).columns == left
+        assert load_dataset(table.assign(y=rng.normal(size=20)), known).columns == left
 
 
 def test_a_missing_name_is_told_among_quoted_ones(rng):
     table = pd.DataFrame(rng.normal(size=(20, 3)), columns=["GDP, total", " y ", "z"])
     with pytest.raises(DataError) as caught:
-        gather(table, Settings.of({"target": "z", "drop": "GDP"}))
+        load_dataset(table, Settings.of({"target": "z", "drop": "GDP"}))
     assert "column 'GDP' is not in" in str(caught.value)
     assert str(caught.value).endswith("Columns: 'GDP, total', ' y ', z.")
 
@@ -296,11 +296,11 @@ def test_another_test_file_is_another_comparison(rng, tmp_path):
     plans = []
     for start in (40, 50):
         table.iloc[start : start + 10].to_csv(tmp_path / "test.csv", index=False)
-        plans.append(make_plan(gather(str(tmp_path / "train.csv"), known), known))
-    assert plans[0].key() != plans[1].key() and plans[0].vault() != plans[1].vault()
+        plans.append(make_plan(load_dataset(str(tmp_path / "train.csv"), known), known))
+    assert plans[0].key() != plans[1].key() and plans[0].test_set_id() != plans[1].test_set_id()
     table.assign(y="maybe").iloc[40:].to_csv(tmp_path / "test.csv", index=False)
-    with pytest.raises(DataError, match="holds class 'maybe', which no other row has"):
-        gather(str(tmp_path / "train.csv"), known)
+    with pytest.raises(DataError, match="has the class 'maybe', which no training row has"):
+        load_dataset(str(tmp_path / "train.csv"), known)
 
 
 def test_repeated_sentences_are_told(rng):
@@ -321,16 +321,16 @@ def test_a_test_file_shapes_nothing_but_its_own_scores(rng, tmp_path):
     plans = []
     for rows in (30, 40):
         table.iloc[:rows].to_csv(tmp_path / "train.csv", index=False)
-        plans.append(make_plan(gather(str(tmp_path / "train.csv"), known), known))
-    assert plans[0].vault() == plans[1].vault() and plans[0].key() != plans[1].key()
-    assert plans[0].metric.name == "accuracy" and plans[0].material.kinds["said"] == "categorical"
+        plans.append(make_plan(load_dataset(str(tmp_path / "train.csv"), known), known))
+    assert plans[0].test_set_id() == plans[1].test_set_id() and plans[0].key() != plans[1].key()
+    assert plans[0].metric.name == "accuracy" and plans[0].dataset.kinds["said"] == "categorical"
     for y, said in (
-        (np.arange(20) + 0.5, "holds class '0.5', which no other row has"),
-        (np.nan, "no row of the test file .*test.csv has a target 'y'"),
+        (np.arange(20) + 0.5, "has the class '0.5', which no training row has"),
+        (np.nan, "the target 'y' is missing in every row of the test file .*test.csv"),
     ):
         other.assign(y=y).to_csv(tmp_path / "test.csv", index=False)
         with pytest.raises(DataError, match=said):
-            gather(str(tmp_path / "train.csv"), known)
+            load_dataset(str(tmp_path / "train.csv"), known)
 
 
 def test_rows_of_a_test_file_choose_no_model(rng, tmp_path):
@@ -338,7 +338,7 @@ def test_rows_of_a_test_file_choose_no_model(rng, tmp_path):
     table.to_csv(tmp_path / "train.csv", index=False)
     (tmp_path / "test.csv").write_text("a,y\n" + "1,-3\n" * 10)
     known = Settings.of({"target": "y", "test": str(tmp_path / "test.csv")})
-    plan = make_plan(gather(str(tmp_path / "train.csv"), known), known)
+    plan = make_plan(load_dataset(str(tmp_path / "train.csv"), known), known)
     assert "gamma" in {c.id for c in plan.running}
 
 
@@ -371,8 +371,8 @@ def test_intervals_of_the_locked_part_count_groups(rng):
     assert test["groups"] == 4 and told.data["plan"]["test_why"] == "4 whole groups"
     assert "only, 40 rows of 4 groups)" in " ".join(repr(told).split())
     low, high = test["intervals"]["accuracy"]
-    alone = statistics.wilson(test["metrics"]["accuracy"], 40)
-    assert high - low > 1.2 * (alone[1] - alone[0])
+    univariate = statistics.wilson(test["metrics"]["accuracy"], 40)
+    assert high - low > 1.2 * (univariate[1] - univariate[0])
     plainly = pellucid.compare(table.drop(columns="g"), "y", **words).data["test"]
     assert "groups" not in plainly and plainly["intervals"]["accuracy"] == pytest.approx(
         statistics.wilson(plainly["metrics"]["accuracy"], 40)

@@ -7,14 +7,13 @@ import pandas as pd
 import pytest
 
 from pellucid.comparison.analysis import model_diagnostics
-from pellucid.comparison.analysis.model_details import portrait, region
+from pellucid.comparison.analysis.model_details import describe_model, region
 from pellucid.comparison.analysis.model_details import tree as portrait_tree
-from pellucid.comparison.execution.fold_task import FINAL, Job
-from pellucid.comparison.execution.worker_data import Bench
+from pellucid.comparison.execution.fold_task import FINAL, FoldTask
+from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import make_plan
-from pellucid.comparison.planning.prepare import gather
 from pellucid.comparison.planning.settings import Settings
-from pellucid.comparison.run import Session
+from pellucid.comparison.run import Run
 
 
 @pytest.fixture
@@ -23,20 +22,15 @@ def fitted(tmp_path):
 
     def make(data, model, best=0, **settings):
         known = Settings.of({"models": model, "effort": "normal", "test_size": 0, **settings})
-        plan = make_plan(gather(data, known), known)
-        shared = Session(plan, tmp_path, lambda event: None, None).share(str(tmp_path))
+        plan = make_plan(load_dataset(data, known), known)
+        shared = Run(plan, tmp_path, lambda event: None, None).share(str(tmp_path))
         contender = next(c for c in plan.contenders if c.id == model)
-        job = Job(
-            shared=shared, model=model, estimator=contender.make(), foreign=False, dropped=(),
-            candidates=contender.candidates, fold=FINAL, train=plan.train, test=plan.train[:0],
-            metrics=plan.metrics, known={}, deadline=60.0, memory=0, parts=str(tmp_path),
-        )  # fmt: skip
-        bench = Bench(shared, model, job.estimator, (), foreign=False)
-        job = replace(job, best=best)
-        found = bench.fit(
-            bench.fresh(job.candidates[best], FINAL), bench.rows(job.train), job.train
+        task = FoldTask.of(plan, contender, FINAL, shared, deadline=60.0, best=best)
+        evaluator = task.evaluator()
+        found = evaluator.fit(
+            evaluator.unfitted(task.candidates[best], FINAL), evaluator.rows(task.train), task.train
         )
-        return bench, found, job
+        return evaluator, found, task
 
     return make
 
@@ -49,8 +43,8 @@ def line(rng, n=300):
 
 
 def test_limits_of_least_squares_are_those_of_theory(fitted, rng):
-    bench, model, job = fitted(line(rng), "ols", target="y")
-    found = model_diagnostics.doubt(bench, model, job, 10.0)
+    evaluator, model, task = fitted(line(rng), "ols", target="y")
+    found = model_diagnostics.coefficient_limits(evaluator, model, task, 10.0)
     table = model.summary()
     low = {row[0]: row[table.columns.index("low")] for row in table.rows}
     assert found["low"].tolist() == [[low["a"], low["b"]]]
@@ -58,20 +52,22 @@ def test_limits_of_least_squares_are_those_of_theory(fitted, rng):
 
 
 def test_refits_on_redrawn_rows_find_the_standard_error(fitted, rng):
-    bench, model, job = fitted(line(rng), "ridge", best=6, target="y")
-    assert job.candidates[6] == {"alpha": 0.001}
-    found = model_diagnostics.doubt(bench, model, job, 60.0)
+    evaluator, model, task = fitted(line(rng), "ridge", best=6, target="y")
+    assert task.candidates[6] == {"alpha": 0.001}
+    found = model_diagnostics.coefficient_limits(evaluator, model, task, 60.0)
     half = (found["high"] - found["low"]) / 2
     # Unit noise and columns: the standard error is 1 / sqrt(n); thirty refits tell it to a quarter.
     np.testing.assert_allclose(half, 1.96 / np.sqrt(300), rtol=0.45)
-    assert model_diagnostics.doubt(bench, model, job, 0.0) is None  # no time, no limits
+    assert (
+        model_diagnostics.coefficient_limits(evaluator, model, task, 0.0) is None
+    )  # no time, no limits
 
 
 def test_the_path_is_a_refit_at_each_penalty(fitted, rng):
-    bench, model, job = fitted(line(rng), "lasso", best=3, target="y")
-    spread = bench.table.to_pandas()[["a", "b"]].std(ddof=0).to_numpy()
-    found = model_diagnostics.path(bench, model, job, 60.0)
-    assert found["param"] == "alpha" and found["x"] == sorted(c["alpha"] for c in job.candidates)
+    evaluator, model, task = fitted(line(rng), "lasso", best=3, target="y")
+    spread = evaluator.table.to_pandas()[["a", "b"]].std(ddof=0).to_numpy()
+    found = model_diagnostics.path(evaluator, model, task, 60.0)
+    assert found["param"] == "alpha" and found["x"] == sorted(c["alpha"] for c in task.candidates)
     assert found["terms"] == ["a", "b"] and found["y"][0][-1] == 0.0  # nothing survives the largest
     own = found["x"].index(found["chosen"])
     np.testing.assert_allclose([y[own] for y in found["y"]], model.coef_ * spread)
@@ -80,7 +76,7 @@ def test_the_path_is_a_refit_at_each_penalty(fitted, rng):
 @pytest.mark.parametrize("model", ["naive_bayes", "knn", "lda", "tree"])
 def test_no_part_of_a_portrait_fails(fitted, model):
     """A model without weights has no path; that is no error."""
-    found = portrait(*fitted("penguins", model), spent=5.0)
+    found = describe_model(*fitted("penguins", model), spent=5.0)
     assert {name: why for name, why in found.items() if name.endswith("_why")} == {}
     assert found["importances"] is not None and found["dependence"] is not None
 
@@ -91,19 +87,19 @@ def test_questions_regions_and_dependences_of_dates_are_dates(fitted, rng):
     table = line(rng)
     table["day"] = days
     table["y"] = np.where(np.arange(300) < 150, "early", "late")
-    bench, model, job = fitted(table, "tree", target="y")
-    asked = [n["test"] for n in portrait_tree(bench, model, job)["nodes"] if n["test"]]
+    evaluator, model, task = fitted(table, "tree", target="y")
+    asked = [n["test"] for n in portrait_tree(evaluator, model, task)["nodes"] if n["test"]]
     assert asked == ["day <= 2012-05-29 12:00"]
-    found = model_diagnostics.dependence(bench, model, job, ["day"])["columns"][0]
+    found = model_diagnostics.dependence(evaluator, model, task, ["day"])["columns"][0]
     assert found["kind"] == "datetime" and 15340 <= min(found["x"]) < max(found["x"]) < 15640
     assert found["y"][0][0] == 1.0 and found["y"][0][-1] == 0.0
 
 
 def test_regions_know_how_sure_they_are(fitted):
-    bench, model, job = fitted("penguins", "logistic")
+    evaluator, model, task = fitted("penguins", "logistic")
     plane = {"x": "bill_length_mm", "y": "bill_depth_mm", "xs": [32.0, 45.0, 59.0], "ys": [14.0, 21.0],
-             "middle": dict.fromkeys(bench.table.column_names, 0)}  # fmt: skip
-    found = region(bench, model, replace(job, portrait=plane))
+             "middle": dict.fromkeys(evaluator.table.column_names, 0)}  # fmt: skip
+    found = region(evaluator, model, replace(task, plane=plane))
     sure = np.array(found["certainty"])
     assert sure.shape == np.shape(found["grid"]) == (2, 3)
     assert 1 / 3 <= sure.min() < sure.max() <= 1
@@ -113,8 +109,8 @@ def test_dependence_of_a_line_is_its_slope(fitted, rng):
     table = line(rng)
     table["c"] = rng.choice(["u", "v"], 300)
     table["y"] += 2.0 * (table.c == "v")
-    bench, model, job = fitted(table, "ols", target="y")
-    found = model_diagnostics.dependence(bench, model, job, ["a", "c"])
+    evaluator, model, task = fitted(table, "ols", target="y")
+    found = model_diagnostics.dependence(evaluator, model, task, ["a", "c"])
     first, second = found["columns"]
     slope = np.diff(first["y"][0]) / np.diff(first["x"])
     weight = dict(zip(model.terms_, model.coef_))
@@ -124,8 +120,10 @@ def test_dependence_of_a_line_is_its_slope(fitted, rng):
 
 
 def test_dependence_of_classes_is_a_mean_of_probabilities(fitted):
-    bench, model, job = fitted("iris", "logistic", best=4)
-    found = model_diagnostics.dependence(bench, model, job, ["petal length (cm)"])["columns"][0]
+    evaluator, model, task = fitted("iris", "logistic", best=4)
+    found = model_diagnostics.dependence(evaluator, model, task, ["petal length (cm)"])["columns"][
+        0
+    ]
     assert len(found["y"]) == 3
     np.testing.assert_allclose(np.sum(found["y"], axis=0), 1.0)
     setosa, _, virginica = found["y"]  # as sure as they were of the other columns
@@ -135,12 +133,12 @@ def test_dependence_of_classes_is_a_mean_of_probabilities(fitted):
 
 def test_the_projection_is_the_space_of_the_discriminant(fitted):
     sklearn = pytest.importorskip("sklearn.discriminant_analysis")
-    bench, model, job = fitted("iris", "lda", best=1)
-    found = model_diagnostics.projection(bench, model, job)
-    X = bench.table.to_pandas().to_numpy()[job.train]
-    theirs = sklearn.LinearDiscriminantAnalysis().fit(X, bench.y[job.train]).transform(X)
+    evaluator, model, task = fitted("iris", "lda", best=1)
+    found = model_diagnostics.projection(evaluator, model, task)
+    X = evaluator.table.to_pandas().to_numpy()[task.train]
+    theirs = sklearn.LinearDiscriminantAnalysis().fit(X, evaluator.y[task.train]).transform(X)
     ours = np.column_stack([found["x"], found["y"]])
-    assert found["codes"] == bench.y[job.train].tolist()
+    assert found["codes"] == evaluator.y[task.train].tolist()
     # The same plane: ours is a linear map of theirs, and no axis is lost.
     centred = theirs - theirs.mean(axis=0)
     back = centred @ np.linalg.lstsq(centred, ours, rcond=None)[0]
@@ -149,8 +147,8 @@ def test_the_projection_is_the_space_of_the_discriminant(fitted):
 
 
 def test_two_classes_are_counted_along_the_discriminant(fitted):
-    bench, model, job = fitted("breast_cancer", "lda")
-    found = model_diagnostics.projection(bench, model, job)
+    evaluator, model, task = fitted("breast_cancer", "lda")
+    found = model_diagnostics.projection(evaluator, model, task)
     assert len(found["edges"]) == 25 and np.sum(found["counts"]) == model_diagnostics.POINTS
     middle = np.add(found["edges"][1:], found["edges"][:-1]) / 2
     means = [np.average(middle, weights=counts) for counts in found["counts"]]
@@ -158,29 +156,29 @@ def test_two_classes_are_counted_along_the_discriminant(fitted):
 
 
 def test_support_vectors_are_counted_by_class(fitted):
-    bench, model, job = fitted("iris", "svm_rbf")
-    found = model_diagnostics.support(bench, model, job)
+    evaluator, model, task = fitted("iris", "svm_rbf")
+    found = model_diagnostics.support(evaluator, model, task)
     assert found["vectors"] == model.n_support_.tolist() and found["rows"] == [50, 50, 50]
 
 
 def test_neighbours_are_the_nearest_other_rows(fitted):
-    bench, model, job = fitted("iris", "knn", best=3)
-    X = bench.table.to_pandas().to_numpy()
+    evaluator, model, task = fitted("iris", "knn", best=3)
+    X = evaluator.table.to_pandas().to_numpy()
     X = X / X.std(axis=0)
-    found = model_diagnostics.neighbours(bench, model, job)
+    found = model_diagnostics.neighbours(evaluator, model, task)
     assert len(found) == model_diagnostics.SHOWN
     for entry in found:
         far = np.sqrt(((X - X[entry["row"]]) ** 2).sum(axis=1))
         far[entry["row"]] = np.inf
         told = [near["distance"] for near in entry["near"]]
         np.testing.assert_allclose(told, np.sort(far)[: len(told)], atol=1e-9)
-        assert all(bench.y[near["row"]] == near["actual"] for near in entry["near"])
+        assert all(evaluator.y[near["row"]] == near["actual"] for near in entry["near"])
 
 
 @pytest.mark.parametrize("model", ["lda", "knn", "tree", "svm_rbf", "majority"])
 def test_a_portrait_fails_in_no_part(fitted, model):
-    bench, found, job = fitted("penguins", model)
-    told = portrait(bench, found, job, 0.5)
+    evaluator, found, task = fitted("penguins", model)
+    told = describe_model(evaluator, found, task, 0.5)
     assert {name: why for name, why in told.items() if name.endswith("_why")} == {}
 
 
@@ -188,13 +186,13 @@ def test_a_busy_machine_does_not_lengthen_portraits(fitted, monkeypatch):
     """What a round has spent is counted by the processor, not by the clock on the wall."""
     from pellucid.comparison.execution import fold_task as jobs
 
-    *_, job = fitted("iris", "tree")
+    *_, task = fitted("iris", "tree")
     told, wall = [], jobs.time.monotonic
     monkeypatch.setattr(
-        "pellucid.comparison.analysis.model_details.portrait",
-        lambda bench, model, own, spent: told.append(spent),
+        "pellucid.comparison.analysis.model_details.describe_model",
+        lambda evaluator, model, own, spent: told.append(spent),
     )
-    worker = jobs.Worker(replace(job, candidates=job.candidates[:1]), None, [])
+    worker = jobs.FoldTaskRunner(replace(task, candidates=task.candidates[:1]), None, [])
     monkeypatch.setattr(jobs.time, "monotonic", lambda: wall() + 30.0)  # others had the processor
     worker.run()
     assert 0 < told[0] < 10

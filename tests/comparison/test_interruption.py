@@ -137,17 +137,17 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_continue(tmp_path, whole):
 
 def stopped_by(how, monkeypatch, folder, after):
     """A run that Ctrl-C or the time limit ends when `after` has all its folds."""
-    from pellucid.comparison.execution.time_limit import Clock
+    from pellucid.comparison.execution.time_limit import TimeBudget
     from pellucid.comparison.planning.prepare import prepare
     from pellucid.comparison.planning.settings import Settings
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
     given = {"models": "lda,mlp", "cv": 2, "effort": "quick", "jobs": 1, "time_limit": "1h"}
     plan, findings = prepare("penguins", Settings.of(given))
     until = [time.monotonic() + 3600]
-    monkeypatch.setattr(Clock, "fits_end", property(lambda clock: until[0]))
+    monkeypatch.setattr(TimeBudget, "fits_end", property(lambda budget: until[0]))
 
-    def hear(event):
+    def on_event(event):
         if (event["event"], event.get("model"), event.get("fold")) == ("done", after, "1"):
             if how == "Ctrl-C":
                 os.kill(os.getpid(), signal.SIGINT)
@@ -155,7 +155,7 @@ def stopped_by(how, monkeypatch, folder, after):
                 until[0] = time.monotonic()
 
     folder.mkdir()
-    return Session(plan, folder, hear, findings).run()
+    return Run(plan, folder, on_event, findings).run()
 
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "time limit"])
@@ -171,10 +171,12 @@ def test_both_ways_to_stop_early_treat_the_test_part_alike(how, tmp_path, monkey
     assert opened.recommended == opened.data["test"]["model"] == "lda"
     assert opened.best_.predict is not None and opened.timings["openings"] == 1
     best = next(row for row in opened.rows if row["model"] == "lda")
-    assert (how == "time limit") == any("cut short by the time limit" in n for n in best["notes"])
+    assert (how == "time limit") == any(
+        "the time limit cut the search short" in n for n in best["notes"]
+    )
     late = next(row for row in opened.rows if row["model"] == "mlp")
     assert late["status"] == "stopped"
-    assert (how == "time limit") == late["reason"].startswith("not begun: it needs about")
+    assert (how == "time limit") == late["reason"].startswith("not started: it needs about")
 
 
 @pytest.mark.slow
@@ -225,7 +227,7 @@ def test_a_complete_run_refuses_another_comparison(whole):
         whole.parent, "compare", "iris", "--seed", "5", "--resume", "-o", "run", "-q", "--json"
     )
     assert done.returncode == 2 and done.stdout == ""
-    assert "cannot continue this run, something changed: data: " in done.stderr
+    assert "cannot resume this run, because something changed: data: " in done.stderr
     assert "seed: 0 -> 5" in done.stderr
     assert contents(whole) == before
 

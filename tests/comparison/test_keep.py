@@ -21,22 +21,22 @@ def found():
 
 
 def test_a_saved_model_is_the_one_fitted_by_hand(found, tmp_path):
-    table = found.keeper.plan.material.table
+    table = found.refitter.plan.dataset.table
     for model in ("forest", "tree", "majority"):
         path = found.save(model, tmp_path / f"{model}.pellucid")
         kept = load(path)
         row = next(row for row in found.rows if row["model"] == model)
         params = kept.get_params()
         assert {name: params[name] for name in row["params"]} == row["params"]
-        train = found.keeper.plan.train
-        y = np.array(found.keeper.plan.material.classes)[found.keeper.plan.material.y]
+        train = found.refitter.plan.train
+        y = np.array(found.refitter.plan.dataset.classes)[found.refitter.plan.dataset.y]
         X = table.take(train)
         by_hand = type(kept)(**params).fit(X, y[train])
         np.testing.assert_array_equal(by_hand.predict_proba(table), kept.predict_proba(table))
 
 
 def test_the_recommended_model_is_saved_as_it_was_kept(found, tmp_path):
-    table = found.keeper.plan.material.table
+    table = found.refitter.plan.dataset.table
     kept = load(found.save(found.recommended, tmp_path / "m.pellucid"))
     np.testing.assert_array_equal(kept.predict_proba(table), found.best_.predict_proba(table))
 
@@ -44,13 +44,13 @@ def test_the_recommended_model_is_saved_as_it_was_kept(found, tmp_path):
 def test_what_cannot_be_saved_is_told_with_what_can(found, tmp_path):
     there = "Models with a score: majority, tree, mine, forest"
     for model, message in (
-        ("nope", f"there is no model 'nope' on this board. {there}"),
-        ("bad", f"bad has no score on this board. {there}"),
+        ("nope", f"there is no model 'nope' in this run. {there}"),
+        ("bad", f"bad has no score in this run. {there}"),
     ):
         with pytest.raises(ParameterError) as error:
             found.save(model, tmp_path / "x")
         assert message in str(error.value)
-    with pytest.raises(CannotSaveError, match="a Troublemaker is not a model of Pellucid"):
+    with pytest.raises(CannotSaveError, match="Troublemaker is not a Pellucid model"):
         found.save("mine", tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
@@ -61,13 +61,13 @@ def broken(*given, **more):
 
 @pytest.mark.parametrize(("module", "name", "what"), [
     (profile, "profile", "The overview of the columns"),
-    (single, "pick", "The choice of single rows"),
-    (single, "cells", "The cells of single rows"),
+    (single, "pick", "The choice of example rows"),
+    (single, "cells", "The cells of example rows"),
     (report_data, "searches", "The table of searches"),
 ])  # fmt: skip
 def test_a_part_of_the_report_that_fails_is_a_note(module, name, what, monkeypatch, tmp_path):
     monkeypatch.setattr(module, name, broken)
-    with pytest.warns(PellucidWarning, match=f"{what} could not be made: ValueError: Nanosecond"):
+    with pytest.warns(PellucidWarning, match=f"{what} failed: ValueError: Nanosecond"):
         found = pellucid.compare("iris", models="tree", effort="quick", cv=2, out=tmp_path / "r")
     assert found.recommended == "tree" and found.data["test"]["model"] == "tree"
     assert found.best_ is not None and (tmp_path / "r" / "results.json").exists()
@@ -84,23 +84,25 @@ class Ear:
         self.said |= message
 
 
-@pytest.mark.parametrize("name", ["explained", "learning_curve", "importances", "portrait"])
+@pytest.mark.parametrize("name", ["explained", "learning_curve", "importances", "describe_model"])
 def test_a_description_of_the_kept_model_that_fails_is_a_note(name, found, monkeypatch, tmp_path):
     from pellucid.comparison.execution.refit import share
 
-    keeper = found.keeper
-    job = keeper.job("tree", share(keeper.plan, str(tmp_path)))
-    task = final_fit.Finish(
-        job, keeper.params("tree"), str(tmp_path / "m"), {}, {"random": [1, 2]},
-        keeper.plan.folds, hurried=True,
+    refitter = found.refitter
+    task = refitter.task("tree", share(refitter.plan, str(tmp_path)))
+    task = final_fit.FinalFitTask(
+        task, refitter.params("tree"), str(tmp_path / "m"), {}, {"random": [1, 2]},
+        refitter.plan.folds, details_incomplete=True,
     )  # fmt: skip
     monkeypatch.setattr(final_fit, name, broken)
     ear = Ear()
-    final_fit.finish(task, ear)
-    part = {"explained": "rows", "learning_curve": "learning"}.get(name, name)
+    final_fit.run_final_fit(task, ear)
+    part = {"explained": "rows", "learning_curve": "learning", "describe_model": "portrait"}.get(
+        name, name
+    )
     assert ear.said["kind"] == "done" and ear.said["test"]["metrics"]
-    assert ear.said["untold"] == {part: "ValueError: Nanosecond resolution"}
-    notes = report_data.Aside(keeper.plan, None)
+    assert ear.said["failed_parts"] == {part: "ValueError: Nanosecond resolution"}
+    notes = report_data.ReportData(refitter.plan, None)
     notes.failed_parts(ear.said)
     assert report_data.PARTS[part] in notes.notes[0] and "Nanosecond" in notes.notes[0]
 
@@ -109,8 +111,8 @@ def test_a_portrait_that_fails_costs_no_round(found, monkeypatch, tmp_path):
     from pellucid.comparison.execution.fold_task import work
     from pellucid.comparison.execution.refit import share
 
-    monkeypatch.setattr(model_details, "portrait", broken)
+    monkeypatch.setattr(model_details, "describe_model", broken)
     ear = Ear()
     ear.poll = lambda: False
-    work(found.keeper.job("tree", share(found.keeper.plan, str(tmp_path))), ear)
+    work(found.refitter.task("tree", share(found.refitter.plan, str(tmp_path))), ear)
     assert ear.said["kind"] == "done" and ear.said["portrait"] == {}

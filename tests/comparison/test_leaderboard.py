@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pellucid.comparison.planning.dataset import gather
+from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.result import Result
 
@@ -23,11 +23,11 @@ def _path(folder):
 
 
 def _board(given):
-    material = gather(given, Settings.of({"target": "y"}))
+    dataset = load_dataset(given, Settings.of({"target": "y"}))
     row = {"status": "ok", "params": {}, "reason": None, "mean": 1.0, "metrics": {"r2": 0.5}}
     rows = [row | {"model": name, "recommended": name == "ols"} for name in ("ols", "tree", "mean")]
     data = {"leaderboard": rows, "plan": {"metrics": ["r2"]}}
-    return Result(data, {}, container=material.container).leaderboard
+    return Result(data, {}, container=dataset.container).leaderboard
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])

@@ -6,8 +6,8 @@ import pytest
 from pellucid.comparison.analysis import loss_intervals, statistics
 from pellucid.comparison.analysis.model_details import NO_TIME
 from pellucid.comparison.analysis.test_set import intervals
-from pellucid.comparison.execution.worker_data import Answers
-from pellucid.comparison.final_fit import hurried
+from pellucid.comparison.execution.worker_data import Predictions
+from pellucid.comparison.final_fit import details_incomplete
 from pellucid.model_selection.metrics import METRICS
 
 
@@ -15,51 +15,51 @@ def classes(rng, n=80, K=2):
     y = rng.integers(0, K, n)
     said = rng.dirichlet(np.ones(K), n) + 0.5 * np.eye(K)[y]
     proba = said / said.sum(axis=1, keepdims=True)
-    return y, Answers(proba.argmax(axis=1), proba)
+    return y, Predictions(proba.argmax(axis=1), proba)
 
 
-def scored(y, w, answers, K, *names):
-    said = {"labels": answers.labels, "numbers": answers.labels}
+def scored(y, w, predictions, K, *names):
+    said = {"labels": predictions.labels, "numbers": predictions.labels}
     whole = (np.arange(K),) if K else ()
     values = {
-        name: METRICS[name].compute(y, said.get(METRICS[name].needs, answers.proba), w, *whole)
+        name: METRICS[name].compute(y, said.get(METRICS[name].needs, predictions.proba), w, *whole)
         for name in names
     }
-    return values, intervals(y, w, answers, K, values, seed=0)
+    return values, intervals(y, w, predictions, K, values, seed=0)
 
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_equal_weights_change_nothing(rng, K):
-    y, answers = classes(rng, K=K)
+    y, predictions = classes(rng, K=K)
     names = ("accuracy", "roc_auc", "log_loss", "f1")
-    plain = scored(y, np.ones(80), answers, K, *names)[1]
-    heavy = scored(y, np.full(80, 3.0), answers, K, *names)[1]
+    plain = scored(y, np.ones(80), predictions, K, *names)[1]
+    heavy = scored(y, np.full(80, 3.0), predictions, K, *names)[1]
     for name in names:
         assert heavy[name] == pytest.approx(plain[name], rel=1e-9)
 
 
 def test_rows_of_no_weight_are_as_if_absent(rng):
-    y, answers = classes(rng)
+    y, predictions = classes(rng)
     w = rng.integers(0, 2, 80).astype(float)
-    kept = answers.part(w > 0)
+    kept = predictions.part(w > 0)
     names = ("accuracy", "roc_auc", "log_loss")
-    with_them = scored(y, w, answers, 2, *names)[1]
+    with_them = scored(y, w, predictions, 2, *names)[1]
     without = scored(y[w > 0], np.ones(int(w.sum())), kept, 2, *names)[1]
     for name in names:
         assert with_them[name] == pytest.approx(without[name], rel=1e-9)
 
 
 def test_unequal_weights_widen_every_interval_and_hold_the_weighted_value(rng):
-    y, answers = classes(rng)
+    y, predictions = classes(rng)
     w = np.where(rng.random(80) < 0.2, 20.0, 1.0)
     names = ("accuracy", "roc_auc", "log_loss", "average_precision")
-    plain = scored(y, np.ones(80), answers, 2, *names)[1]
-    values, found = scored(y, w, answers, 2, *names)
+    plain = scored(y, np.ones(80), predictions, 2, *names)[1]
+    values, found = scored(y, w, predictions, 2, *names)
     for name in names:
         low, high = found[name]
         assert low <= values[name] <= high
         assert high - low > 1.3 * (plain[name][1] - plain[name][0])
-    assert statistics.equal_rows(w) < 40 and found["accuracy"] == pytest.approx(
+    assert statistics.effective_rows(w) < 40 and found["accuracy"] == pytest.approx(
         statistics.wilson(values["accuracy"], w.sum() ** 2 / (w**2).sum())
     )
 
@@ -77,32 +77,34 @@ def test_a_weighted_mean_of_losses_has_its_textbook_error(rng):
 
 def test_numbers_with_weights(rng):
     y = rng.normal(size=60)
-    answers = Answers(y + rng.normal(size=60))
+    predictions = Predictions(y + rng.normal(size=60))
     w = rng.uniform(0.5, 2.0, 60)
-    values, found = scored(y, w, answers, 0, "rmse", "mae", "r2")
+    values, found = scored(y, w, predictions, 0, "rmse", "mae", "r2")
     for name in ("rmse", "mae", "r2"):
         assert found[name][0] < values[name] < found[name][1]
-    exact = scored(y, w, Answers(y), 0, "rmse", "mae")[1]
+    exact = scored(y, w, Predictions(y), 0, "rmse", "mae")[1]
     assert exact == {"rmse": [0.0, 0.0], "mae": [0.0, 0.0]}
 
 
 def test_the_doubt_of_r2_is_at_least_that_of_its_errors(rng):
     y = rng.normal(size=40)
-    answers = Answers(y + rng.standard_t(3, size=40) / 3)
-    found = scored(y, np.ones(40), answers, 0, "rmse", "r2")[1]
+    predictions = Predictions(y + rng.standard_t(3, size=40) / 3)
+    found = scored(y, np.ones(40), predictions, 0, "rmse", "r2")[1]
     high, low = 1 - np.square(found["rmse"]) / y.var()
     assert found["r2"][0] <= low + 0.05 * (high - low) and found["r2"][1] >= high - 0.02
 
 
 def test_what_has_no_value_has_no_interval(rng):
-    y, answers = classes(rng)
-    assert intervals(y, np.ones(80), answers, 2, {"log_loss": float("nan")}, 0) == {}
+    y, predictions = classes(rng)
+    assert intervals(y, np.ones(80), predictions, 2, {"log_loss": float("nan")}, 0) == {}
 
 
 def test_a_killed_last_round_is_noticed():
-    assert hurried({"portrait": {}})
-    assert hurried({"portrait": {"tree": None, "tree_why": NO_TIME}})
-    assert not hurried({"portrait": {"tree": None, "tree_why": "ValueError: no", "history": None}})
+    assert details_incomplete({"portrait": {}})
+    assert details_incomplete({"portrait": {"tree": None, "tree_why": NO_TIME}})
+    assert not details_incomplete(
+        {"portrait": {"tree": None, "tree_why": "ValueError: no", "history": None}}
+    )
 
 
 @pytest.mark.slow
@@ -122,7 +124,9 @@ def test_percentiles_of_few_rows_are_taken_far_enough_out(rng):
 def test_all_right_is_not_certain(K):
     y = np.arange(60) % K
     names = ("accuracy", "balanced_accuracy", "f1", "average_precision", "roc_auc")
-    for name, (low, high) in scored(y, np.ones(60), Answers(y, np.eye(K)[y]), K, *names)[1].items():
+    for name, (low, high) in scored(y, np.ones(60), Predictions(y, np.eye(K)[y]), K, *names)[
+        1
+    ].items():
         assert high == pytest.approx(1.0) and 0.8 < low < 0.97, name
 
 
@@ -135,22 +139,22 @@ def grouped(rng, G=15, size=12, spread=1.5, K=2):
     labels = np.where(right, y, (y + 1) % K)
     proba = np.full((G * size, K), 0.3 / (K - 1))
     proba[np.arange(G * size), labels] = 0.7
-    return groups, y, Answers(labels, proba)
+    return groups, y, Predictions(labels, proba)
 
 
 def test_rows_of_a_group_are_not_independent(rng):
     """Every interval is wider than that of as many rows that know nothing of each other."""
-    groups, y, answers = grouped(rng)
+    groups, y, predictions = grouped(rng)
     names = ("accuracy", "roc_auc", "log_loss", "f1", "balanced_accuracy")
-    values, alone = scored(y, np.ones(180), answers, 2, *names)
-    found = intervals(y, np.ones(180), answers, 2, values, 0, groups)
-    single = intervals(y, np.ones(180), answers, 2, values, 0, np.arange(180))
+    values, univariate = scored(y, np.ones(180), predictions, 2, *names)
+    found = intervals(y, np.ones(180), predictions, 2, values, 0, groups)
+    single = intervals(y, np.ones(180), predictions, 2, values, 0, np.arange(180))
     for name in names:
         low, high = found[name]
         assert low < values[name] < high
-        assert high - low > 1.25 * (alone[name][1] - alone[name][0]), name
-        assert single[name] == pytest.approx(alone[name], abs=0.02)  # a group of one is a row
-    right = (y == answers.labels).reshape(15, 12).mean(axis=1)
+        assert high - low > 1.25 * (univariate[name][1] - univariate[name][0]), name
+        assert single[name] == pytest.approx(univariate[name], abs=0.02)  # a group of one is a row
+    right = (y == predictions.labels).reshape(15, 12).mean(axis=1)
     share = right.mean()
     n = share * (1 - share) / (right.var(ddof=1) / 15)
     assert found["accuracy"] == pytest.approx(statistics.wilson(share, n, df=14))
@@ -159,20 +163,20 @@ def test_rows_of_a_group_are_not_independent(rng):
 def test_numbers_of_groups(rng):
     groups = np.repeat(np.arange(12), 20)
     y = rng.normal(size=240)
-    answers = Answers(y + 0.2 * rng.normal(size=240) + rng.normal(size=12)[groups])
-    values, alone = scored(y, np.ones(240), answers, 0, "rmse", "mae", "r2")
-    found = intervals(y, np.ones(240), answers, 0, values, 0, groups)
+    predictions = Predictions(y + 0.2 * rng.normal(size=240) + rng.normal(size=12)[groups])
+    values, univariate = scored(y, np.ones(240), predictions, 0, "rmse", "mae", "r2")
+    found = intervals(y, np.ones(240), predictions, 0, values, 0, groups)
     for name in ("rmse", "mae", "r2"):
-        assert found[name][1] - found[name][0] > 1.5 * (alone[name][1] - alone[name][0])
+        assert found[name][1] - found[name][0] > 1.5 * (univariate[name][1] - univariate[name][0])
 
 
 def test_one_group_tells_nothing_of_others_and_right_groups_count_once(rng):
-    y, answers = classes(rng)
+    y, predictions = classes(rng)
     values = {"accuracy": 0.8, "roc_auc": 0.8, "log_loss": 0.4}
-    assert intervals(y, np.ones(80), answers, 2, values, 0, np.zeros(80)) == {}
+    assert intervals(y, np.ones(80), predictions, 2, values, 0, np.zeros(80)) == {}
     w = np.where(np.arange(80) < 40, 1.0, 0.0)  # the other group has no weight
-    assert intervals(y, w, answers, 2, values, 0, np.arange(80) // 40) == {}
-    perfect = Answers(y, np.eye(2)[y])
+    assert intervals(y, w, predictions, 2, values, 0, np.arange(80) // 40) == {}
+    perfect = Predictions(y, np.eye(2)[y])
     found = intervals(y, np.ones(80), perfect, 2, {"accuracy": 1.0}, 0, np.arange(80) % 10)
     assert found["accuracy"] == pytest.approx(statistics.wilson(1.0, 10, df=9))
 
@@ -180,16 +184,16 @@ def test_one_group_tells_nothing_of_others_and_right_groups_count_once(rng):
 @pytest.mark.slow
 def test_intervals_of_grouped_rows_cover(rng):
     """Nominal 95 %; as many independent rows would hold about half of the accuracies."""
-    groups, y, answers = grouped(rng, G=20000, size=5)
-    truth = {"accuracy": (y == answers.labels).mean()}
-    truth["log_loss"] = -np.log(answers.proba[np.arange(len(y)), y]).mean()
-    inside, alone, tables = dict.fromkeys(truth, 0), 0, 150
+    groups, y, predictions = grouped(rng, G=20000, size=5)
+    truth = {"accuracy": (y == predictions.labels).mean()}
+    truth["log_loss"] = -np.log(predictions.proba[np.arange(len(y)), y]).mean()
+    inside, univariate, tables = dict.fromkeys(truth, 0), 0, 150
     for _ in range(tables):
-        groups, y, answers = grouped(rng)
-        values = scored(y, np.ones(180), answers, 2, "accuracy", "log_loss")[0]
-        found = intervals(y, np.ones(180), answers, 2, values, 0, groups)
+        groups, y, predictions = grouped(rng)
+        values = scored(y, np.ones(180), predictions, 2, "accuracy", "log_loss")[0]
+        found = intervals(y, np.ones(180), predictions, 2, values, 0, groups)
         for name in truth:
             inside[name] += found[name][0] <= truth[name] <= found[name][1]
         low, high = statistics.wilson(values["accuracy"], 180)
-        alone += low <= truth["accuracy"] <= high
-    assert min(inside.values()) / tables >= 0.9 > 0.75 > alone / tables
+        univariate += low <= truth["accuracy"] <= high
+    assert min(inside.values()) / tables >= 0.9 > 0.75 > univariate / tables

@@ -6,7 +6,7 @@ from scipy import stats
 
 from pellucid.comparison.analysis import loss_intervals
 from pellucid.comparison.analysis.test_set import intervals
-from pellucid.comparison.execution.worker_data import Answers
+from pellucid.comparison.execution.worker_data import Predictions
 
 
 def test_the_interval_of_a_mean_loss(rng):
@@ -21,7 +21,7 @@ def test_the_interval_of_a_mean_loss(rng):
 
 def test_one_more_loss_than_was_seen_is_among_the_redrawn(rng):
     own = rng.exponential(size=30)
-    large, none = loss_intervals.Unseen(4 * own.max()), loss_intervals.Unseen(0.0)
+    large, none = loss_intervals.UnseenLoss(4 * own.max()), loss_intervals.UnseenLoss(0.0)
     low, high = loss_intervals.mean_interval(own, np.random.default_rng(0), unseen=large)
     narrow = loss_intervals.mean_interval(own, np.random.default_rng(0), unseen=none)
     assert high > 1.1 * narrow[1] and low == pytest.approx(narrow[0], rel=0.1)
@@ -93,8 +93,8 @@ def test_intervals_of_squared_errors_cover(errors, n, weighted, rng):
 
 
 def of_log_loss(y, p, groups=None):
-    answers = Answers((p > 0.5) * 1, np.column_stack([1 - p, p]))
-    return intervals(y, np.ones(len(y)), answers, 2, {"log_loss": 0.1}, 0, groups)["log_loss"]
+    predictions = Predictions((p > 0.5) * 1, np.column_stack([1 - p, p]))
+    return intervals(y, np.ones(len(y)), predictions, 2, {"log_loss": 0.1}, 0, groups)["log_loss"]
 
 
 @pytest.mark.slow

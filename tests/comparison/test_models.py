@@ -5,17 +5,15 @@ import pandas as pd
 import pytest
 
 from pellucid.comparison.analysis.test_set import intervals
-from pellucid.comparison.execution.worker_data import Answers
-from pellucid.comparison.planning.dataset import gather
+from pellucid.comparison.execution.worker_data import Predictions
+from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import (
     bounds_of,
     make_plan,
-    skewed,
-    small_counts,
-    whole_numbers,
 )
 from pellucid.comparison.planning.registry import ALIASES, ENTRIES, chosen, entries
 from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.planning.target import skewed, small_counts, whole_numbers
 from pellucid.errors import ParameterError
 from pellucid.model_selection import METRICS
 
@@ -24,7 +22,7 @@ def planned(y, **more):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=len(y)), "b": rng.normal(size=len(y)), "y": y})
     known = Settings.of({"target": "y", "task": "regression", "effort": "quick", **more})
-    return make_plan(gather(table, known), known)
+    return make_plan(load_dataset(table, known), known)
 
 
 def draws(name, n=300):
@@ -61,7 +59,7 @@ def test_small_counts_are_ranked_by_their_deviance(name, metric):
 def test_a_metric_that_was_asked_for_ranks():
     assert planned(draws("publications"), metric="rmse").metric.name == "rmse"
     assert planned(draws("amounts"), metric="poisson_deviance").metric.name == "poisson_deviance"
-    with pytest.raises(ParameterError, match="for counts, but the target has values below 0"):
+    with pytest.raises(ParameterError, match="for counts, but the target has negative values"):
         planned(draws("noise"), metric="poisson_deviance")
     assert bounds_of("poisson_deviance") == (0.0, np.inf)
 
@@ -71,7 +69,7 @@ def test_the_deviance_of_the_test_set_has_an_interval():
     mean, w = rng.gamma(2.0, 1.0, 400), np.ones(400)
     y = rng.poisson(mean).astype(float)
     value = METRICS["poisson_deviance"].compute(y, mean, w)
-    low, high = intervals(y, w, Answers(mean), 0, {"poisson_deviance": value}, 0)[
+    low, high = intervals(y, w, Predictions(mean), 0, {"poisson_deviance": value}, 0)[
         "poisson_deviance"
     ]
     assert 0.8 * value < low < value < high < 1.3 * value
@@ -91,7 +89,7 @@ def test_skewed_targets_are_also_modelled_by_their_logarithm(name, takes_part):
     found = {c.id: c for c in planned(draws(name)).contenders}
     assert ("ridge_log" in found) is takes_part
     if takes_part:
-        assert "fitted to log y, which is skewed" in found["ridge_log"].note
+        assert "fitted to log(y), because y is right-skewed" in found["ridge_log"].note
     asked = {c.id: c for c in planned(draws(name), models="ridge_log").contenders}
     assert bool(asked["ridge_log"].skipped) is not takes_part
 
@@ -101,9 +99,9 @@ def test_models_without_weights_are_skipped_where_rows_have_weights():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=80), "b": rng.integers(1, 4, 80)})
     table["y"] = rng.normal(size=80)
-    for weights, why in ((table.b, "it takes no weights"), (1, "")):
+    for weights, why in ((table.b, "it does not support sample weights"), (1, "")):
         known = Settings.of({"target": "y", "effort": "quick", **asked})
-        found = make_plan(gather(table.assign(b=weights), known), known).contenders
+        found = make_plan(load_dataset(table.assign(b=weights), known), known).contenders
         assert {c.id: c.skipped for c in found} == {"knn": why, "tree": "", "mean": ""}
 
 
@@ -166,9 +164,9 @@ def test_every_model_has_a_title_and_one_plain_line():
     for entry in ENTRIES:
         assert entry.title[0].isupper() or entry.title.startswith("k-")
         assert len(entry.title) <= 40
-        assert 10 <= len(entry.says) <= 43  # `pellucid models` fits 80 columns
-        assert not entry.says.endswith(".")
-        assert entry.title.lower() != entry.says
+        assert 10 <= len(entry.description) <= 43  # `pellucid models` fits 80 columns
+        assert not entry.description.endswith(".")
+        assert entry.title.lower() != entry.description
     for task in ("classification", "regression"):
         titles = [entry.title for entry in ENTRIES if entry.task == task]
         assert len(set(titles)) == len(titles)

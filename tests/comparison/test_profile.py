@@ -13,8 +13,8 @@ from pellucid.comparison.planning.settings import Settings
 
 def by_number(values, y, classes=None):
     values = np.asarray(values, dtype=float)
-    material = SimpleNamespace(y=np.asarray(y), classes=classes)
-    return profile._by_number(material, np.arange(len(values)), values)
+    dataset = SimpleNamespace(y=np.asarray(y), classes=classes)
+    return profile._by_number(dataset, np.arange(len(values)), values)
 
 
 def test_few_whole_numbers_have_a_bar_each():
@@ -38,23 +38,23 @@ def test_bins_of_numbers_do_not_touch(rng):
     assert by_number(np.linspace(0, 1, 50) * 30000, np.zeros(50))["labels"][-1] == "27551 - 30000"
 
 
-@pytest.mark.parametrize(("values", "task", "doubt"), [
+@pytest.mark.parametrize(("values", "task", "noted"), [
     ([1.5, 2.5], "auto", True), ([1.5, 2.5], "regression", False), (None, "auto", False),
     ([0, 1], "auto", False),
 ])  # fmt: skip
-def test_a_few_numbers_may_be_classes(rng, values, task, doubt):
+def test_a_few_numbers_may_be_classes(rng, values, task, noted):
     y = rng.normal(size=80) if values is None else np.resize(values, 80)
     frame = pd.DataFrame({"x": rng.normal(size=80), "y": y})
     plan, _ = prepare(frame, Settings.of({"target": "y", "task": task}))
-    assert any("--task classification" in note for note in plan.material.notes) == doubt
+    assert any("--task classification" in note for note in plan.dataset.notes) == noted
 
 
 def test_bins_of_dates_are_told_as_dates():
     days = 15340.0 + np.arange(300)
-    material = SimpleNamespace(y=np.zeros(300), classes=None)
-    found = profile._by_number(material, np.arange(300), days, profile.date)
+    dataset = SimpleNamespace(y=np.zeros(300), classes=None)
+    found = profile._by_number(dataset, np.arange(300), days, profile.date)
     assert found["labels"][0] == "2012-01-01 to 2012-01-30"
-    few = profile._by_number(material, np.arange(300), np.repeat(days[:3], 100), profile.date)
+    few = profile._by_number(dataset, np.arange(300), np.repeat(days[:3], 100), profile.date)
     assert few["labels"] == ["2012-01-01", "2012-01-02", "2012-01-03"]
 
 

@@ -74,15 +74,15 @@ def test_holm_is_holms_method():
 
 
 def test_the_rows_behind_a_score_by_metric():
-    def behind(metric, *rows):
-        return statistics.Behind(metric, rows)
+    def sample(metric, *rows):
+        return statistics.EffectiveSample(metric, rows)
 
-    assert behind("accuracy", 30.0, 10.0).rows == 40
+    assert sample("accuracy", 30.0, 10.0).rows == 40
     # The mean of two recalls has the variance of a share among 4 / (1/30 + 1/10) rows.
-    assert behind("balanced_accuracy", 30.0, 10.0).rows == pytest.approx(30)
-    assert behind("f1", 30.0, 10.0).rows == 10
-    assert behind("rmse").rows is None and behind("rmse").interval(2.0) == (2.0, 2.0)
-    assert behind("roc_auc", 30.0, 10.0).interval(1.0) == statistics.auc_interval(1.0, 10, 30)
+    assert sample("balanced_accuracy", 30.0, 10.0).rows == pytest.approx(30)
+    assert sample("f1", 30.0, 10.0).rows == 10
+    assert sample("rmse").rows is None and sample("rmse").interval(2.0) == (2.0, 2.0)
+    assert sample("roc_auc", 30.0, 10.0).interval(1.0) == statistics.auc_interval(1.0, 10, 30)
 
 
 def test_wilson_is_wilsons_interval():

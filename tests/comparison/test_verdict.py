@@ -16,7 +16,7 @@ from pellucid.comparison.analysis.verdict import (
     SAME,
     WORSE,
     Board,
-    gate_of,
+    baseline_alpha,
     judge,
 )
 from pellucid.model_selection import METRICS
@@ -92,8 +92,8 @@ def test_the_baseline_is_asked_first_and_alone_about_the_highest_score():
     ranks = dict.fromkeys(scores, 1)
 
     def beats(p, metric="rmse"):
-        gate = gate_of(METRICS[metric])
-        made = Board(scores, lambda a, b: p.get(a if b == "mean" else b, 0.5), "mean", gate=gate)
+        alpha = baseline_alpha(METRICS[metric])
+        made = Board(scores, lambda a, b: p.get(a if b == "mean" else b, 0.5), "mean", alpha=alpha)
         return judge(made, ranks, {}).beats_baseline
 
     assert beats({"m0": 0.04}) and not beats({"m0": 0.06})

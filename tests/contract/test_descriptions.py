@@ -9,40 +9,7 @@ from tests.contract.classes import applies_to, classifier, public_classes
 from tests.contract.compare import example, is_learned
 
 # Classes that still write `__init__` and `_parameters`; one that is converted must leave the set.
-NOT_CONVERTED = {
-    "AdaBoostClassifier",
-    "AdaBoostRegressor",
-    "BaggingClassifier",
-    "BaggingRegressor",
-    "BernoulliNB",
-    "CategoricalNB",
-    "ComplementNB",
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
-    "FisherDiscriminant",
-    "GaussianBayesClassifier",
-    "GaussianNB",
-    "GradientBoostingClassifier",
-    "GradientBoostingRegressor",
-    "HistGradientBoostingClassifier",
-    "HistGradientBoostingRegressor",
-    "KNeighborsClassifier",
-    "KNeighborsRegressor",
-    "LinearDiscriminantAnalysis",
-    "LinearSVC",
-    "LinearSVR",
-    "MixedNB",
-    "MultinomialNB",
-    "NearestNeighbors",
-    "Nystroem",
-    "OneClassSVM",
-    "PoissonNB",
-    "QuadraticDiscriminantAnalysis",
-    "RadiusNeighborsClassifier",
-    "RadiusNeighborsRegressor",
-    "SVC",
-    "SVR",
-}
+NOT_CONVERTED: set[str] = set()
 SHORTEST = 15  # characters of a description
 ELSEWHERE = re.compile(r"^(as (in|for|of)|see|those of|like) ", re.I)
 

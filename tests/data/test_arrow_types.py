@@ -205,12 +205,12 @@ def test_other_types_are_refused_before_any_fit(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["list", "uuid", "year 20000", "binary"])
 def test_a_column_that_cannot_be_read_can_be_dropped(name, tmp_path):
-    from pellucid.comparison.planning.dataset import gather
+    from pellucid.comparison.planning.dataset import load_dataset
     from pellucid.comparison.planning.settings import Settings
 
     table = _table({"odd one": REFUSED[name], "kept": READ["int8"]})
     table = table.set_column(3, "y", pa.array([None, *_target()[1:]]))  # a row to be left out
-    material = gather(table, Settings.of({"target": "y", "drop": ("odd one",)}))
+    material = load_dataset(table, Settings.of({"target": "y", "drop": ("odd one",)}))
     assert material.columns == ["kept", "x"] and len(material.rows) == N - 1
 
 

@@ -81,7 +81,7 @@ def test_labels_with_missing_values_are_counted_and_named(Model, missing):
 def test_negative_counts_are_named(Model, form):
     bad = X.copy()
     bad[3, 1] = -1.5
-    said = rf"(?s){Model.__name__}.*row 3, column 'x1' holds -1.5.*use GaussianNB"
+    said = rf"(?s){Model.__name__}.*row 3, column 'x1' is -1.5\..*Use GaussianNB"
     with pytest.raises(DataError, match=said):
         Model().fit(form(bad), Y)
     with pytest.raises(DataError, match=said):
@@ -118,11 +118,11 @@ def test_impossible_priors(Model, priors, said):
     (SGDClassifier(penalty="l3"), "'l2', 'l1', 'elasticnet'"),
     (Perceptron(penalty="l3"), "'l2', 'l1', 'elasticnet'"),
     (RidgeClassifier(solver="magic"), "'auto', 'svd'"),
-    (discriminant.LinearDiscriminantAnalysis(shrinkage="auto"), "Use 'lsqr' or 'eigen'"),
+    (discriminant.LinearDiscriminantAnalysis(shrinkage="auto"), "Use solver='lsqr' or solver='eigen'"),
     (discriminant.QuadraticDiscriminantAnalysis(shrinkage=0.1), "Use solver='eigen', or reg_param"),
     (discriminant.LinearDiscriminantAnalysis(
         solver="lsqr", shrinkage=0.1, covariance_estimator=OAS()
-    ), "give one of them"),
+    ), "Set one of them to None"),
 ], ids=lambda value: str(value)[:40])  # fmt: skip
 def test_pairs_that_do_not_go_together_say_what_works(model, works):
     with pytest.raises(ParameterError, match=works):

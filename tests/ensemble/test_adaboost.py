@@ -157,13 +157,13 @@ def test_a_useless_first_learner_is_kept_and_finite(K):
     assert len(model.estimators_) == 1
     assert np.isfinite(model.predict_proba(X)).all()
     assert (model.predict(X) == 0).all()
-    assert model.status_.ok and "no better than chance" in model.status_.message
+    assert model.status_.ok and "no better than random guessing" in model.status_.message
 
 
 def test_a_first_learner_worse_than_chance_is_said():
     X = np.arange(20.0)[:, None]
     y = (X[:, 0] >= 10).astype(int)
-    with pytest.warns(UserWarning, match="worse than guesses"):
+    with pytest.warns(UserWarning, match="worse than random guessing"):
         model = AdaBoostClassifier(_Contrary(), n_estimators=5).fit(X, y)
     assert model.status_.code == "worse_than_chance" and not model.status_.ok
     assert len(model.estimators_) == 1
@@ -224,8 +224,8 @@ def test_the_filter_leaves_few_columns():
     X = rng.normal(size=(5000, 10))
     y = (X[:, 3] + 0.5 * rng.normal(size=5000) > 0).astype(np.int32)
     problem, _ = prepare(X, y, None, None, None, InputSpec("it", layout="codes", target="classes"))
-    look = stump_filter.Filter(problem, "gini").look(np.full(5000, 1 / 5000))
-    assert look.kept.tolist() == [3]
+    bounds = stump_filter.Filter(problem, "gini").bounds(np.full(5000, 1 / 5000))
+    assert bounds.kept.tolist() == [3]
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])

@@ -9,7 +9,7 @@ from pellucid import parallel
 from pellucid.data import Table, datasets
 from pellucid.dummy import DummyClassifier
 from pellucid.ensemble import BaggingClassifier
-from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
+from pellucid.ensemble.bootstrap_samples import Sampler, keys_of
 from pellucid.errors import CannotSaveError, DataError, ParameterError
 from pellucid.naive_bayes import GaussianNB
 from pellucid.tree import DecisionTreeClassifier
@@ -43,7 +43,7 @@ def problem_of(X, y, w=None):
 def drawn(problem, seed, **options):
     settings = {"max_samples": None, "max_features": 1.0, "bootstrap": True,
                 "bootstrap_features": False} | options  # fmt: skip
-    return Drawer(problem, **settings).draw(np.random.default_rng(seed))
+    return Sampler(problem, **settings).draw(np.random.default_rng(seed))
 
 
 def test_bags_have_as_many_draws_as_samples(rng):
@@ -105,9 +105,9 @@ def test_bags_follow_from_the_seed(rng):
     model = BaggingClassifier(n_estimators=3, random_state=5).fit(X, y)
     problem = problem_of(X, y)
     seed = parallel.seed_sequence(5)
-    drawer = Drawer(problem, 1.0, 1.0, True, False)
+    sampler = Sampler(problem, 1.0, 1.0, True, False)
     for key, tree in zip(keys_of(seed, 0, 3), model.estimators_, strict=True):
-        bag = drawer.bag(int(key))
+        bag = sampler.bag(int(key))
         alone = DecisionTreeClassifier().fit(problem.X, problem.y, bag.weights)
         np.testing.assert_array_equal(tree.tree_.threshold, alone.tree_.threshold)
         np.testing.assert_array_equal(tree.tree_.value, alone.tree_.value)
@@ -397,7 +397,7 @@ def test_forged_learners_are_refused(rng, tmp_path):
     narrow = BaggingClassifier(n_estimators=1, random_state=0, max_features=1).fit(X, y)
     for strange in (other.estimators_[0], narrow.estimators_[0]):
         model.estimators_[0] = strange
-        with pytest.raises(DataError, match="a learner"):
+        with pytest.raises(DataError, match="a base estimator"):
             model._check_state()
     model.estimators_[0] = learner
     model._check_state()

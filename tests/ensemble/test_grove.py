@@ -12,7 +12,7 @@ from pellucid.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
+from pellucid.ensemble.bootstrap_samples import Sampler, keys_of
 from pellucid.tree._presort import draw_counts
 from pellucid.tree.fit_tree import grow_model
 
@@ -44,10 +44,10 @@ def test_trees_of_classes_are_those_that_grow_alone(Model, settings, weighted, r
         settings = {"bootstrap": "max_samples" in settings} | settings
     model = Model(5, random_state=3, **settings).fit(X, y, w)
     problem = prepare(X, y, w, None, None, model._input_spec())[0]
-    drawer = Drawer(problem, model.max_samples, 1.0, model.bootstrap, False)
+    sampler = Sampler(problem, model.max_samples, 1.0, model.bootstrap, False)
     keys = keys_of(parallel.seed_sequence(3), 0, 5).tolist()
     for key, tree in zip(keys, model.trees_, strict=True):
-        alone = grow_model(model._tree(), problem.reweight(drawer.rows(key)), key=key)
+        alone = grow_model(model._spec(), problem.reweight(sampler.rows(key)), key=key)
         for name in vars(alone):
             np.testing.assert_array_equal(getattr(tree, name), getattr(alone, name), err_msg=name)
         assert type(tree)(**vars(tree)).n_nodes == tree.n_nodes  # the checks of files hold
@@ -60,9 +60,9 @@ def test_trees_of_numbers_are_those_that_grow_alone(Model, monotonic_cst, rng):
     y = 1e6 + X["x0"] ** 2 + 3 * (X["town"] == "Jena") + 0.1 * rng.normal(size=len(X))
     model = Model(5, random_state=3, monotonic_cst=monotonic_cst, max_depth=4).fit(X, y)
     problem = prepare(X, y, None, None, None, model._input_spec())[0]
-    drawer = Drawer(problem, None, 1.0, model.bootstrap, False)
+    sampler = Sampler(problem, None, 1.0, model.bootstrap, False)
     for key, tree in zip(keys_of(parallel.seed_sequence(3), 0, 5), model.trees_, strict=True):
-        alone = grow_model(model._tree(), problem.reweight(drawer.rows(int(key))), key=int(key))
+        alone = grow_model(model._spec(), problem.reweight(sampler.rows(int(key))), key=int(key))
         np.testing.assert_array_equal(tree.feature, alone.feature)
         np.testing.assert_array_equal(tree.threshold, alone.threshold)
         np.testing.assert_allclose(tree.value, alone.value, rtol=1e-14)

@@ -12,8 +12,13 @@ from pellucid.ensemble import GradientBoostingRegressor
 from pellucid.ensemble import HistGradientBoostingClassifier as Classifier
 from pellucid.ensemble import HistGradientBoostingRegressor as Regressor
 from pellucid.ensemble.boosting import losses
+from pellucid.ensemble.boosting.fitting import BoostingSpec, fit_boosting
+from pellucid.ensemble.boosting.rounds import Settings
+from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics.objectives import losses as formulas
+from pellucid.tree.histogram_grower import Limits
+from tests.contract.compare import assert_same_bits
 from tests.ensemble import boosting_twin as twin
 
 
@@ -120,7 +125,7 @@ def test_slopes_against_finite_differences(objective, outputs):
     w, out = rng.random(n) + 0.5, np.empty((outputs, n, 2))
     if objective.adapt is not None:
         objective.adapt(y - raw[0], w)
-    objective.slopes(y, raw, w, out)
+    objective.gradients(y, raw, w, out)
     for k in range(outputs):
         for i in range(n):
             losses_at = []
@@ -138,7 +143,7 @@ def test_softmax_slopes_are_the_formulas():
     rng = np.random.default_rng(3)
     raw, y = 20 * rng.normal(size=(4, 50)), rng.integers(0, 4, 50).astype(np.int32)
     out = np.empty((4, 50, 2))
-    mean = losses.softmax(4).slopes(y, raw, np.ones(50), out)
+    mean = losses.softmax(4).gradients(y, raw, np.ones(50), out)
     truth = np.eye(4)[y]
     assert np.allclose(out[:, :, 0].T, formulas.softmax(raw.T) - truth, atol=1e-15)
     assert np.isclose(mean, -(truth * formulas.log_softmax(raw.T)).sum(axis=1).mean(), rtol=1e-13)
@@ -387,13 +392,11 @@ def test_early_stopping_looks_at_clean_rows():
 
 
 def test_copies_of_a_row_are_split_like_rows():
-    from pellucid.ensemble.boosting.validation import split
-
     X, target, _ = table(13, n=100)
     problem, _ = pellucid.data.prepare(
         np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._input_spec()
     )
-    train, test = split(Regressor()._in_order(problem), 0.2, np.arange(2))
+    train, test = split(problem, 0.2, np.arange(2))
     assert (train.weights.sum(), test.weights.sum()) == (240, 60)
     for part in (train, test):
         assert set(part.weights) <= {1.0, 2.0, 3.0}
@@ -405,7 +408,16 @@ def test_copies_of_a_row_are_split_like_rows():
 
 def prepared_rows(X, target):
     rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._input_spec())
-    return Regressor()._in_order(rows)
+    return rows
+
+
+def test_a_problem_and_a_specification_are_all_that_a_fit_needs():
+    X, target, _ = table(14)
+    model = Regressor(max_iter=7, learning_rate=0.3).fit(as_frame(X), target)
+    settings = Settings(rounds=7, rate=0.3, limits=Limits(min_samples_leaf=20.0, max_leaves=31))
+    spec = BoostingSpec(losses.SQUARED, settings)
+    found = fit_boosting(prepared_rows(as_frame(X), target), spec).outcome
+    assert_same_bits((found.trees, found.start), (model.trees_, model.baseline_))
 
 
 def test_stages_end_in_the_prediction():
@@ -584,7 +596,7 @@ def test_what_leaves_nothing_to_learn_from_is_named():
     with pytest.raises(ParameterError, match="class 'no' the weight 0"):
         Classifier(class_weight={"no": 0, "yes": 1}).fit(frame, labels)
     for asked in (len(y), 500):
-        with pytest.raises(ParameterError, match="leaves no row"):
+        with pytest.raises(ParameterError, match="leaves no training rows"):
             Regressor(early_stopping=True, validation_fraction=asked).fit(frame, y)
 
 

@@ -15,7 +15,7 @@ from pellucid.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
+from pellucid.ensemble.bootstrap_samples import Sampler, keys_of
 from pellucid.errors import ModelFileError, ParameterError
 from pellucid.linear_model import LogisticRegression
 
@@ -34,12 +34,12 @@ def frame(n=200, seed=0):
 
 def by_hand(model, problem, columns_of, classes):
     """Rise of each learner's loss, written plainly: rows it did not see, one column shuffled."""
-    drawer = Drawer(problem, None, model.max_features if columns_of else 1.0, True, False)
+    sampler = Sampler(problem, None, model.max_features if columns_of else 1.0, True, False)
     seed = parallel.seed_sequence(model.random_state)
     spread = None
     rises = np.zeros((model.n_estimators, problem.schema.n_columns))
     for t in range(model.n_estimators):
-        bag = drawer.bag(int(keys_of(seed, t, t + 1)[0]))
+        bag = sampler.bag(int(keys_of(seed, t, t + 1)[0]))
         rows = np.flatnonzero(bag.weights == 0)
         y = problem.y[rows]
         spread = 1.0 if classes else np.var(y)
@@ -192,7 +192,7 @@ def test_earlier_trees_are_judged_by_their_own_bags_or_not_at_all():
     for seed, rows in ((None, X), (0, X[::-1].reset_index(drop=True))):
         model = RandomForestRegressor(20, oob_score=True, warm_start=True, random_state=seed)
         model.fit(X, y).set_params(n_estimators=21)
-        with pytest.raises(ParameterError, match="random_state, an int"):
+        with pytest.raises(ParameterError, match="int random_state"):
             model.fit(rows, y)
     for judged in ({"oob_score": True}, {"oob_importances": True}):
         with pytest.raises(ParameterError, match="warm_start=False"):

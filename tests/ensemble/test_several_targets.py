@@ -105,7 +105,7 @@ def test_explained_saved_and_warm(cls, rng, tmp_path):
     whole = cls(n_estimators=5, random_state=0).fit(frame, Y)
     longer = model.set_params(n_estimators=5).fit(frame, Y)
     np.testing.assert_array_equal(longer.predict(frame), whole.predict(frame))
-    with pytest.raises(DataError, match="learners of 2 targets, y has 1"):
+    with pytest.raises(DataError, match="have 2 targets, but y has 1"):
         model.set_params(n_estimators=7).fit(frame, Y[:, 0])
 
 
@@ -122,7 +122,7 @@ def test_a_table_of_one_target_is_one_target(cls, rng):
 @pytest.mark.parametrize("cls", FORESTS)
 def test_what_several_targets_do_not_go_with(cls, rng):
     X, Y = table(rng, 30)
-    with pytest.raises(ParameterError, match="takes one target, y has 2"):
+    with pytest.raises(ParameterError, match="takes one target, but y has 2"):
         cls(3, criterion="absolute_error").fit(X, np.abs(Y))
     with pytest.raises(ParameterError, match="multiple outputs"):
         cls(3, monotonic_cst=[1, 0, 0, 0, 0]).fit(X, Y)

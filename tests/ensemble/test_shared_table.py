@@ -60,7 +60,7 @@ def test_trees_in_place_are_those_of_a_copy(model, classes, rng, monkeypatch):
     for way in ("in place", "copy"):
         with monkeypatch.context() as patch:
             if way == "copy":
-                patch.setattr(shared_table, "takes_views", lambda learner: False)
+                patch.setattr(shared_table, "takes_views", lambda base: False)
             found[way] = model.fit(X, y, sample_weight=w)
             model = model.__class__(**model.get_params(deep=False))
     same_trees(found["in place"], found["copy"])

@@ -30,7 +30,7 @@ def task_of(X, y):
 
 def path(task, l1, positive, wanted, rounds):
     return active_set.path(
-        task, active_set.start(task, positive), task.taken_off(), l1, wanted, rounds
+        task, active_set.start(task, positive), task.subtracted_rows(), l1, wanted, rounds
     )
 
 
@@ -94,7 +94,7 @@ def test_rows_taken_off_are_rows_never_seen(offset, weighted):
     part = type(design)(
         Rows(X[20:45]), y[20:45, None], w[20:45], True, design.shift, design.start
     )  # fmt: skip
-    rest = active_set.without(design, design.gram(), part)
+    rest = active_set.without_rows(design, design.gram(), part)
     assert rest is not None
     keep = np.r_[:20, 45:80]
     Z, v, share = X[keep], y[keep], w[keep] / w[keep].sum()
@@ -103,12 +103,14 @@ def test_rows_taken_off_are_rows_never_seen(offset, weighted):
     root = np.sqrt(w[keep])[:, None]
     Z, v = (Z - share @ Z) * root, (v - share @ v) * root[:, 0]
     scale = np.abs(Z.T @ Z).max()
-    Q = rest.G - rest.taken_off() @ rest.taken_off().T
+    Q = rest.G - rest.subtracted_rows() @ rest.subtracted_rows().T
     np.testing.assert_allclose(Q, Z.T @ Z, atol=1e-12 * scale * (1 + offset**2))
     l1 = np.geomspace(2, 0.01, 12)
     found = path(rest, l1, False, np.full(12, 1e-9), 1200)
     assert found.made == 12
-    np.testing.assert_allclose(found.off, found.coef @ rest.taken_off(), atol=1e-12 * (1 + offset))
+    np.testing.assert_allclose(
+        found.off, found.coef @ rest.subtracted_rows(), atol=1e-12 * (1 + offset)
+    )
     for a in (3, 7, 11):
         plain = Lasso(l1[a]).fit(X[keep], y[keep], w[keep]).coef_
         np.testing.assert_allclose(found.coef[a], plain, atol=1e-8 * (1 + offset))
@@ -147,7 +149,7 @@ def test_a_fold_that_holds_nearly_all_of_a_column_is_summed_by_itself():
     X[:20, 2] *= 1e7  # the products of the other rows would be a difference of nearly equal numbers
     design = make_design(Rows(X), y[:, None], np.ones(100), True)
     part = type(design)(Rows(X[:20]), y[:20, None], np.ones(20), True, design.shift, design.start)
-    assert active_set.without(design, design.gram(), part) is None
+    assert active_set.without_rows(design, design.gram(), part) is None
     model = LassoCV(alphas=[0.3, 0.03]).fit(X, y)
     for a in (0, 1):
         plain = Lasso(model.alphas_[a]).fit(X[20:], y[20:])

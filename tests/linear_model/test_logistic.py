@@ -414,7 +414,7 @@ def test_scores_beyond_the_largest_float_are_refused_by_all_methods():
     X = [[-2, -1], [-1, -2], [1, 2], [2, 1], [-1, -1.5], [1.5, 1]]
     model = LogisticRegression(C=100).fit(X, [0, 0, 1, 1, 0, 1])
     for ask in (model.decision_function, model.predict, model.predict_proba, model.explain):
-        with pytest.raises(DataError, match="no finite answer for row 0"):
+        with pytest.raises(DataError, match="no finite prediction for row 0"):
             ask([[1.7e308, -1.5e308]])
 
 

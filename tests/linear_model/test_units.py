@@ -1,4 +1,4 @@
-"""`standardize=True` is the fit on scaled columns, told in the user's units."""
+"""`standardize=True` is the fit on scaled columns, reported on the original scale."""
 
 import numpy as np
 import pandas as pd

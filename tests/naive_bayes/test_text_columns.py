@@ -150,7 +150,7 @@ def test_saved_and_damaged_files(tmp_path):
     )
     model.distributions_ = ("normal", *model.distributions_[1:])
     model.save(tmp_path / "bad.pellucid")
-    with pytest.raises(ModelFileError, match="do not suit its columns"):
+    with pytest.raises(ModelFileError, match="do not match its columns"):
         pellucid.load(tmp_path / "bad.pellucid")
 
 
@@ -164,9 +164,9 @@ def test_no_pseudo_counts():
 
 def test_wrong_distributions_and_ensembles_are_named():
     X = messages().assign(size=1.5)
-    with pytest.raises(ParameterError, match=r"'say' holds text, .* 'normal'.*bernoulli words"):
+    with pytest.raises(ParameterError, match=r"'say' contains text, .* 'normal'.*bernoulli words"):
         MixedNB(table=kinds(), distributions={"say": "normal"}).fit(X, SPAM)
-    with pytest.raises(ParameterError, match=r"'size' holds numbers, .* 'bernoulli words'"):
+    with pytest.raises(ParameterError, match=r"'size' contains numbers, .* 'bernoulli words'"):
         MixedNB(table=kinds(), distributions={"size": "bernoulli words"}).fit(X, SPAM)
     with pytest.raises(DataError, match="'say' holds free text, which BaggingClassifier"):
         BaggingClassifier(MixedNB(table=kinds())).fit(X, SPAM)

@@ -44,14 +44,14 @@ def test_recall_is_that_of_held_out_queries(X):
 def test_it_is_exact_where_it_does_not_pay():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 30)), rng.integers(0, 2, 3000)
-    with pytest.warns(PellucidWarning, match="would not pay.*exact instead"):
+    with pytest.warns(PellucidWarning, match="is not used, because .*exact instead"):
         model = KNeighborsClassifier(algorithm="lsh").fit(X, y)
     assert (model.search_, model.recall_) == ("exact", 1.0)
     exact = KNeighborsClassifier(algorithm="brute").fit(X, y)
     assert np.array_equal(model.predict_proba(X[:200]), exact.predict_proba(X[:200]))
     with pytest.warns(PellucidWarning, match="within a radius"):
         assert RadiusNeighborsClassifier(9.0, algorithm="lsh").fit(X, y).search_ == "exact"
-    works = "for the metrics 'euclidean', .*'mahalanobis', and the metric is 'manhattan'"
+    works = "for the metrics 'euclidean', .*'mahalanobis', but the metric is 'manhattan'"
     with pytest.warns(PellucidWarning, match=works):
         KNeighborsClassifier(algorithm="lsh", metric="manhattan").fit(X, y)
 

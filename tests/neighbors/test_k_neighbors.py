@@ -506,9 +506,9 @@ def test_bad_input_is_named():
         KNeighborsClassifier(metric="gower", standardize=True).fit(X, y)
     with pytest.raises(DataError, match="no positive weight"):
         KNeighborsClassifier(2, weights=lambda d: d * 0).fit(X, y).predict(X)
-    with pytest.raises(DataError, match="returned 'far': a distance is one number"):
+    with pytest.raises(DataError, match="returned 'far', but a distance must be one number"):
         KNeighborsClassifier(2, metric=lambda a, b: "far").fit(X, y).predict(X)
-    with pytest.raises(DataError, match="returned nan: a distance"):
+    with pytest.raises(DataError, match="returned nan, but a distance"):
         KNeighborsClassifier(2, metric=lambda a, b: np.nan).fit(X, y).predict(X)
     gaps = np.abs(X - X.T)
     with pytest.raises(DataError, match="contains NaN"):
@@ -516,7 +516,7 @@ def test_bad_input_is_named():
     known = KNeighborsClassifier(2, metric="precomputed").fit(gaps, y)
     with pytest.raises(DataError, match="NaN"):
         known.predict(np.where(gaps == 1, np.nan, gaps))
-    with pytest.raises(DataError, match=r"returned -1\.0: a distance is a number of at least 0"):
+    with pytest.raises(DataError, match=r"returned -1\.0, but a distance must be at least 0"):
         KNeighborsClassifier(2, metric=lambda a, b: -1.0).fit(X, y).predict(X)
 
 

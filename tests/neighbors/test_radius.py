@@ -9,7 +9,7 @@ from pellucid.neighbors import (
     KNeighborsClassifier,
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
-    radius_neighbors,
+    queries,
 )
 
 
@@ -54,15 +54,15 @@ def test_predictions_hold_few_lists_at_once(monkeypatch):
         RadiusNeighborsRegressor(99.0, weights=lambda d: d + 1).fit(X, z).predict(X),
     ]
     held = []
-    plain = radius_neighbors.RadiusVotes._voters
+    plain = queries.RadiusQueries._radius_votes
 
     def counted(self, part):
         found = plain(self, part)
-        held.append(len(found[0].rows))
+        held.append(len(found.lists.rows))
         return found
 
-    monkeypatch.setattr(radius_neighbors, "ENTRIES", 1000)
-    monkeypatch.setattr(radius_neighbors.RadiusVotes, "_voters", counted)
+    monkeypatch.setattr(queries, "ENTRIES", 1000)
+    monkeypatch.setattr(queries.RadiusQueries, "_radius_votes", counted)
     parts = [
         RadiusNeighborsClassifier(99.0, weights="exp").fit(X, y).predict_proba(X),
         RadiusNeighborsRegressor(99.0, weights=lambda d: d + 1).fit(X, z).predict(X),

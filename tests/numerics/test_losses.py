@@ -43,8 +43,12 @@ def test_link_derivatives_and_inverse(link):
     mu = np.linspace(low, high, 13)[1:-1]
     eta = entry.link(mu)
     np.testing.assert_allclose(entry.inverse(eta), mu, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(entry.slope(eta), slope(entry.inverse, eta), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(entry.bend(eta), slope(entry.slope, eta), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        entry.derivative(eta), slope(entry.inverse, eta), rtol=1e-6, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        entry.second_derivative(eta), slope(entry.derivative, eta), rtol=1e-6, atol=1e-9
+    )
 
 
 ARGUMENTS = {"tweedie": [(1.5,), (2.7,), (-0.5,)], "negative_binomial": [(0.7,)]}

@@ -19,17 +19,18 @@ def drawn(metric, seed=0, n=200):
     """Target, folds and predictions that fit the metric."""
     rng = np.random.default_rng(seed)
     y, fold = rng.normal(size=n), np.arange(n) % 5
-    told = y + rng.normal(size=n)
+    predicted = y + rng.normal(size=n)
     if metric in truth.METRICS[True]:
-        y, told = (y > 0).astype(float), 1 / (1 + np.exp(-told))
-    return y, fold, told
+        y, predicted = (y > 0).astype(float), 1 / (1 + np.exp(-predicted))
+    return y, fold, predicted
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_both_rules_have_the_same_score(metric):
-    y, fold, told = drawn(metric, n=203)
+    y, fold, predicted = drawn(metric, n=203)
     scores = [
-        rule.score(rule.contribute(metric, y, fold, told)) for rule in (rules.BEFORE, rules.NOW)
+        rule.score(rule.contribute(metric, y, fold, predicted))
+        for rule in (rules.BEFORE, rules.NOW)
     ]
     assert scores[0] == pytest.approx(scores[1], rel=1e-12)
 
@@ -60,17 +61,17 @@ def test_tables_do_not_depend_on_when_they_were_simulated(tmp_path):
     kept = list(store.read(tmp_path, cell))
     again = simulate.one_table(cell, 2)
     assert len(kept) == store.stored(tmp_path, cell) == 3
-    assert np.array_equal(kept[2].y, again["y"]) and set(kept[2].told) == {"A", "B"}
-    assert np.array_equal(kept[2].told["A"], again["told"][0])
+    assert np.array_equal(kept[2].y, again["y"]) and set(kept[2].predicted) == {"A", "B"}
+    assert np.array_equal(kept[2].predicted["A"], again["predicted"][0])
 
 
 def test_a_stopped_simulation_goes_on_where_it_was(tmp_path, monkeypatch):
-    todo = [Cell("pair", "normal", learner, 60, 2) for learner in ("linear", "tree")]
-    simulate.simulate(todo[:1], tmp_path)
-    asked = []
-    monkeypatch.setattr(simulate, "_chunk", lambda cache, cell, *span: asked.append(cell))
-    simulate.simulate(todo, tmp_path)
-    assert asked == todo[1:]
+    selected = [Cell("pair", "normal", learner, 60, 2) for learner in ("linear", "tree")]
+    simulate.simulate(selected[:1], tmp_path)
+    simulated = []
+    monkeypatch.setattr(simulate, "_chunk", lambda cache, cell, *span: simulated.append(cell))
+    simulate.simulate(selected, tmp_path)
+    assert simulated == selected[1:]
 
 
 def test_cells_are_all_that_was_promised():
@@ -89,12 +90,12 @@ def test_models_on_either_half_of_the_columns_are_equally_good(tmp_path):
     assert abs(gap.mean()) < 3 * gap.std() / np.sqrt(40)
 
 
-def pairs(alarms, covered, told, tables=400):
+def pairs(alarms, covered, predicted, tables=400):
     """What a rule would have said that is right and wrong so often."""
     one = Pairs(Cell("pair", "normal", "linear", 300, tables), "rmse", "toy")
     share = np.arange(tables) / tables
     one.p = {"B": list(np.where(share < alarms, 0.0, 1.0))}
-    one.p |= {model: list(np.where(share < told, 0.0, 1.0)) for model in ("weak", "weaker")}
+    one.p |= {model: list(np.where(share < predicted, 0.0, 1.0)) for model in ("weak", "weaker")}
     one.better = {model: [True] * tables for model in one.p}
     one.low, one.high = [[0.0] * 2] * tables, [[1.0 + (k < covered)] * 2 for k in share]
     one.true = [np.full(2, 1.5)] * tables
@@ -102,7 +103,7 @@ def pairs(alarms, covered, told, tables=400):
 
 
 @pytest.mark.parametrize(
-    ("alarms", "covered", "told", "wrong"),
+    ("alarms", "covered", "predicted", "wrong"),
     [
         (0.05, 0.95, 0.6, set()),
         (0.09, 0.95, 0.6, {"false alarms"}),
@@ -111,9 +112,9 @@ def pairs(alarms, covered, told, tables=400):
         (0.05, 0.95, 0.3, {"power (weak, after Holm)", "power (weaker, after Holm)"}),
     ],
 )
-def test_every_promise_can_be_broken(alarms, covered, told, wrong):
+def test_every_promise_can_be_broken(alarms, covered, predicted, wrong):
     before = pairs(0.02, 0.98, 0.2)
-    now = pairs(alarms, covered, told)
+    now = pairs(alarms, covered, predicted)
     assert broken(verdict.of_pairs(now, before, slack=2.0)) == wrong
 
 
@@ -130,8 +131,8 @@ def broken(figures):
 
 @pytest.mark.slow
 def test_a_rule_that_claims_too_much_is_found(predictions, capsys):
-    todo = card.chosen(quick=True, tables=None)
-    figures = card.conclusions(todo, predictions, True, [rules.ByRows(0.3)])
+    selected = card.chosen(quick=True, tables=None)
+    figures = card.conclusions(selected, predictions, True, [rules.ByRows(0.3)])
     assert {"false alarms", "coverage", "boards with a false alarm"} <= broken(figures)
     assert "!" in capsys.readouterr().out
 

@@ -216,7 +216,7 @@ def test_one_joint_epoch_follows_the_plain_loop():
                 low, high = (level, high) if shares.sum() < 0 else (low, level)
             expected[i] = shares
     for table in (X, csr_array(X)):
-        line = primal.Line(table, np.zeros(25), c, bias, np.nan)
+        line = primal.LinearProblem(table, np.zeros(25), c, bias, np.nan)
         A, W = np.zeros((25, 3)), np.zeros((3, 5))
         for _ in range(3):
             *parts, curves = linear_dual.row_parts(line)
@@ -293,7 +293,7 @@ def test_squared_losses_know_their_duality_gap(penalty):
 @pytest.mark.parametrize("Model", [LinearSVC, LinearSVR])
 def test_hard_margins_are_had_elsewhere(Model):
     with pytest.raises(
-        ParameterError, match=r"'C' .* hard margin is SVC\(kernel='linear', C=inf\)"
+        ParameterError, match=r"'C' .*for C=inf use SVC or SVR with kernel='linear'"
     ):
         Model(C=np.inf).fit([[0.0], [1.0]], [0, 1])
 
@@ -347,9 +347,11 @@ def options_of(kind, bias=0.7):
     rng = np.random.default_rng(3)
     X, y, c = rng.normal(size=(40, 4)) * [1, 9, 0.1, 1], rng.integers(0, 3, 40), rng.random(40)
     if kind == "classes":
-        return interior_point.for_classes(primal.Line(X, np.zeros(40), c, bias, np.nan), y, 3)
+        return interior_point.class_options(
+            primal.LinearProblem(X, np.zeros(40), c, bias, np.nan), y, 3
+        )
     targets, epsilon = (np.where(y > 1, 1.0, -1.0), np.nan) if kind == "margin" else (y * 2.0, 0.3)
-    return interior_point.for_line(primal.Line(X, targets, c, bias, epsilon))
+    return interior_point.single_score_options(primal.LinearProblem(X, targets, c, bias, epsilon))
 
 
 @pytest.mark.parametrize("kind", ["classes", "margin", "tube"])
@@ -357,20 +359,20 @@ def options_of(kind, bias=0.7):
 def test_steps_from_inside_end_at_the_minimum(kind, sparse):
     """Primal and dual objectives, written out, agree; so does the sum of the squares of a step."""
     options = options_of(kind)
-    line = options.line
+    line = options.problem
     W = np.random.default_rng(0).random(options.d.shape)
     Z = np.column_stack([line.X, np.full(40, 0.7)])
     M = [options.B.T @ (np.diag(w) - np.outer(w, w) / w.sum()) @ options.B for w in W]
     plain = np.eye(len(M[0]) * 5) + sum(np.kron(m, np.outer(z, z)) for m, z in zip(M, Z))
     if sparse:
-        options = replace(options, line=replace(line, X=csr_array(line.X)))
-    assert np.allclose(options.bend(W), plain, rtol=1e-12, atol=1e-8)
+        options = replace(options, problem=replace(line, X=csr_array(line.X)))
+    assert np.allclose(options.hessian(W), plain, rtol=1e-12, atol=1e-8)
     A = interior_point.solve(options, np.zeros(1, dtype=np.int32))
     assert (A >= 0).all()
-    assert np.allclose(A.sum(axis=1), line.prices, rtol=1e-12)
-    V = options.pull(options.moves(A))
+    assert np.allclose(A.sum(axis=1), line.costs, rtol=1e-12)
+    V = options.transposed(options.moves(A))
     own = (options.b * (Z @ V.T)).sum(axis=1)
-    cost = 0.5 * (V * V).sum() + line.prices @ (options.values(V).max(axis=1) - own)
+    cost = 0.5 * (V * V).sum() + line.costs @ (options.values(V).max(axis=1) - own)
     assert cost == pytest.approx((A * options.d).sum() - 0.5 * (V * V).sum(), rel=1e-6)
 
 

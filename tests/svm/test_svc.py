@@ -73,9 +73,9 @@ def test_rows_beyond_all_numbers_are_far_from_every_vector():
 def test_kernel_rows_stay_below_the_limit(monkeypatch, megabytes):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1700, 3)), rng.integers(0, 2, 1700)
-    kept, store = [], kernel_cache.Rows._store
+    kept, store = [], kernel_cache.KernelRows._store
     monkeypatch.setattr(
-        kernel_cache.Rows, "_store", lambda *given: kept.append(store(*given)) or kept[-1]
+        kernel_cache.KernelRows, "_store", lambda *given: kept.append(store(*given)) or kept[-1]
     )
     model = SVC(cache_size=megabytes).fit(X, y)
     room = [array.nbytes for array in kept]
@@ -306,7 +306,7 @@ def test_the_rest_and_its_refusals():
     two = SVC(multi_class="ovr").fit(X[:100], y[:100])
     pair = SVC().fit(X[:100], y[:100])
     assert np.array_equal(two.decision_function(X), pair.decision_function(X))
-    with pytest.raises(ParameterError, match="multi_class='ovr' learns one machine per class"):
+    with pytest.raises(ParameterError, match="multi_class='ovr' learns one score per class"):
         SVC(multi_class="ovr", decision_function_shape="ovo").fit(X, y)
     with pytest.raises(DataError, match="class 1 from the rest"):
         SVC(kernel="linear", C=np.inf, multi_class="ovr").fit(X[:, 2:], y)
@@ -576,12 +576,12 @@ def test_explanations_hold_votes_of_some_rows_at_a_time(kernel, monkeypatch, rng
 
     X = rng.normal(size=(90, 2))
     model = SVC(kernel=kernel, C=1.0).fit(X, np.arange(90) % 3)
-    whole = explain.speakers(model, X)
+    whole = model._explain_vectors(X, single=False)
     seen = []
     values = model._values
     monkeypatch.setattr(model, "_values", lambda X: seen.append(len(X)) or values(X), raising=False)
     monkeypatch.setattr(explain, "ENTRIES", 9 * 20 * len(model.support_))
-    parts = explain.speakers(model, X)
+    parts = model._explain_vectors(X, single=False)
     assert seen == [20, 20, 20, 20, 10]
     for name in ("rows", "distances", "votes", "others"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-12)

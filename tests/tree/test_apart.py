@@ -123,7 +123,7 @@ def test_limits_hold_for_every_level(table):
     assert 20 <= counts.min() < 30 and (model.tree_.feature == 1).any()
     none = DecisionTreeClassifier(categories="apart", min_impurity_decrease=0.9).fit(X, y)
     assert none.get_n_leaves() == 1
-    with pytest.raises(ParameterError, match="does not go with max_leaf_nodes"):
+    with pytest.raises(ParameterError, match="does not work with max_leaf_nodes"):
         DecisionTreeClassifier(categories="apart", max_leaf_nodes=5).fit(X, y)
 
 

@@ -310,7 +310,8 @@ def test_path_contributions_add_up(rng):
     y = rng.integers(0, 3, 200).astype(np.int32)
     nodes = grow(numbers(X), y, None, "gini", Limits(max_depth=6), 3)
     new = np.asfortranarray(X)
-    total = nodes.value[0] + prediction.contributions(nodes, new).sum(axis=1)
+    base, parts = prediction.path([nodes], [nodes.value], np.ones(1), new)
+    total = base + parts.sum(axis=1)
     np.testing.assert_allclose(total, prediction.values(nodes, new), atol=1e-14)
 
 

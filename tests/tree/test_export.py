@@ -165,9 +165,9 @@ def test_hostile_names_stay_readable():
 @pytest.mark.parametrize("function", [export_text, export_rules, export_svg])
 def test_what_is_no_tree_is_named(function):
     forest = RandomForestClassifier(2, random_state=0).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ParameterError, match=r"type RandomForestClassifier.* Take one of its"):
+    with pytest.raises(ParameterError, match=r"type RandomForestClassifier.* Use one of its"):
         function(forest)
-    with pytest.raises(ParameterError, match=r"takes one fitted .* type int"):
+    with pytest.raises(ParameterError, match=r"needs a fitted .* type int"):
         function(5)
     tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ParameterError, match="'decimals' parameter"):

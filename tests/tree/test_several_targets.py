@@ -140,7 +140,7 @@ def test_extreme_units(scale, rng):
     scaled = DecisionTreeRegressor(max_depth=4).fit(X, Y * scale)
     same_divisions(plain.tree_, scaled.tree_)
     np.testing.assert_allclose(scaled.predict(X) / scale, plain.predict(X), rtol=1e-11)
-    with pytest.raises(DataError, match="target 1 of y is smaller"):
+    with pytest.raises(DataError, match="Target 1 of y is smaller"):
         DecisionTreeRegressor().fit(X, Y * [1e300, 1e-20, 0.0])
     still = DecisionTreeRegressor(max_depth=4).fit(X, Y * [scale, scale, 0.0])
     assert still.get_n_leaves() > 4 and not still.predict(X)[:, 2].any()
@@ -315,7 +315,7 @@ def test_deviances_of_levels(categories, rng):
 
 def test_absolute_errors_take_one_target(rng):
     X, Y = table(rng, 30)
-    with pytest.raises(ParameterError, match="use one of 'squared_error', 'poisson', 'gamma'"):
+    with pytest.raises(ParameterError, match="Use one of 'squared_error', 'poisson', 'gamma'"):
         DecisionTreeRegressor(criterion="absolute_error").fit(X, Y)
 
 
@@ -339,7 +339,7 @@ def test_pruning_by_folds_and_by_unseen_rows(rng):
     full.prune(X[200:], Y[200:])
     assert full.get_n_leaves() < leaves
     assert ((full.predict(X[200:]) - Y[200:]) ** 2).mean() < before
-    with pytest.raises(DataError, match="1 targets, this tree has 2"):
+    with pytest.raises(DataError, match="1 targets, but this tree was fitted on 2"):
         full.prune(X[200:], Y[200:, 0])
     full.prune(node=0)
     np.testing.assert_allclose(full.predict(X), np.tile(Y[:200].mean(axis=0), (400, 1)))

@@ -113,19 +113,19 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
     """Run, print the result, then write the report; the result is kept even if the report fails."""
     from pellucid.app.progress import make_progress
     from pellucid.comparison.execution import run_folder as files
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
     given, messages = request.given, request.messages
-    folder = request.folder or files.new_folder(given["out"], plan.material.name, given["force"])
+    folder = request.folder or files.new_folder(given["out"], plan.dataset.name, given["force"])
     preface(messages, plan, findings)
-    values = {"data": request.data, **plan.settings.shaping()}
+    values = {"data": request.data, **plan.settings.affecting_results()}
     config = toml_text(values, "To repeat this run: pellucid compare --config THIS_FILE")
     if given["out"] is None and request.folder is None:  # a resumed runs/latest is that link
         files.link_latest(folder)
     progress = make_progress(messages, plan, given["no_progress"])
     try:
         with progress:
-            result = Session(plan, folder, progress.update, findings, config, began).run()
+            result = Run(plan, folder, progress.update, findings, config, began).run()
         code = show(request, result.data, result.timings)
         if result.unwritten:
             return not_kept(messages, result.unwritten, folder)
@@ -171,7 +171,7 @@ def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, An
         return None
     data, timings, summary = (json.loads((folder / n).read_text(encoding="utf-8")) for n in names)
     known = data["schema"] == summary["schema"] == SCHEMA
-    judged = settings.judging().items() <= data["settings"].items()
+    judged = settings.affecting_verdict().items() <= data["settings"].items()
     return (data, timings) if data["complete"] and judged and known else None
 
 
@@ -232,7 +232,7 @@ def preface(messages: Messages, plan: Any, findings: Any) -> None:
     lines = packed(facts, "", "  ", wide, gap="  ") + terminal.data_line(data, wide)
     lines += terminal.check_lines(findings.plain(), findings.fine, wide)
     lines += terminal.plan_lines(
-        describe_plan(plan), plan.settings.effort, time_estimate.told(plan), width=wide
+        describe_plan(plan), plan.settings.effort, time_estimate.describe_estimate(plan), width=wide
     )
     progress_text(messages, "\n".join(lines) + "\n")
 

@@ -29,7 +29,7 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
         "models": [
             {
                 "model": c.id,
-                "candidates": len(c.candidates) if c.most is None else c.most,
+                "candidates": c.n_planned,
                 "skipped": c.skipped,
                 "space": _space(c.candidates),
             }
@@ -46,7 +46,7 @@ def _space(candidates: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 def all_limits(plan: Any) -> list[tuple[str, str]]:
     """Every limit of a run and its description: work, time, memory, processes."""
-    return [*limits.told(plan), ("processes", str(_machine(plan)[0]))]
+    return [*limits.describe_limits(plan), ("processes", str(_machine(plan)[0]))]
 
 
 def _machine(plan: Any) -> tuple[int, float]:
@@ -59,7 +59,7 @@ def _machine(plan: Any) -> tuple[int, float]:
 
 def effective(plan: Any) -> dict[str, str]:
     """The effective values of settings that were not given, on this table and machine."""
-    material, (jobs, memory) = plan.material, _machine(plan)
+    material, (jobs, memory) = plan.dataset, _machine(plan)
     two = material.classes is not None and len(material.classes) == 2
     return {
         "target": material.target,
@@ -96,7 +96,7 @@ def plan_text(plan: Any, findings: Any, format_: str, width: int = PIPED) -> str
     lines = terminal.data_line(facts["data"], width)
     lines += terminal.check_lines(facts["checks"], findings.fine, width)
     lines += terminal.plan_lines(
-        facts["plan"], plan.settings.effort, time_estimate.told(plan), "", width
+        facts["plan"], plan.settings.effort, time_estimate.describe_estimate(plan), "", width
     )
     why = f"{facts['plan']['metric']}: {facts['plan']['metric_why']}"
     text = f"{facts['plan']['inner_folds']} inner folds | metric {why}"

@@ -11,15 +11,15 @@ import click
 
 from pellucid.comparison.analysis.test_set import open_test
 from pellucid.comparison.execution import run_folder as files
-from pellucid.comparison.execution.journal import Journal, Memory, plain
-from pellucid.comparison.execution.refit import Keeper, write
+from pellucid.comparison.execution.journal import Journal, RunState, plain
+from pellucid.comparison.execution.refit import Refitter, write
 from pellucid.draw.number import number
 
 
 def use(folder: Path, plan: Any, model: str, format_: str) -> int:
     """Fit the model on all training rows, save it beside the run, and score it on the test set."""
     journal_path = folder / "events.jsonl"
-    keeper = Keeper.of(plan, Memory.read(journal_path))
+    keeper = Refitter.of(plan, RunState.read(journal_path))
     keeper.refuse_foreign(model)
     path = folder / f"{model}.pellucid"
     with keeper.fitted(model) as (fitted, bench, job):
@@ -33,7 +33,7 @@ def use(folder: Path, plan: Any, model: str, format_: str) -> int:
         "path": str(path),
         "params": keeper.params(model),
         "test": test and {"metrics": test["metrics"], "intervals": test["intervals"]},
-        "test_used": files.openings(folder, plan.vault()) if test else 0,
+        "test_used": files.openings(folder, plan.test_set_id()) if test else 0,
         "recommended": recommended(folder),
     }
     if format_ == "json":
@@ -45,12 +45,12 @@ def use(folder: Path, plan: Any, model: str, format_: str) -> int:
 
 def note_opening(path: Path, plan: Any, model: str, candidate: int) -> None:
     """Record a use of the test set before it happens; the same model again is no new use."""
-    memory, known = Memory.read(path), {"model": model, "candidate": candidate}
+    memory, known = RunState.read(path), {"model": model, "candidate": candidate}
     if any(known.items() <= opened.items() for opened in memory.openings):
         return
     journal = Journal(path)
     try:
-        journal.write("opened", vault=plan.vault(), by="the user", **known)
+        journal.write("opened", vault=plan.test_set_id(), by="the user", **known)
         journal.sync()
     finally:
         journal.close()

@@ -1,14 +1,18 @@
-"""Compare many models on one table, honestly. `pellucid.compare(table, target)` does it all.
+"""Compare many models on one table. `pellucid.compare(table, target)` runs the whole comparison.
 
-Rooms in the order of a run: `planning` (settings, data, models, folds: everything decided before the
-first fit), `checks` (of the table), `execution` (worker processes, journal, time limit), `analysis`
-(leaderboard, tests, test set). On top: `run` (one run from start to end), `final_fit`, `result`.
+Packages in the order of a run: `planning` (settings, dataset, models, folds: all decisions before the
+first fit), `checks` (of the data), `execution` (worker processes, journal, time limit), `analysis`
+(leaderboard, intervals, test set). `run` carries out one run from start to end, with `final_fit` and
+`result`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
+
+from pellucid.comparison.planning.settings import documentation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,46 +61,27 @@ def compare(
 
     Parameters
     ----------
-    data : dataframe, Arrow table, 2D array, path, or the name of a built-in data set
-    target : name of the column to predict, or the values themselves
-    extra : {name: estimator}
-        Further models with fit and predict, such as a scikit-learn pipeline. They get the table in
-        the container it came in.
-    out : folder for the run (journal, results, model); None keeps everything in memory
-    force : replace a run in that folder
-    progress : True shows progress (a live board on a terminal, else a line per finished model),
-        False none, None (the default) in notebooks only; a function is called with every event
-    task : "classification", "regression", or "auto": what kind of target it is
-    metric : the score that ranks: one of ours, the name of a scikit-learn scorer, or "auto"
-    cv : folds of the cross validation
-    repeats : how often the folds are drawn anew
-    test_size : share of the rows held out as the test set; 0 for none
-    test : a file whose rows are the locked test part
-    group : column of groups: rows of one group stay together
-    time : column of times: the past predicts the future
-    weights : column of weights: how often a row counts
-    id : columns that only name a row: kept out of training
-    encoding : of the file, such as "cp1252"; None finds it
-    drop : columns to leave out
-    positive : the class that two-class scores are about; None takes the last
-    models : only these models, by id (`pellucid models` lists them): "logistic,forest" or a list
-    exclude : all models but these
-    effort : "quick", "normal" or "thorough": how many candidates are searched
-    time_limit : stop after this time: seconds, or "90s", "10m", "1h"
-    model_timeout : longest time for one model
-    memory_limit : most memory of one model, in GB
-    margin : share of the best model's gain over the baseline that counts as no difference
-    prefer : "simple" recommends the simplest model that is as good as the best, "score" the best score
-    seed : everything that is drawn depends on it
-    select : only these checks of the data, by code or prefix
-    ignore : not these checks
-    jobs : processes at a time; None for one per CPU
+    data : dataframe, Arrow table, 2D array, path or str
+        The table, the path of a file, or the name of a built-in data set.
+    target : str or 1D array
+        Name of the column to predict, or the values to predict. Built-in data sets have a default.
+    extra : dict, default=None
+        Further models with fit and predict by name, such as a scikit-learn pipeline. They receive
+        the table in the container it came in.
+    out : str or path, default=None
+        Folder for the run (journal, results, model); None keeps everything in memory.
+    force : bool, default=False
+        Whether to replace a run in that folder.
+    progress : bool or callable, default=None
+        True shows progress (a live leaderboard on a terminal, otherwise a line per finished model),
+        False shows none, None shows it in notebooks only. A function is called with every event.
+    {settings}
 
     Returns
     -------
     Result
-        `print` shows the leaderboard; `.leaderboard` is a frame, `.best_` the recommended model,
-        fitted; `.report(path)` writes the report.
+        `print` shows the leaderboard, `.leaderboard` is the same as a dataframe, `.best_` is the
+        fitted recommended model, and `.report(path)` writes the report.
     """
     given = {name: value for name, value in locals().items() if name not in CALL}
     from pellucid.comparison.api import compare as run
@@ -104,4 +89,6 @@ def compare(
     return run(data, target, given | unknown, extra, out, force, progress)
 
 
-CALL = ("data", "target", "extra", "out", "force", "progress", "unknown")  # no settings
+CALL = ("data", "target", "extra", "out", "force", "progress", "unknown")  # these are not settings
+if compare.__doc__:  # python -OO removes docstrings
+    compare.__doc__ = cleandoc(compare.__doc__).replace("{settings}", documentation())

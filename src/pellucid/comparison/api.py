@@ -1,4 +1,4 @@
-"""The work behind `pellucid.compare(...)`: the whole comparison from Python."""
+"""The implementation of `pellucid.compare(...)`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pellucid.comparison.execution.worker_pool import warm_up
 from pellucid.comparison.planning.prepare import prepare
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.result import Result
-from pellucid.comparison.run import Session
+from pellucid.comparison.run import Run
 from pellucid.errors import ParameterError, PellucidWarning, warn
 from pellucid.names import PROGRESS
 
@@ -34,25 +34,27 @@ def compare(
 ) -> Result:
     """`pellucid.compare`, with its settings by name in `given`."""
     began = time.monotonic()
-    end_if_read_again()
+    exit_if_reimported()
     refuse_unknown(given)
-    refuse_nameless(extra)
+    refuse_invalid_extra(extra)
     warm_up(modules_of(extra or {}))
     named = isinstance(target, str) or target is None
     known = Settings.of({**given, **({"target": target} if isinstance(target, str) else {})})
     plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
-    with hearing(progress, plan) as hear:
+    with event_listener(progress, plan) as on_event:
         if out is not None:
-            folder = files.new_folder(str(out), plan.material.name, force)
-            return noted(Session(plan, folder, hear, findings, began=began).run())
+            folder = files.new_folder(str(out), plan.dataset.name, force)
+            return with_warnings(Run(plan, folder, on_event, findings, began=began).run())
         with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
-            # One level down: runs of other programs lie beside the temporary folder, not beside this.
-            folder = files.new_folder(f"{temporary}/run", plan.material.name, force)
-            return noted(detached(Session(plan, folder, hear, findings, began=began).run()))
+            # A subfolder, so that the run has no neighbours whose uses of the test set would count.
+            folder = files.new_folder(f"{temporary}/run", plan.dataset.name, force)
+            return with_warnings(
+                without_folder(Run(plan, folder, on_event, findings, began=began).run())
+            )
 
 
-def noted(result: Result) -> Result:
-    """The result; what its report or its folder will lack is a warning."""
+def with_warnings(result: Result) -> Result:
+    """The result; a warning says what its report or its folder lacks."""
     if result.unwritten:
         what = f"The results could not be written to {result.folder}: {result.unwritten}."
         warn(what, PellucidWarning)
@@ -61,17 +63,17 @@ def noted(result: Result) -> Result:
     return result
 
 
-def end_if_read_again() -> None:
-    """A child that reads the user's script, to know a model of it, must not compare once more.
+def exit_if_reimported() -> None:
+    """Exit if a worker imports the user's script for a model in it: it must not compare again.
 
-    It ends without a word; the row of the model says why it has no score.
+    It exits silently; the row of the model gives the reason why it has no score.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(1)
 
 
 def refuse_unknown(given: Mapping[str, Any]) -> None:
-    """Names that nobody knows, with all that are known."""
+    """Raise an error that names an unknown parameter and lists all parameters."""
     from inspect import signature
 
     from pellucid.comparison import compare as door
@@ -82,17 +84,17 @@ def refuse_unknown(given: Mapping[str, Any]) -> None:
         if name not in known:
             raise ParameterError(
                 f"compare has no parameter {name!r}.{did_you_mean(name, known)} It has "
-                f"{', '.join(known)}. Models of your own go into extra={{'name': estimator}}."
+                f"{', '.join(known)}. Pass your own models as extra={{'name': estimator}}."
             )
 
 
-def refuse_nameless(extra: Any) -> None:
-    """Models without a name, and things that are no models."""
+def refuse_invalid_extra(extra: Any) -> None:
+    """Raise an error for models without a name and for objects that are not models."""
     if extra is None:
         return
     if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
         raise ParameterError(
-            "extra must be models by name: {'mine': estimator}. "
+            "extra must be a dict of models by name: {'mine': estimator}. "
             f"Got {reprlib.repr(extra)} instead."
         )
     for name, model in extra.items():
@@ -106,8 +108,8 @@ def refuse_nameless(extra: Any) -> None:
 
 
 @contextmanager
-def hearing(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Who hears of the events: the user's function, a board, or nobody."""
+def event_listener(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """The function that is called with every event: the user's, a progress display, or none."""
     if progress is True or (progress is None and "IPython" in sys.modules):
         with importlib.import_module(PROGRESS).for_python(plan, progress is True) as board:
             yield board.update
@@ -116,7 +118,7 @@ def hearing(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], Non
 
 
 def modules_of(extra: Mapping[str, Any]) -> set[str]:
-    """Modules of the user's models and of the models inside them."""
+    """Modules of the user's models and of the models that they contain."""
     found, waiting = set(), list(extra.values())
     while waiting:
         model = waiting.pop()
@@ -126,8 +128,8 @@ def modules_of(extra: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def detached(result: Result) -> Result:
-    """The result with its model in memory, without its folder."""
+def without_folder(result: Result) -> Result:
+    """The result with its model in memory and without its temporary folder."""
     from dataclasses import replace
 
     path = None if result.folder is None else result.folder / "model.pellucid"

@@ -1,8 +1,8 @@
-"""The end of a complete run, in a child: fit the recommended model on all training rows, keep it,
-open the locked test part once, and only then describe the model for the report.
+"""The final fit, in a worker: fit the recommended model on all training rows, save it, score it on the
+test set, and only then describe it for the report.
 
-Invariant: the test part is opened here, after the choice has been made, and what is told beside it
-(curves, importances, explanations) never touches a score.
+Invariant: the test set is used here, after the model has been chosen, and the description (learning
+curve, importances, explanations) never affects a score.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.comparison.analysis.example_rows import explained
-from pellucid.comparison.analysis.model_details import NO_TIME, importances, portrait
+from pellucid.comparison.analysis.model_details import NO_TIME, describe_model, importances
 from pellucid.comparison.analysis.test_set import open_test
-from pellucid.comparison.execution.fold_task import Job, counted, reason
-from pellucid.comparison.execution.worker_data import Bench
+from pellucid.comparison.execution.fold_task import FoldTask, counted, reason
+from pellucid.comparison.execution.worker_data import Evaluator
 from pellucid.comparison.execution.worker_pool import limit_memory
 from pellucid.errors import CannotSaveError
 
@@ -29,123 +29,139 @@ SHARES_OF_ROWS = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 
 @dataclass(frozen=True)
-class Finish:
-    """What the child needs beside the job: where to save the model, and what to say of it."""
+class FinalFitTask:
+    """What the worker needs besides the fold task: where to save the model, and what to describe."""
 
-    job: Job
+    fold_task: FoldTask
     params: dict[str, Any]
     path: str
     provenance: dict[str, Any]
-    rows: dict[str, list[int]]  # rows to explain, by group
+    rows: dict[str, list[int]]  # example rows to explain, by group
     folds: list[tuple[np.ndarray, np.ndarray]]  # for the learning curve
-    hurried: bool = False  # the last round had no time to describe the model
+    details_incomplete: bool = False  # whether the final round could not describe the model
 
 
-def finish(task: Finish, channel: Any) -> None:
-    """Entry point of the child: first what counts, then what the report says beside it."""
-    job = task.job
-    limit_memory(job.memory)
+def run_final_fit(task: FinalFitTask, channel: Any) -> None:
+    """Entry point of the worker: first the model and its scores, then the parts of the report."""
+    fold_task = task.fold_task
+    limit_memory(fold_task.memory)
     try:
-        bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
-        fitted, message = _kept(bench, task)
+        evaluator = fold_task.evaluator()
+        fitted, message = _fit_and_test(evaluator, task)
         channel.send({"kind": "done", **message})
-    except Exception as error:  # the board is still valid: say what failed
+    except Exception as error:  # the leaderboard is still valid
         channel.send({"kind": "failed", "why": reason(error)})
         return
-    with warnings.catch_warnings():  # how many fits follow depends on the clock
+    with warnings.catch_warnings():  # the number of further fits depends on the time
         warnings.simplefilter("ignore")
-        untold: dict[str, str] = {}
-        for name, make in _told(bench, fitted, task).items():
+        failed_parts: dict[str, str] = {}
+        for name, make in _report_parts(evaluator, fitted, task).items():
             try:
                 channel.send({name: make()})
-            except Exception as error:  # the scores are safe: say what is missing
-                untold[name] = reason(error)
-        channel.send({"told": True, "untold": untold})
+            except Exception as error:  # the scores are safe; report what is missing
+                failed_parts[name] = reason(error)
+        channel.send({"complete": True, "failed_parts": failed_parts})
 
 
-def _kept(bench: Bench, task: Finish) -> tuple[Any, dict[str, Any]]:
-    """The fitted model, and the scores of the locked rows."""
-    job, out = task.job, dict[str, Any]()
-    with warnings.catch_warnings(record=True) as heard:
+def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[str, Any]]:
+    """The fitted model, and its scores on the test set."""
+    fold_task, out = task.fold_task, dict[str, Any]()
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = bench.fresh(task.params, "final")
-        fitted = bench.fit(model, bench.rows(job.train), job.train)
-        if len(job.test):
-            out["test"] = open_test(bench, fitted, job)
-    out |= {"warnings": counted(heard), "saved": keep(fitted, task), "pickled": _sent(fitted)}
+        model = evaluator.unfitted(task.params, "final")
+        fitted = evaluator.fit(model, evaluator.rows(fold_task.train), fold_task.train)
+        if len(fold_task.test):
+            out["test"] = open_test(evaluator, fitted, fold_task)
+    out |= {
+        "warnings": counted(caught),
+        "saved": save_model(fitted, task),
+        "pickled": _pickled(fitted),
+    }
     return fitted, out
 
 
-def _told(bench: Bench, fitted: Any, task: Finish) -> dict[str, Callable[[], Any]]:
-    """What the report says of the kept model beside its scores, one thing after the other."""
-    job = replace(task.job, best=task.job.candidates.index(task.params))
-    told: dict[str, Callable[[], Any]] = {
-        "rows": lambda: {name: explained(bench, fitted, rows) for name, rows in task.rows.items()},
-        "learning": lambda: learning_curve(bench, task),
-        "importances": lambda: importances(bench, job, 0.25 * job.deadline),
+def _report_parts(
+    evaluator: Evaluator, fitted: Any, task: FinalFitTask
+) -> dict[str, Callable[[], Any]]:
+    """The parts of the report on the final model, in the order in which they are made."""
+    fold_task = replace(task.fold_task, best=task.fold_task.candidates.index(task.params))
+    parts: dict[str, Callable[[], Any]] = {
+        "rows": lambda: {
+            name: explained(evaluator, fitted, rows) for name, rows in task.rows.items()
+        },
+        "learning": lambda: learning_curve(evaluator, task),
+        "importances": lambda: importances(evaluator, fold_task, 0.25 * fold_task.deadline),
     }
-    if task.hurried:
-        told["portrait"] = lambda: portrait(bench, fitted, job, 0.1 * job.deadline)
-    return told
+    if task.details_incomplete:
+        parts["portrait"] = lambda: describe_model(
+            evaluator, fitted, fold_task, 0.1 * fold_task.deadline
+        )
+    return parts
 
 
-def hurried(record: dict[str, Any]) -> bool:
-    """Whether the last round of a model was killed, or left parts of its portrait out."""
-    told = record["portrait"]
-    return not told or any(isinstance(part, str) and part == NO_TIME for part in told.values())
+def details_incomplete(record: dict[str, Any]) -> bool:
+    """Whether the final round of a model was killed, or had no time for parts of its description."""
+    parts = record["portrait"]
+    return not parts or any(isinstance(part, str) and part == NO_TIME for part in parts.values())
 
 
-def learning_curve(bench: Bench, task: Finish) -> dict[str, Any] | None:
-    """Scores on training and test rows for growing shares of the training rows, over some folds."""
-    job, end = task.job, time.monotonic() + 0.25 * task.job.deadline
+def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] | None:
+    """Scores on training and test rows for increasing shares of the training rows, over three folds."""
+    fold_task, end = task.fold_task, time.monotonic() + 0.25 * task.fold_task.deadline
     sizes: list[int] = []
-    inside: list[float] = []
-    outside: list[float] = []
+    train_scores: list[float] = []
+    test_scores: list[float] = []
     for share in SHARES_OF_ROWS:
-        seen, kept = [], []
+        test_fold, train_fold = [], []
         for train, test in task.folds[:3]:
             if time.monotonic() > end:
-                return _curve(sizes, inside, outside)
-            part = _part(bench, train, share)
-            X = bench.rows(part)
+                return _curve(sizes, train_scores, test_scores)
+            part = _part(evaluator, train, share)
+            X = evaluator.rows(part)
             try:
-                fitted = bench.fit(bench.fresh(task.params, "learning"), X, part)
-                kept.append(_score(bench, job, fitted, X, part))
-                seen.append(_score(bench, job, fitted, bench.rows(test), test))
-            except Exception:  # too few rows of a class, say: this size is left out
+                fitted = evaluator.fit(evaluator.unfitted(task.params, "learning"), X, part)
+                train_fold.append(_score(evaluator, fold_task, fitted, X, part))
+                test_fold.append(_score(evaluator, fold_task, fitted, evaluator.rows(test), test))
+            except Exception:  # for example too few rows of a class; skip this size
                 break
-        if len(seen) == len(task.folds[:3]):
+        if len(test_fold) == len(task.folds[:3]):
             sizes.append(int(share * len(task.folds[0][0])))
-            inside.append(float(np.mean(kept)))
-            outside.append(float(np.mean(seen)))
-    return _curve(sizes, inside, outside)
+            train_scores.append(float(np.mean(train_fold)))
+            test_scores.append(float(np.mean(test_fold)))
+    return _curve(sizes, train_scores, test_scores)
 
 
-def _curve(sizes: list[int], inside: list[float], outside: list[float]) -> dict[str, Any] | None:
-    """One point is no curve."""
-    return {"rows": sizes, "train": inside, "test": outside} if len(sizes) > 1 else None
+def _curve(
+    sizes: list[int], train_scores: list[float], test_scores: list[float]
+) -> dict[str, Any] | None:
+    """The curve; None if it has only one point."""
+    return {"rows": sizes, "train": train_scores, "test": test_scores} if len(sizes) > 1 else None
 
 
-def _part(bench: Bench, rows: np.ndarray, share: float) -> np.ndarray:
-    rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "learning")
-    if bench.shared.beside == "time":  # the latest
-        order = rows[np.argsort(np.asarray(bench.beside)[rows], kind="stable")]
+def _part(evaluator: Evaluator, rows: np.ndarray, share: float) -> np.ndarray:
+    rng = parallel.stream(parallel.seed_sequence(evaluator.shared.seed), "learning")
+    if evaluator.shared.split_by == "time":  # the latest
+        order = rows[np.argsort(np.asarray(evaluator.split_values)[rows], kind="stable")]
     else:
         order = rng.permutation(rows)
     return np.sort(order[-max(2, int(share * len(rows))) :])
 
 
-def _score(bench: Bench, job: Job, fitted: Any, X: Any, rows: np.ndarray) -> float:
-    answers = bench.ask(fitted, X)
-    return bench.measure(job.metrics[:1], fitted, X, rows, answers)[job.metrics[0]]
+def _score(
+    evaluator: Evaluator, fold_task: FoldTask, fitted: Any, X: Any, rows: np.ndarray
+) -> float:
+    predictions = evaluator.predict(fitted, X)
+    return evaluator.score(fold_task.metrics[:1], fitted, X, rows, predictions)[
+        fold_task.metrics[0]
+    ]
 
 
-def keep(fitted: Any, task: Finish) -> str:
-    """Save the model; the reason if it cannot be saved."""
+def save_model(fitted: Any, task: FinalFitTask) -> str:
+    """Save the model; return the reason if it cannot be saved."""
     from pellucid import persist
 
     if not hasattr(fitted, "save"):
-        return f"a {type(fitted).__name__} is not a model of Pellucid: not saved"
+        return f"{type(fitted).__name__} is not a Pellucid model and cannot be saved safely"
     try:
         persist.save(fitted, task.path, task.provenance)
     except CannotSaveError as error:
@@ -153,11 +169,11 @@ def keep(fitted: Any, task: Finish) -> str:
     return ""
 
 
-def _sent(fitted: Any) -> bytes | None:
-    """The user's own fitted model for `best_`: it goes to the parent and into no file."""
+def _pickled(fitted: Any) -> bytes | None:
+    """The user's own fitted model for `best_`; it is sent to the parent process, not saved."""
     if hasattr(fitted, "save"):
         return None
     try:
         return pickle.dumps(fitted)
-    except Exception:  # the board does not need it
+    except Exception:  # the leaderboard does not need it
         return None

@@ -1,7 +1,7 @@
-"""`Result`: what a comparison found, as plain data, with the recommended model.
+"""`Result`: the results of a comparison as plain data, with the recommended model.
 
-`results.json` (schema 2) holds no clock, path or host: the same table, settings and versions give
-the same bytes. What depends on the moment (seconds, openings of the test part) is in `timings.json`.
+`results.json` (schema 2) contains no times, paths or host names: the same table, settings and versions
+give the same bytes. Times and the number of uses of the test set are in `timings.json`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pellucid.comparison.execution.journal import plain
 from pellucid.names import REPORT
 
 if TYPE_CHECKING:
-    from pellucid.comparison.execution.refit import Keeper
+    from pellucid.comparison.execution.refit import Refitter
 
 SCHEMA = 2
 
@@ -30,34 +30,34 @@ def to_json(value: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """A finished (or stopped) comparison; printed, it is the leaderboard with its verdict.
+    """A finished (or stopped) comparison; `print` shows the leaderboard and the recommendation.
 
     data : the content of results.json
     timings : the content of timings.json
-    predictions : {model: {"rows", "labels", "proba" or "scores"}}, out-of-fold, rows of the table
-    portraits : {model: what the model fitted on all training rows shows of itself}
+    predictions : {model: {"rows", "labels", "proba" or "scores"}}, out-of-fold, rows of the dataset
+    model_details : {model: description of the model fitted on all training rows}
     folder : the run folder, None if it was temporary
-    notes : what a report will lack, and why; scores and models are not affected by it
-    keeper : the table and the settings that `save` fits a model with
-    unwritten : why files of the results could not be written to the folder, "" if all are there
+    notes : what the report lacks, and why; scores and models are not affected
+    refitter : the table and the parameters with which `save` fits a model
+    unwritten : why the results could not be written to the folder, "" if they were
     """
 
     data: dict[str, Any]
     timings: dict[str, Any]
     predictions: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
-    portraits: dict[str, dict[str, Any]] = field(default_factory=dict)
+    model_details: dict[str, dict[str, Any]] = field(default_factory=dict)
     folder: Path | None = None
     container: str = "arrow"
     model: Any = None
     finish: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    keeper: Keeper | None = None
+    refitter: Refitter | None = None
     unwritten: str = ""
 
     @property
     def complete(self) -> bool:
-        """Whether every model had its turn."""
+        """Whether the run finished without being stopped."""
         return self.data["complete"]
 
     @property
@@ -80,33 +80,32 @@ class Result:
         path = None if self.folder is None else self.folder / "model.pellucid"
         if path is None or not path.exists():
             why = self.finish.get("saved") or "the comparison was stopped before one was fitted"
-            raise NotFittedError(f"there is no model: {why}.")
+            raise NotFittedError(f"there is no fitted model: {why}.")
         from pellucid.persist import load
 
         return load(path)
 
     def save(self, model: str, path: str | Path) -> Path:
-        """Save a model of the board to `path`, fitted on all training rows with the settings that its
-        own search chose, and return the path.
+        """Fit a model of the leaderboard on all training rows, save it to `path` and return the path.
 
-        The file holds what `best_` would be if that model had been recommended. The test part is not
-        opened: its scores are those of the recommended model.
+        Its parameters are those that its search chose, so the file contains what `best_` would be if
+        this model had been recommended. The test set is not used again.
         """
         from pellucid.errors import ParameterError
 
-        if self.keeper is None:
+        if self.refitter is None:
             raise ParameterError(
-                "this result no longer holds its table. Save a model of its run folder with "
+                "this result no longer has its table. Save a model from its run folder with "
                 f"'pellucid compare --resume RUN --use {model}'."
             )
-        return self.keeper.save(model, path)
+        return self.refitter.save(model, path)
 
     @property
     def leaderboard(self) -> Any:
-        """The leaderboard as a data frame of the caller's kind.
+        """The leaderboard as a dataframe of the same library as the data.
 
-        pandas for a pandas table, polars for polars, Arrow for Arrow. For a path, a data set or an
-        array: pandas if it is installed, else polars, else an Arrow table.
+        For a path, a built-in data set or an array it is a pandas dataframe if pandas is installed,
+        else polars, else an Arrow table.
         """
         from pellucid.records.frames import frame
 
@@ -115,7 +114,7 @@ class Result:
     def report(self, path: str | Path, rows: bool = True) -> Path:
         """Write the report to `path` (.html, .md or .json) and return its path.
 
-        `rows=False` leaves out every single row of the table.
+        `rows=False` leaves out all individual rows of the table.
         """
         import importlib
 

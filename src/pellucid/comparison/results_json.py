@@ -9,38 +9,38 @@ import numpy as np
 from pellucid.comparison.analysis.leaderboard import leaderboard
 from pellucid.comparison.analysis.pairs import Comparison
 from pellucid.comparison.analysis.verdict import Verdict
-from pellucid.comparison.execution.journal import Memory
+from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.result import SCHEMA
 
-TOO_GOOD = 0.9999  # R2: numbers from the world are not predicted so well
+TOO_GOOD = 0.9999  # R2 that real data hardly allow
 
 
 def describe(
     plan: Plan,
-    memory: Memory,
+    state: RunState,
     found: Comparison,
     checks: list[dict[str, Any]],
-    ended: dict[str, Any],
+    final_fit: dict[str, Any],
     stopped: str,
 ) -> dict[str, Any]:
-    """Everything that was found, without clock, path or host."""
+    """All results, without times, paths or host names."""
     from pellucid import __version__
 
-    rows, reached = leaderboard(plan, memory, found)
+    rows, reached = leaderboard(plan, state, found)
     best = reached.recommended
     return {
         "schema": SCHEMA,
         "pellucid": __version__,
         "data": describe_data(plan),
-        "settings": plan.settings.shaping(),
+        "settings": plan.settings.affecting_results(),
         "plan": describe_plan(plan),
         "checks": checks,
         "leaderboard": rows,
         "recommended": best,
         "verdict": verdict(plan, rows, reached),
         "pairs": found.matrix(list(reached.marks)),
-        "test": describe_test(plan, ended, rows, best),
+        "test": describe_test(plan, final_fit, rows, best),
         "complete": not stopped,
         "stopped": stopped,
     }
@@ -48,33 +48,33 @@ def describe(
 
 def describe_data(plan: Plan) -> dict[str, Any]:
     """Facts about the table."""
-    material = plan.material
-    kinds = list(material.kinds.values())
+    dataset = plan.dataset
+    kinds = list(dataset.kinds.values())
     facts: dict[str, Any] = {
-        "name": material.name,
-        "sha256": material.sha256,
-        "rows": len(material.y),
-        "features": material.columns,
+        "name": dataset.name,
+        "sha256": dataset.sha256,
+        "rows": len(dataset.y),
+        "features": dataset.columns,
         "kinds": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
-        "target": material.target,
-        "task": material.task,
-        "task_why": material.task_why,
-        "notes": list(material.notes),
+        "target": dataset.target,
+        "task": dataset.task,
+        "task_why": dataset.task_why,
+        "notes": list(dataset.notes),
     }
-    if material.classes is not None:
-        counts = np.bincount(material.y, minlength=len(material.classes))
+    if dataset.classes is not None:
+        counts = np.bincount(dataset.y, minlength=len(dataset.classes))
         facts["classes"] = [
             {"label": str(label), "rows": int(count)}
-            for label, count in zip(material.classes, counts)
+            for label, count in zip(dataset.classes, counts)
         ]
     else:
-        y = material.y
+        y = dataset.y
         facts["target_range"] = [float(y.min()), float(np.median(y)), float(y.max())]
     return facts
 
 
 def describe_plan(plan: Plan) -> dict[str, Any]:
-    """What was decided before the first fit."""
+    """The decisions before the first fit."""
     return {
         "metric": plan.metric.name,
         "metric_why": plan.metric_why,
@@ -95,7 +95,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
 
 
 def verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[str, Any]:
-    """What may be concluded: the best, those as good, the recommended one, and by which rule."""
+    """The conclusion: the best model, those as good, the recommended one, and the rule."""
     scored = [row for row in rows if row["place"]]
     return {
         "best": reached.best,
@@ -110,12 +110,12 @@ def verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[st
 
 
 def describe_test(
-    plan: Plan, ended: dict[str, Any], rows: list[dict[str, Any]], best: str | None
+    plan: Plan, final_fit: dict[str, Any], rows: list[dict[str, Any]], best: str | None
 ) -> dict[str, Any] | None:
     """The test set: scores with intervals, and whether they agree with cross-validation."""
-    if ended.get("kind") == "failed":
-        return {"model": best, "failed": ended["why"]}
-    test = ended.get("test")
+    if final_fit.get("kind") == "failed":
+        return {"model": best, "failed": final_fit["why"]}
+    test = final_fit.get("test")
     if test is None:
         return None
     name = plan.metric.name
@@ -126,8 +126,8 @@ def describe_test(
         "intervals": test["intervals"],
         "baseline": test["baseline"],
     }
-    if plan.material.groups is not None:  # then they are what intervals count
-        out["groups"] = len(np.unique(plan.material.groups[plan.test]))
+    if plan.dataset.groups is not None:  # then the intervals count groups
+        out["groups"] = len(np.unique(plan.dataset.groups[plan.test]))
     own = next(row for row in rows if row["model"] == best)
     if name in test["intervals"] and None not in own["ci"]:
         out["agrees"] = agrees(test["metrics"][name], test["intervals"][name], own)
@@ -135,9 +135,10 @@ def describe_test(
 
 
 def agrees(value: float, ends: list[float], own: dict[str, Any]) -> bool:
-    """Whether test set and cross-validation differ by no more than both are uncertain.
+    """Whether the test score and the cross-validated score differ by no more than their uncertainty.
 
-    Of each interval the half that faces the other score counts; independent ones add as squares.
+    The half-widths of the two intervals that face each other are added as squares, because the scores
+    are independent.
     """
     above = value > own["mean"]
     facing = own["ci"][1] - own["mean"] if above else own["mean"] - own["ci"][0]

@@ -1,11 +1,11 @@
-"""One comparison from start to end: folder, journal, children, board, test part, files.
+"""One comparison from start to end: folder, journal, workers, leaderboard, test set, files.
 
-Steps: 1. write the plan down (or check it against the one that is continued); 2. share the table and
-run the children; 3. make the board; 4. fit the recommended model and open the test part: when all is
-done, and likewise when Ctrl-C or a time limit ended the run while a model other than the baseline had
-its score; 5. write results, timings, predictions and the log. Invariant: `results.json` is a function
-of the plan; a run that is killed at any moment can be continued to the same bytes. What a report
-tells beside the results can fail without harm to them (`aside`).
+Steps: 1. record the plan (or compare it with the run that is resumed); 2. share the table and run the
+workers; 3. find the recommended model; 4. fit it on all training rows and score it on the test set, also
+if Ctrl-C or a time limit ended the run, provided that a model other than the baseline has a score;
+5. write results, timings, predictions and the log. Invariant: `results.json` is a function of the plan;
+a run that is killed at any moment can be resumed to the same bytes. The additional data of the report
+(`ReportData`) can fail without affecting the results.
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pellucid.comparison.analysis.leaderboard import evidence, verdict
 from pellucid.comparison.analysis.out_of_fold import collect, log_text, timings_of, wide
-from pellucid.comparison.analysis.report_data import Aside
+from pellucid.comparison.analysis.pairs import Comparison
+from pellucid.comparison.analysis.report_data import ReportData
 from pellucid.comparison.checks.catalogue import Findings
 from pellucid.comparison.execution import run_folder as files
 from pellucid.comparison.execution.fold_task import FINAL, reason
-from pellucid.comparison.execution.journal import Journal, Memory
-from pellucid.comparison.execution.refit import Keeper, share
-from pellucid.comparison.execution.scheduler import Runner
-from pellucid.comparison.execution.time_limit import Clock
-from pellucid.comparison.execution.worker_data import Shared
-from pellucid.comparison.execution.worker_pool import Crew, Question
-from pellucid.comparison.final_fit import Finish, finish, hurried
-from pellucid.comparison.planning.limits import last_fit_seconds, process_memory
+from pellucid.comparison.execution.journal import Journal, RunState
+from pellucid.comparison.execution.refit import Refitter, share
+from pellucid.comparison.execution.scheduler import Scheduler
+from pellucid.comparison.execution.time_limit import TimeBudget
+from pellucid.comparison.execution.worker_data import SharedTable
+from pellucid.comparison.execution.worker_pool import PendingResult, WorkerPool
+from pellucid.comparison.final_fit import FinalFitTask, details_incomplete, run_final_fit
+from pellucid.comparison.planning.limits import final_fit_seconds, process_memory
 from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.registry import BASELINES
 from pellucid.comparison.result import Result, board_columns, to_json
@@ -42,74 +45,80 @@ from pellucid.comparison.results_json import describe
 from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
-HURRY = 5.0  # seconds for what is told of the kept model beyond its scores, after Ctrl-C
+STOPPED_SECONDS = 5.0  # time for describing the final model after Ctrl-C
 
-Hear = Callable[[dict[str, Any]], None]
+OnEvent = Callable[[dict[str, Any]], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C was pressed twice: stopped at once; the journal is kept."""
+    """Ctrl-C was pressed twice: the run stopped at once and kept its journal."""
 
 
 @dataclass
-class Session:
-    """A run in a folder."""
+class Run:
+    """A comparison in a folder."""
 
     plan: Plan
     folder: Path
-    hear: Hear
+    on_event: OnEvent
     findings: Findings
     config: str = ""
-    began: float = field(default_factory=time.monotonic)  # of the command, by the same clock
-    seconds: dict[str, float] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)  # start of the command
+    journal: Journal = field(init=False)  # open while `run` runs
+    report_data: ReportData = field(init=False)
+    profile: dict[str, Any] = field(init=False)  # facts about the columns
+    predictions: dict[str, dict[str, np.ndarray]] = field(init=False)  # out-of-fold, by model
+    models: Comparison = field(init=False)  # the models against each other, as `best` found them
+
+    def __post_init__(self) -> None:
+        self.report_data = ReportData(self.plan, self.findings)
 
     @property
     def parts(self) -> Path:
         return self.folder / "parts"
 
     def run(self) -> Result:
-        """All steps."""
+        """Run all steps."""
         path = self.folder / "events.jsonl"
         self.journal = Journal(path)
         try:
-            memory = Memory.read(path)
-            self.begin(memory)
-            self.aside = Aside(self.plan, self.findings)
-            self.profile = self.aside.profile()
-            crew = Crew()
-            with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch, closing(crew):
+            state = RunState.read(path)
+            self.begin(state)
+            self.profile = self.report_data.profile()
+            pool = WorkerPool()
+            with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch, closing(pool):
                 shared = self.share(scratch)
-                runner = self.runner(shared, memory, crew)
-                with interrupting(runner, self.hear):
-                    runner.run()
-                    ended = self.end(shared, memory, runner)
-                if runner.stopping > 1:
+                scheduler = self.scheduler(shared, state, pool)
+                with interrupting(scheduler, self.on_event):
+                    scheduler.run()
+                    final_fit = self.end(shared, state, scheduler)
+                if scheduler.stopping > 1:
                     self.journal.sync()
                     raise Interrupted
-            self.seconds["total"] = time.monotonic() - self.began
-            return self.conclude(memory, runner, ended)
+            seconds = time.monotonic() - self.began
+            return self.conclude(state, scheduler, final_fit, seconds)
         finally:
             self.journal.close()
 
-    def best(self, memory: Memory) -> str | None:
-        """The recommended model, by what is known now."""
-        self.answers = collect(self.plan, memory, self.parts)
-        self.found = evidence(self.plan, memory, self.answers)
-        return verdict(self.plan, self.found).recommended
+    def best(self, state: RunState) -> str | None:
+        """The model that is recommended by the scores so far."""
+        self.predictions = collect(self.plan, state, self.parts)
+        self.models = evidence(self.plan, state, self.predictions)
+        return verdict(self.plan, self.models).recommended
 
     # 1 -----------------------------------------------------------------------------------------
 
-    def begin(self, memory: Memory) -> None:
-        """Write down what is run, or make sure that the same is continued."""
-        scoring = self.plan.settings.scoring()
-        if memory.start is not None:
-            refuse_changes(memory.start, self.plan)
-            for record in (*memory.done.values(), *memory.failed.values()):
-                self.hear({**record, "recalled": True})
+    def begin(self, state: RunState) -> None:
+        """Record the plan, or check that it is the plan of the run that is resumed."""
+        affecting_scores = self.plan.settings.affecting_scores()
+        if state.start is not None:
+            refuse_changes(state.start, self.plan)
+            for record in (*state.done.values(), *state.failed.values()):
+                self.on_event({**record, "recalled": True})
         else:
             self.journal.write(
-                "start", key=self.plan.key(), sha256=self.plan.material.sha256,
-                test_sha256=self.plan.material.test_sha256, settings=scoring,
+                "start", key=self.plan.key(), sha256=self.plan.dataset.sha256,
+                test_sha256=self.plan.dataset.test_sha256, settings=affecting_scores,
             )  # fmt: skip
         if self.config:
             files.write_whole(self.folder / "config.toml", self.config)
@@ -117,108 +126,118 @@ class Session:
 
     # 2 -----------------------------------------------------------------------------------------
 
-    def share(self, scratch: str) -> Shared:
-        """The table where children find it."""
+    def share(self, scratch: str) -> SharedTable:
+        """Write the table to a folder where the workers find it."""
         try:
             return share(self.plan, scratch)
         except OSError as error:
             raise DataError(f"cannot write to {scratch}: {error.strerror or error}.") from None
 
-    def runner(self, shared: Shared, memory: Memory, crew: Crew) -> Runner:
+    def scheduler(self, shared: SharedTable, state: RunState, pool: WorkerPool) -> Scheduler:
         settings = self.plan.settings
         n_jobs = settings.jobs or get_threads()
-        return Runner(
-            self.plan, shared, self.journal, memory, self.parts, n_jobs, self.hear,
-            crew, Clock(self.plan, n_jobs, self.began), lambda: self.best(memory),
+        return Scheduler(
+            self.plan, shared, self.journal, state, self.parts, n_jobs, self.on_event,
+            pool, TimeBudget(self.plan, n_jobs, self.began), lambda: self.best(state),
             plane=self.profile["plane"],
             memory_limit=process_memory(settings, n_jobs),
         )  # fmt: skip
 
     # 4 -----------------------------------------------------------------------------------------
 
-    def end(self, shared: Shared, memory: Memory, runner: Runner) -> dict[str, Any]:
-        """Fit, keep and test the recommended model, also of a run that was stopped."""
-        best = self.best(memory)
-        partial = runner.stopping or runner.out_of_time or runner.left_out
-        nothing_learned = best == BASELINES[self.plan.material.task] and not runner.others_scored()
-        if runner.stopping > 1 or best is None or (partial and nothing_learned):
+    def end(self, shared: SharedTable, state: RunState, scheduler: Scheduler) -> dict[str, Any]:
+        """Fit, save and test the recommended model, also if the run was stopped."""
+        best = self.best(state)
+        partial = scheduler.stopping or scheduler.out_of_time or scheduler.skipped_for_time
+        nothing_learned = (
+            best == BASELINES[self.plan.dataset.task] and not scheduler.others_scored()
+        )
+        if scheduler.stopping > 1 or best is None or (partial and nothing_learned):
             return {}
-        if (best, FINAL) not in memory.done:  # the end came before its last round
-            runner.do_without_last_round(best)
-        vault, chosen = self.plan.vault(), memory.done[best, FINAL]["best"]
-        # The same model on the same rows again tells nothing new.
+        if (best, FINAL) not in state.done:  # the run ended before its final round
+            scheduler.skip_final_search(best)
+        test_set_id, chosen = self.plan.test_set_id(), state.done[best, FINAL]["best"]
+        # Scoring the same model on the same test set again is not counted as another use.
         known = {"model": best, "candidate": chosen}
-        if len(self.plan.test) and not any(known.items() <= o.items() for o in memory.openings):
-            memory.add(self.journal.write("opened", vault=vault, **known))
-        self.hear({"event": "finishing", "model": best})
+        if len(self.plan.test) and not any(known.items() <= o.items() for o in state.openings):
+            state.add(self.journal.write("opened", vault=test_set_id, **known))
+        self.on_event({"event": "finishing", "model": best})
         try:
-            ended = self.kept(shared, memory, runner, best)
-        except Exception as error:  # the board is valid without it
-            ended = {"kind": "failed", "why": reason(error)}
-        if runner.stopping > 1:
+            final_fit = self.fit_recommended(shared, state, scheduler, best)
+        except Exception as error:  # the leaderboard is valid without it
+            final_fit = {"kind": "failed", "why": reason(error)}
+        if scheduler.stopping > 1:
             return {}
-        self.aside.failed_parts(ended)
-        ended["openings"] = files.openings(self.folder, vault) if len(self.plan.test) else 0
-        return ended
+        self.report_data.failed_parts(final_fit)
+        final_fit["openings"] = (
+            files.openings(self.folder, test_set_id) if len(self.plan.test) else 0
+        )
+        return final_fit
 
-    def kept(self, shared: Shared, memory: Memory, runner: Runner, best: str) -> dict[str, Any]:
-        """What the process tells that fits the recommended model."""
-        task = self.finish_task(shared, memory, best, runner.memory_limit)
-        member, clock = runner.crew.order(finish, task, task.job.estimator), runner.clock
-        seconds, more = last_fit_seconds(self.plan)
-        if clock.limit is not None:  # what is told beside the scores must leave time for the report
-            left = clock.end - clock.report - time.monotonic()
-            seconds, more = max(clock.limit / 20, left), max(0.2, left)
-        if runner.stopping:
-            more = min(more, HURRY)
-        asked = Question(member, seconds, more, lambda: runner.stopping > 1)
-        return asked.answer(clock.end - clock.report)
+    def fit_recommended(
+        self, shared: SharedTable, state: RunState, scheduler: Scheduler, best: str
+    ) -> dict[str, Any]:
+        """The result of the final fit in its worker process."""
+        task = self.final_fit_task(shared, state, best, scheduler.memory_limit)
+        worker = scheduler.pool.submit(run_final_fit, task, task.fold_task.estimator)
+        budget = scheduler.budget
+        seconds, more = final_fit_seconds(self.plan)
+        if budget.limit is not None:  # describing the model must leave time for the report
+            left = budget.end - budget.report - time.monotonic()
+            seconds, more = max(budget.limit / 20, left), max(0.2, left)
+        if scheduler.stopping:
+            more = min(more, STOPPED_SECONDS)
+        pending = PendingResult(worker, seconds, more, lambda: scheduler.stopping > 1)
+        return pending.collect(budget.end - budget.report)
 
-    def finish_task(self, shared: Shared, memory: Memory, best: str, limit: float) -> Finish:
-        keeper = Keeper.of(self.plan, memory)
-        job = keeper.job(best, shared, limit, str(self.parts))
-        return Finish(
-            job=replace(job, portrait=self.profile["plane"]),
-            params=keeper.params(best),
+    def final_fit_task(
+        self, shared: SharedTable, state: RunState, best: str, limit: float
+    ) -> FinalFitTask:
+        refitter = Refitter.of(self.plan, state)
+        return FinalFitTask(
+            fold_task=refitter.task(best, shared, memory=limit, plane=self.profile["plane"]),
+            params=refitter.params(best),
             path=str(self.folder / "model.pellucid"),
-            provenance=keeper.provenance(best),
-            rows=self.aside.pick(self.answers.get(best)),
+            provenance=refitter.provenance(best),
+            rows=self.report_data.pick(self.predictions.get(best)),
             folds=self.plan.folds,
-            hurried=hurried(memory.done[best, FINAL]),
+            details_incomplete=details_incomplete(state.done[best, FINAL]),
         )
 
     # 5 -----------------------------------------------------------------------------------------
 
-    def conclude(self, memory: Memory, runner: Runner, ended: dict[str, Any]) -> Result:
-        """Write everything down, then gather what a report tells beside it."""
-        out_of_time = runner.out_of_time or runner.left_out
-        stopped = "Ctrl-C" if runner.stopping else "time limit" if out_of_time else ""
-        data = describe(self.plan, memory, self.found, self.findings.plain(), ended, stopped)
-        timings = {**timings_of(memory), **self.seconds}
-        if ended:
-            timings["openings"] = ended["openings"]
-        predictions = self.answers
+    def conclude(
+        self, state: RunState, scheduler: Scheduler, final_fit: dict[str, Any], seconds: float
+    ) -> Result:
+        """Write all files, then collect the additional data of the report."""
+        out_of_time = scheduler.out_of_time or scheduler.skipped_for_time
+        stopped = "Ctrl-C" if scheduler.stopping else "time limit" if out_of_time else ""
+        data = describe(self.plan, state, self.models, self.findings.plain(), final_fit, stopped)
+        timings = {**timings_of(state), "total": seconds}
+        if final_fit:
+            timings["openings"] = final_fit["openings"]
+        predictions = self.predictions
         texts = {
-            "log.txt": log_text(memory, data["recommended"], ended),
+            "log.txt": log_text(state, data["recommended"], final_fit),
             "timings.json": to_json(timings), "results.json": to_json(data),
         }  # fmt: skip
         unwritten = self.write_down(data, predictions, texts, finished=not stopped)
-        self.hear({"event": "reporting"})
-        own = self.own_model(ended)
-        picked = self.aside.pick(predictions.get(data["recommended"]))
+        self.on_event({"event": "reporting"})
+        own = self.own_model(final_fit)
+        picked = self.report_data.pick(predictions.get(data["recommended"]))
         return Result(
-            data, timings, predictions, portraits_of(memory, data["recommended"], ended),
-            self.folder, self.plan.material.container,
-            model=own, finish=ended, unwritten=unwritten,
-            details=self.aside.details(memory, self.profile, picked, self.config),
-            notes=list(dict.fromkeys(self.aside.notes)), keeper=Keeper.of(self.plan, memory),
+            data, timings, predictions, model_details_of(state, data["recommended"], final_fit),
+            self.folder, self.plan.dataset.container,
+            model=own, finish=final_fit, unwritten=unwritten,
+            details=self.report_data.details(state, self.profile, picked, self.config),
+            notes=list(dict.fromkeys(self.report_data.notes)), refitter=Refitter.of(self.plan, state),
         )  # fmt: skip
 
     def write_down(
         self, data: dict[str, Any], predictions: dict[str, Any], texts: dict[str, str], *,
         finished: bool,
     ) -> str:  # fmt: skip
-        """All files of the results; if one cannot be written why, for the board must not be lost."""
+        """Write all files; return the reason if one cannot be written."""
         try:
             self.write_tables(data, predictions)
             for name, text in texts.items():
@@ -230,12 +249,12 @@ class Session:
             return error.strerror or str(error)
         return ""
 
-    def own_model(self, ended: dict[str, Any]) -> Any:
-        """The kept model if the user's class made it, in our own child."""
-        own = ended.pop("pickled", None)
+    def own_model(self, final_fit: dict[str, Any]) -> Any:
+        """The final model if it is of the user's own class, which has no model file."""
+        own = final_fit.pop("pickled", None)
         if own is None:
             return None
-        return self.aside.attempt("the model of your own class", lambda: pickle.loads(own), None)
+        return self.report_data.attempt("your own fitted model", lambda: pickle.loads(own), None)
 
     def write_tables(self, data: dict[str, Any], predictions: dict[str, Any]) -> None:
         from pellucid.data.io.write import write
@@ -244,25 +263,27 @@ class Session:
         write(wide(self.plan, predictions), str(self.folder / "predictions.parquet"))
 
 
-def portraits_of(memory: Memory, best: str | None, ended: dict[str, Any]) -> dict[str, Any]:
-    """By model; that of the kept one may have been made again, with more time."""
-    done = memory.done.items()
+def model_details_of(
+    state: RunState, best: str | None, final_fit: dict[str, Any]
+) -> dict[str, Any]:
+    """The description of each model; the recommended one may have a more complete one."""
+    done = state.done.items()
     found = {model: record["portrait"] for (model, fold), record in done if fold == FINAL}
-    if best is not None and ended.get("portrait"):
-        found[best] = ended.pop("portrait")
+    if best is not None and final_fit.get("portrait"):
+        found[best] = final_fit.pop("portrait")
     return found
 
 
 @contextmanager
-def interrupting(runner: Runner, hear: Hear) -> Iterator[None]:
-    """Ctrl-C stops the runner gently the first time, at once the second time."""
+def interrupting(scheduler: Scheduler, on_event: OnEvent) -> Iterator[None]:
+    """Ctrl-C stops the scheduler after the current candidates the first time, at once the second."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def pressed(number: int, frame: Any) -> None:
-        runner.stop()
-        hear({"event": "stopping", "times": runner.stopping})
+        scheduler.stop()
+        on_event({"event": "stopping", "times": scheduler.stopping})
 
     before = signal.signal(signal.SIGINT, pressed)
     try:
@@ -272,28 +293,28 @@ def interrupting(runner: Runner, hear: Hear) -> Iterator[None]:
 
 
 def refuse_other(folder: Path, plan: Plan) -> None:
-    """As `refuse_changes`, for a run that has ended."""
-    start = Memory.read(folder / "events.jsonl").start
+    """`refuse_changes` for a finished run."""
+    start = RunState.read(folder / "events.jsonl").start
     if start is not None:
         refuse_changes(start, plan)
 
 
 def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
-    """A run is continued only with the same table, settings and models."""
+    """Raise an error unless the table, settings and models are those of the run to resume."""
     if start["key"] == plan.key():
         return
-    old, new = start["settings"], plan.settings.scoring()
+    old, new = start["settings"], plan.settings.affecting_scores()
     lines = [
         f"{name}: {old.get(name)!r} -> {new.get(name)!r}"
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     ]
     for name, key in (("test file", "test_sha256"), ("data", "sha256")):
-        was, now = start.get(key, ""), getattr(plan.material, key)
+        was, now = start.get(key, ""), getattr(plan.dataset, key)
         if was != now:
             lines.insert(0, f"{name}: {was[:12] or 'none'} -> {now[:12] or 'none'}")
-    said = "; ".join(lines) or "the models or their search spaces (another version of Pellucid)"
+    changes = "; ".join(lines) or "the models or their search spaces (another version of Pellucid)"
     raise DataError(
-        f"cannot continue this run, something changed: {said}. Undo the change, or start a new run "
-        "without --resume."
+        f"cannot resume this run, because something changed: {changes}. Undo the change, or start a "
+        "new run without --resume."
     )

@@ -1,4 +1,4 @@
-"""Arrow columns as raw columns, without a dataframe in between; `arrow_types` says what each means."""
+"""Arrow columns as raw columns, without a dataframe; `arrow_types` defines what each type means."""
 
 from typing import Any
 

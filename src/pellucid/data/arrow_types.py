@@ -36,7 +36,7 @@ _WRAPPED = ("arrow.json", "arrow.bool8")  # extension types that mean what they 
 
 def plain(name: str, column: Any) -> Any:
     """The column as bool, integer, float, string, date32, timestamp or duration in microseconds, or
-    as a dictionary of these; a `DataTypeError` if it is none of them."""
+    as a dictionary of these; any other type is a `DataTypeError`."""
     kind = column.type
     if any(same(kind) for same in _AS_THEY_ARE):
         return column

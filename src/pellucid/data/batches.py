@@ -1,8 +1,8 @@
 """The schema of a table that comes in batches: every batch may bring missing cells, levels, words.
 
 Invariant: the schema after all batches is the one that `learn` finds in all rows together, to
-rounding. What only all rows together can tell (which words are too rare, what is free text) is an
-error that says what to declare.
+rounding. What only all rows together can show (which words are too rare, what is free text) is an
+error that names what to declare.
 """
 
 from dataclasses import replace
@@ -96,7 +96,7 @@ def _facts(old: Schema, seen: float, new: Schema, total: float) -> dict[str, Any
 def _levels(
     old: Schema, j: int, seen: float, column: RawColumn, batch: dict[str, Any], total: float
 ) -> tuple[tuple[Any, ...], np.ndarray]:
-    """All levels, in the dtype's order if it knows them all, else sorted; and their shares."""
+    """All levels, in the order of the dtype if it has them all, else sorted; and their shares."""
     counts = dict(zip(old.levels[j], old.level_shares(j) * seen)) if old.levels[j] else {}
     if batch["levels"]:
         for level, share in zip(batch["levels"], batch["shares"]):
@@ -168,6 +168,6 @@ def _check_text(name: str, words: tuple[str, ...], j: int, options: Any) -> None
 
 def _refuse_undeclared(name: str) -> NoReturn:
     raise DataError(
-        f"column {name!r} looks like free text, but only all rows together could tell. Declare it "
+        f"column {name!r} looks like free text, but one batch cannot decide that. Declare it "
         f"before the first batch: Table(kinds={{{name!r}: 'text'}}), or 'categorical'."
     )

@@ -1,8 +1,8 @@
 """Canonical rows: identical (x, y) rows merged, the others ordered by a hash of their content.
 
 A fit that depends on the order of rows (SGD, k-means, bagging, forests, ...) then sees the same
-problem for weight k, for k copies, and for shuffled rows. Weights that are no counts do not say how
-many samples a row is, so such rows stay apart, equal ones in the order of their weights.
+problem for weight k, for k copies, and for shuffled rows. Weights that are not counts do not say how
+many samples a row stands for, so such rows are not merged; equal ones are ordered by their weights.
 """
 
 from dataclasses import replace

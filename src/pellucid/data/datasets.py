@@ -72,7 +72,7 @@ class _Entry:
 
 
 def names() -> list[str]:
-    """The names that `load` knows."""
+    """The names that `load` accepts."""
     return sorted(_ENTRIES)
 
 
@@ -126,7 +126,7 @@ def _bundled(name: str) -> Callable[[], Any]:
 
 
 def _from_sklearn(loader: str, target: str) -> Callable[..., dict[str, Any]]:
-    """A scikit-learn set with its classes by name, so that reports can speak of them."""
+    """A scikit-learn set with its classes by name, so that reports can name them."""
 
     def load_from_sklearn(**options: Any) -> dict[str, Any]:
         bunch = getattr(_sklearn.datasets(), loader)(**options)

@@ -1,4 +1,4 @@
-"""Encoding an aligned table: as codes for trees and their like, or as a matrix for all others.
+"""Encoding an aligned table: as codes for trees and similar models, or as a matrix for all others.
 
 codes  : float64 (n, d), Fortran order; numbers as they are, levels 0..L-1, missing or unseen NaN; 0
          for a text, whose words stand beside them (`words`).
@@ -35,8 +35,8 @@ def encode(
 ) -> Any:
     """The aligned table in the schema's layout; refused sparse input is an error.
 
-    `finite`: the numbers have been looked through already, as `learn` does. `quiet`: unseen levels
-    are no news (rows of weight 0 in training).
+    `finite`: the numbers have been checked already, as `learn` does. `quiet`: no warning about unseen
+    levels (rows of weight 0 in training). `view`: codes may be the user's own array, in C order.
     """
     if table.sparse is not None:
         if not takes_sparse or schema.layout == "codes":
@@ -61,7 +61,7 @@ def encode(
 
 
 def check_room(schema: Schema, what: str, cells: int, most: int, fits: int, hint: str = "") -> None:
-    """Refuse words of which `what` would hold more than `most` numbers; `fits` columns would do."""
+    """Refuse words that would make `what` hold more than `most` numbers; `fits` columns are allowed."""
     if cells <= most:
         return
     texts, p = _texts(schema), len(schema.owner)
@@ -131,7 +131,7 @@ def _matrix(schema: Schema, table: RawTable, takes_sparse: bool, finite: bool, q
 
 
 def _filled(schema: Schema, X: np.ndarray, table: RawTable) -> np.ndarray:
-    """Numbers with gaps: means in their place, and the indicators of training."""
+    """Numbers with missing values: means in their place, and the indicator columns of training."""
     blocks = schema.blocks()
     place, indicator = (np.full(schema.n_columns, -1, dtype=np.int32) for _ in range(2))
     for k, (j, role, _) in enumerate(blocks):

@@ -1,6 +1,6 @@
-"""Any table a user may bring, taken apart into plain columns.
+"""Any table that a user gives, taken apart into plain columns.
 
-The only place that knows pandas, polars, Arrow, lists and NumPy from each other. What leaves it is
+The only place that distinguishes pandas, polars, Arrow, lists and NumPy. The result is
 a `RawTable`: one dense float matrix, one sparse matrix, or a list of `RawColumn`s; row order and
 column order are the user's.
 """
@@ -109,15 +109,15 @@ def is_sparse(X: Any) -> bool:
 
 
 def is_frame(X: Any) -> bool:
-    """A two-dimensional table with named columns: pandas, polars, Arrow and their like."""
+    """A two-dimensional table with named columns: pandas, polars, Arrow and similar."""
     if isinstance(X, np.ndarray | list | tuple | str | bytes):
         return False
-    kind = type(X)  # looking at the type asks no lazy frame to compute anything
+    kind = type(X)  # looking at the type makes no lazy frame compute anything
     return hasattr(kind, "shape") and (hasattr(X, "columns") or hasattr(kind, "column_names"))
 
 
 def raw_table(X: Any, owner: str = "the estimator") -> RawTable:
-    """Take a table apart; raise `DataError` or `DataTypeError` if it is none."""
+    """Take a table apart; raise `DataError` or `DataTypeError` if X is not a table."""
     if isinstance(X, RawTable):  # an ensemble hands its rows on to another model
         return X
     if is_sparse(X):
@@ -177,7 +177,9 @@ def _from_array(X: Any, owner: str) -> RawTable:
     if kind == "S":
         raise DataTypeError("X holds bytes: decode them to text or numbers first.")
     if kind not in "OUT":
-        raise DataTypeError(f"X has dtype {array.dtype}, which no table can hold.")
+        raise DataTypeError(
+            f"X has dtype {array.dtype}, which Pellucid cannot use. Convert it to numbers or text."
+        )
     cells = array.astype(object)
     if kind in "UT":
         _check_written_numbers(cells)
@@ -188,7 +190,7 @@ def _from_array(X: Any, owner: str) -> RawTable:
 
 
 def _check_written_numbers(cells: np.ndarray) -> None:
-    """NumPy turns a whole array into text if one cell is text: then numbers are no labels."""
+    """Refuse an array of text that holds numbers: NumPy turns a mixed array into text as a whole."""
     for j in range(cells.shape[1]):
         for row, cell in enumerate(cells[:, j]):
             try:

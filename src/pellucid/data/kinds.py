@@ -1,4 +1,4 @@
-"""Turning a raw column into another kind: what `Table(kinds=...)` and a learned schema ask for."""
+"""Turning a raw column into another kind: as `Table(kinds=...)` and a learned schema require."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Any

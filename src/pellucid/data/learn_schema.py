@@ -38,7 +38,7 @@ def learn(
         if found["kind"] == TEXT and not found["levels"]:
             raise DataError(
                 f"text column {column.name!r} has no words left: loosen min_df, max_df, stop_words "
-                "or pattern of Table(text=Text(...)) (the default pattern wants words of two letters "
+                "or pattern of Table(text=Text(...)) (the default pattern needs words of two letters "
                 "at least), or drop the column."
             )
     shares = [c["shares"] for c in learned if c["levels"]]

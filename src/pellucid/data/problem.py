@@ -51,7 +51,7 @@ class Problem:
 
     @property
     def n_classes(self) -> int:
-        """0 where the target is no class."""
+        """0 if the target is not a class."""
         return 0 if self.classes is None else len(self.classes)
 
     @cached_property
@@ -90,9 +90,18 @@ class Problem:
             words={j: part[rows] for j, part in self.words.items()},
         )
 
+    def user_rows(self) -> np.ndarray:
+        """Row number in the user's table of each row; the first of several equal rows."""
+        if self.position is None:
+            return np.arange(self.n)
+        seen = np.flatnonzero(self.position >= 0)[::-1]
+        rows = np.empty(self.n, dtype=np.int64)
+        rows[self.position[seen]] = seen
+        return rows
+
     @property
     def table(self) -> "np.ndarray | csr_array | csr_matrix":
-        """X of a problem whose rows are no view."""
+        """X of a problem whose rows are not a view."""
         assert not isinstance(self.X, RowView)
         return self.X
 
@@ -147,7 +156,7 @@ ROWS = ("user", "user_view", "canonical", "canonical_view")
 
 @dataclass(frozen=True)
 class InputSpec:
-    """What an estimator asks of `prepare`: layout, target, rows."""
+    """What an estimator needs from `prepare`: layout, target, rows."""
 
     owner: str
     layout: str = "matrix"
@@ -162,7 +171,7 @@ class InputSpec:
     schema: Schema | None = None  # a learned schema, for partial_fit and warm starts
     declared: bool = False  # keep levels that only the dtype declares, for partial_fit
     seen: float | None = None  # weight of the rows behind `schema`, which later batches extend
-    table: Table | None = None  # of a meta-estimator's learner
+    table: Table | None = None  # of the base estimator of an ensemble
 
 
 def prepare(
@@ -190,7 +199,9 @@ def prepare(
         given, w = w, _without_missing(rows, w, options.missing, spec.owner)
         left_out = _total(given[w != given])
     used, position = rows, None
-    if not w.all():  # weight 0 means absent: such rows teach no level, no class, no mean
+    if (
+        not w.all()
+    ):  # weight 0 means absent: these rows add no level, no class and nothing to a mean
         keep = w > 0
         position = np.where(keep, np.cumsum(keep) - 1, -1)
         used, w = rows.take(keep), w[keep]
@@ -200,7 +211,7 @@ def prepare(
             target, classes = _seen(target, classes)
     _check_enough(used, w, spec)
     grows = spec.declared and spec.seen is not None
-    finite = spec.schema is None or grows  # looked through while learning
+    finite = spec.schema is None or grows  # checked while the schema is learned
     schema, used = _schema(used, w, options, spec, grows)
     if grows and spec.schema is not None:  # of all batches
         left_out += spec.schema.left_out
@@ -299,12 +310,14 @@ def _without_missing(rows: RawTable, w: np.ndarray, rule: str, owner: str) -> np
         return w
     if rule == "error":
         counts = {rows.name(j): int(m[w > 0].sum()) for j, m in enumerate(by_column)}
-        told = [f"{name!r} ({count})" for name, count in counts.items() if count]
-        named = ", ".join(told[:5]) + f" and {len(told) - 5} more columns" * (len(told) > 5)
+        found = [f"{name!r} ({count})" for name, count in counts.items() if count]
+        named = ", ".join(found[:5]) + f" and {len(found) - 5} more columns" * (len(found) > 5)
         raise DataError(
             f"Input X contains NaN in {named}: {int(missing.sum())} of {len(w)} rows have missing "
-            f"values (first: row {int(np.argmax(missing))}). {owner} was told Table(missing='error')."
+            f"values (first: row {int(np.argmax(missing))}). Table(missing='error') forbids them."
         )
     if missing.sum() == (w > 0).sum():
-        raise DataError("Every row has a missing value: Table(missing='drop') leaves none.")
+        raise DataError(
+            "Every row has a missing value, so Table(missing='drop') drops all of them."
+        )
     return np.where(missing, 0.0, w)

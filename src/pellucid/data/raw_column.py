@@ -18,7 +18,7 @@ class RawColumn:
     """One column as read.
 
     kind "number", "datetime": `values` float64, NaN = missing. "categorical": int32 positions in
-    `levels`, -1 = missing; `ordered` says that the dtype gave the levels their order, `free` that
+    `levels`, -1 = missing; `ordered`: the dtype gave the levels their order; `free`:
     they are strings which may turn out to be text. "text": object array of str, None = missing.
     """
 
@@ -138,7 +138,7 @@ def factorize(cells: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
 
 
 def warn_of_rounding(name: str, values: np.ndarray) -> None:
-    """Say so where float64 cannot hold whole numbers: identifiers would melt together."""
+    """Warn if float64 rounds whole numbers: different identifiers could become equal."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return
     if values.min() >= -_EXACT and values.max() <= _EXACT:

@@ -1,4 +1,4 @@
-"""`Schema`: what a model knows of the table it was trained on, and the one rule for new tables.
+"""`Schema`: the columns of the training table, and the one rule for new tables.
 
 Learned in `fit` from the training rows, applied in `predict`. It holds plain arrays and tuples
 only, so it is saved with the model. Columns are matched by name where both tables have names.
@@ -222,13 +222,13 @@ class Schema:
         return [self.as_trained(j, c, strict) for j, c in enumerate(table.as_columns())]
 
     def as_trained(self, j: int, column: RawColumn, strict: bool) -> RawColumn:
-        """Column j in its training kind; `strict`: a date is no number."""
+        """Column j in its training kind; `strict`: a date is not a number."""
         if column.kind in (CATEGORICAL, TEXT) and self.kinds[j] == NUMBER and self._empty(j):
             return RawColumn(column.name, NUMBER, np.full(len(column.values), np.nan))
         return as_kind(column, self.kinds[j], self.name(j), strict)
 
     def _empty(self, j: int) -> bool:
-        """Whether column j had no cell in training, so that nothing is known of its kind."""
+        """Whether column j had no cell in training, so that its kind is unknown."""
         return bool(self.low[j] > self.high[j])
 
     def level_codes(self, columns: list[RawColumn], quiet: bool = False) -> dict[int, np.ndarray]:
@@ -250,7 +250,7 @@ class Schema:
         return codes
 
     def unknown_cells(self, table: RawTable) -> dict[int, np.ndarray]:
-        """Rows of an aligned table whose category is a level, or a gap, that training did not have."""
+        """Rows of an aligned table with a level, or a missing value, that training did not have."""
         codes = self.level_codes(self.raw(table), quiet=True)
         return {
             j: np.flatnonzero((own == -2) | ((own == -1) & (self.n_missing[j] == 0)))
@@ -258,7 +258,7 @@ class Schema:
         }
 
     def _positions(self, j: int) -> dict[Any, int]:
-        """Codes by level; made once, for a single row costs as much as a table."""
+        """Codes by level; computed once, because that takes as long for one row as for a table."""
         cache = self.__dict__.setdefault("_cache", {})
         if j not in cache:
             cache[j] = {level: k for k, level in enumerate(self.levels[j])}

@@ -234,7 +234,7 @@ def check_lengths(n: int, n_target: int) -> None:
 
 
 def known_classes(given: Any, before: np.ndarray | None) -> np.ndarray:
-    """Labels of `partial_fit`: given with the first batch, the same ever after."""
+    """Labels of `partial_fit`: given with the first batch, the same in all later ones."""
     if given is None:
         if before is None:
             raise DataError("classes must be passed on the first call to partial_fit.")
@@ -274,7 +274,7 @@ def weights_or_ones(weights: Any, n: int) -> np.ndarray:
         row = int(np.argmax(w < 0))
         raise DataError(
             f"Negative values in data passed to `sample_weight`: row {row} has {w[row]}. "
-            "A weight says how often a row counts."
+            "Weights must be >= 0."
         )
     if not w.any():
         raise DataError("All sample weights are zero: no row counts. Give some a positive weight.")

@@ -1,4 +1,4 @@
-"""Arrays as the dataframes that `set_output` asks for."""
+"""Arrays as dataframes, for `set_output`."""
 
 from typing import Any
 

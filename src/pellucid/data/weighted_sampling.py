@@ -1,11 +1,11 @@
-"""Copies: a row of weight k stands for k samples, and tables are dealt out sample by sample.
+"""Splitting rows with weights: a row of weight k stands for k samples, which are split one by one.
 
-Equal rows are one row with a weight. If it went as a whole to the rows that learn or to those that
-judge, the judges would hold exactly the labels that the others lack at that point, and every honest
-estimate would be too low. So each part gets a weight of the row, perhaps 0.
+Equal rows are one row with a weight. If the row went as a whole to the training part or to the test
+part, the test part would hold exactly the labels that training lacks at that point, and estimates would
+be too pessimistic. So each part gets a share of the row's weight, perhaps 0.
 
-Invariant: what is dealt follows from the stream and the canonical rows alone, and has the law that
-it would have if the copies were rows of their own.
+Invariant: a split follows from the random stream and the canonical rows alone, and has the same
+distribution as if the copies were separate rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,8 +20,8 @@ EACH = 2**22  # copies that are shuffled one by one
 
 
 def copies_of(weights: np.ndarray) -> np.ndarray | None:
-    """Samples that each row stands for (int64); None if that is one each, as with weights that are
-    no counts."""
+    """Number of samples that each row stands for (int64); None if it is one each, also if weights are
+    not counts."""
     if (weights == 1.0).all() or not (weights == np.floor(weights)).all():
         return None
     return weights.astype(np.int64) if weights.sum() < EXACT else None
@@ -32,7 +32,7 @@ def among(copies: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarra
     total = int(copies.sum())
     if total < MOST:
         return rng.multivariate_hypergeometric(copies, count, method="marginals")
-    return rng.binomial(copies, count / total)  # as good as exact for so many
+    return rng.binomial(copies, count / total)  # practically exact for such large numbers
 
 
 def held_back(
@@ -41,8 +41,8 @@ def held_back(
     how_many: Callable[[int], int],
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """The weight with which each row judges, of rows in groups: of the m samples of a group
-    `how_many(m)` are held back. The others, `weights` less these, are to learn from."""
+    """The held-back weight of each row, for rows in groups: `how_many(m)` of the m samples of a group
+    are held back. The rest, `weights` minus these, is for training."""
     copies, held = copies_of(weights), np.zeros(len(weights))
     for rows in groups:
         if copies is None:
@@ -69,9 +69,9 @@ def consecutive_parts(copies: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndar
 def dealt(
     weights: np.ndarray, keys: np.ndarray, parts: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """For each part the weights of the rows in it. Samples in the order of their keys are dealt out
-    in turn, those of one key in a random order; canonical rows of weight 1, none of which has an
-    equal, in the order they have."""
+    """For each part the weights of the rows in it. Samples go to the parts in turn, ordered by their
+    keys, and at random within a key; canonical rows of weight 1, which are all different, keep their
+    order within a key."""
     n, copies = len(weights), copies_of(weights)
     if copies is None:
         part, alone = np.empty(n, dtype=np.int64), (weights == 1.0).all()

@@ -1,4 +1,4 @@
-"""Gaussian classifiers: normal clouds of one shape, of their own shapes, and their projections."""
+"""Gaussian classifiers: normal classes with a shared covariance or their own, and projections."""
 
 from pellucid.discriminant_analysis.fisher import FisherDiscriminant
 from pellucid.discriminant_analysis.gaussian_bayes import GaussianBayesClassifier

@@ -1,10 +1,10 @@
 """Means and covariances of classes, whitening, and the rule for directions without variance.
 
-Everything here is in computing units: columns of extreme size are scaled by powers of two, and the
-columns' own spread is divided out before a rank is decided; so no answer depends on units.
+Columns of extreme size are divided by powers of two (`units`), and ranks are decided in standard units,
+so no result depends on the scale of the columns.
 
-Invariant: covariances have divisor n; a whitening W of a covariance C has W' C W = 1 on the
-directions it keeps.
+Invariant: covariances have divisor n; a whitening W of a covariance C has W' C W = 1 on the directions
+it keeps.
 """
 
 from collections.abc import Callable
@@ -17,23 +17,37 @@ from pellucid.data import Problem
 from pellucid.data.encode import check_room
 from pellucid.data.schema import TEXT
 from pellucid.errors import ParameterError
+from pellucid.numerics import bayes
 from pellucid.numerics.class_moments import class_moments
 from pellucid.numerics.covariance import ledoit_wolf
+from pellucid.parameters import Array, Choice, Either, Nothing, Real, param
 
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
-# Offset in units of spread beyond which columns are centred before use: "svd" centres anyway, the
-# coefficients of the other solvers are scikit-learn's only if nothing is taken off.
+# Distance of a column's mean from 0, in standard deviations, beyond which columns are centred. "svd"
+# centres anyway; the coefficients of the other solvers equal scikit-learn's only without centring.
 FAR = {"svd": 8.0, "lsqr": 32.0, "eigen": 32.0}
-PART = 1e-3  # entry of a unit vector above which a column takes part in a direction
-NO_VARIANCE = 1e-10  # of a standardised covariance: a direction without variance
-IMPOSSIBLE = -1e300  # logarithm of a chance of 0: no distance makes up for it
-PAIRS = 2**24  # entries of covariances of words at most
-LEAST_SHARE = 1e-6  # of the total variance that a class may have where the pooled one has none
+PART = 1e-3  # entry of a unit vector above which a column belongs to a direction
+NO_VARIANCE = 1e-10  # eigenvalue of a correlation matrix that counts as 0
+IMPOSSIBLE = -1e300  # stands for log 0: below all distances
+PAIRS = 2**24  # largest number of entries of covariances of words
+LEAST_SHARE = 1e-6  # of the total variance, used where the pooled variance is 0
+
+PRIORS = param(
+    None,
+    Either(Nothing, Array),
+    "Prior probabilities of the classes, in the order of `classes_`. None uses the shares of the "
+    "classes in the training rows.",
+)
+SHRINKAGE = param(
+    None,
+    Either(Nothing, Choice("auto"), Real(0, 1, "both")),
+    "Share of the mean variance times the identity in each covariance; 'auto' is Ledoit and Wolf's.",
+)
 
 
 @dataclass(frozen=True)
-class Clouds:
-    """Classes in computing units: x 2**-units. own is (K, p, p) or None, pooled (p, p)."""
+class ClassCovariances:
+    """Classes of rows times 2**-units. `own` is (K, p, p) or None, `pooled` (p, p)."""
 
     units: np.ndarray
     total: np.ndarray  # weight of each class
@@ -58,50 +72,40 @@ def wide(problem: Problem) -> bool:
     return few and not problem.schema.units(EXTREME).any()
 
 
-def check_pairs(problem: Problem, many: int) -> None:
-    """Refuse more words than so many covariance matrices have room for."""
+def check_size(problem: Problem, many: int) -> None:
+    """Raise an error if `many` covariance matrices of all words are too large."""
     if TEXT in problem.schema.kinds:
         what, fits = f"covariance matrices ({many} of them)", int((PAIRS / many) ** 0.5)
         check_room(problem.schema, what, many * problem.p**2, PAIRS, fits)
 
 
-def clouds(problem: Problem, own: bool) -> Clouds:
-    """One pass over the table."""
+def class_covariances(problem: Problem, own: bool) -> ClassCovariances:
+    """Means and covariances of the classes, each class's `own` too, in one pass over the table."""
     assert problem.classes is not None
     K, units, w = len(problem.classes), problem.schema.units(EXTREME), problem.weights
-    check_pairs(problem, K if own else 1)
+    check_size(problem, K if own else 1)
     X = np.ldexp(problem.table, -units) if units.any() else problem.table
     w = np.ldexp(w, -int(np.frexp(w.max())[1]))
     found = class_moments(X, problem.y, w, K, "own" if own else "shared")
     if not own:
-        return Clouds(units, found.total, found.mean, None, found.scatter / found.total.sum())
+        return ClassCovariances(
+            units, found.total, found.mean, None, found.scatter / found.total.sum()
+        )
     count = np.where(found.total > 0, found.total, 1.0)[:, None, None]
     pooled = found.scatter.sum(axis=0) / found.total.sum()
-    return Clouds(units, found.total, found.mean, found.scatter / count, pooled)
+    return ClassCovariances(units, found.total, found.mean, found.scatter / count, pooled)
 
 
 def chosen_priors(priors: Any, share: np.ndarray, owner: str) -> np.ndarray:
-    """Given chances of the classes, or their shares of the weight."""
+    """Prior probabilities of the classes: the given ones, or their shares of the weight."""
     if priors is None:
         return share
-    given = np.asarray(priors, dtype=float)
-    if given.shape != share.shape:
-        raise ParameterError(
-            f"Number of priors must match number of classes: priors of {owner} has shape "
-            f"{given.shape}, there are {len(share)} classes."
-        )
-    if not (given >= 0).all():
-        raise ParameterError(f"priors must be non-negative. Got {given.tolist()}.")
-    if not abs(given.sum() - 1.0) <= 1e-5:
-        raise ParameterError(
-            f"The sum of the priors should be 1. Got {given.tolist()}, which sum to "
-            f"{given.sum():g}: divide them by their sum."
-        )
+    given = bayes.checked_priors(priors, len(share), "priors", owner)
     return given / given.sum()
 
 
 def log_priors(priors: np.ndarray) -> np.ndarray:
-    """Logarithms; an impossible class has one below all distances instead of -inf."""
+    """Logarithms of the priors, with `IMPOSSIBLE` instead of -inf."""
     return np.where(priors > 0, np.log(np.where(priors > 0, priors, 1.0)), IMPOSSIBLE)
 
 
@@ -113,12 +117,15 @@ def standard(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def whitening(cov: np.ndarray, tol: float) -> np.ndarray:
-    """W (p, r) with W' cov W = 1, strongest direction first; those of a spread <= tol are left out."""
+    """W (p, r) with W' cov W = 1, largest variance first.
+
+    Directions with a standard deviation of at most tol, in standard units, are left out.
+    """
     return whitened(cov, tol)[0]
 
 
 def whitened(cov: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    """`whitening`, and the positions of the columns that take part in what it leaves out."""
+    """`whitening`, and the positions of the columns in the directions that it leaves out."""
     correlation, spread = standard(cov)
     values, vectors = np.linalg.eigh(correlation)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -127,8 +134,8 @@ def whitened(cov: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
     return vectors[:, kept] / spread[:, None] / np.sqrt(values[kept]), flat
 
 
-def turned(directions: np.ndarray) -> np.ndarray:
-    """Every column with its largest entry positive, so that signs do not depend on the way."""
+def with_fixed_signs(directions: np.ndarray) -> np.ndarray:
+    """Every column with its largest entry positive, so that signs do not depend on the solver."""
     if not directions.size:
         return directions
     largest = np.abs(directions).argmax(axis=0)
@@ -137,20 +144,19 @@ def turned(directions: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A covariance made usable: W, its log determinant, and the columns that do not vary."""
+class Whitening:
+    """Whitening W of a covariance, its log determinant, and the columns that do not vary."""
 
     W: np.ndarray
     log_det: float
     lacking: np.ndarray
 
 
-def shape_of(cov: np.ndarray, pooled: np.ndarray, total: np.ndarray) -> Shape:
+def class_whitening(cov: np.ndarray, pooled: np.ndarray, total: np.ndarray) -> Whitening:
     """Whitening of one class's covariance.
 
-    In directions where the class does not vary, it is given the pooled variance of all classes, or
-    a small share of the total variance; directions without any variance say nothing and are left
-    out for every class.
+    In directions in which the class does not vary, the pooled variance of all classes is used, plus a
+    small share of the total variance. Directions without any variance are left out for every class.
     """
     _, spread = standard(total)
     unit = spread[:, None] * spread
@@ -160,23 +166,23 @@ def shape_of(cov: np.ndarray, pooled: np.ndarray, total: np.ndarray) -> Shape:
     lacking = np.zeros(len(cov), dtype=bool)
     if not known.all():
         null = vectors[:, ~known]
-        room = null.T @ ((pooled + LEAST_SHARE * total) / unit) @ null
-        more, turn = np.linalg.eigh((room + room.T) / 2)
+        rest = null.T @ ((pooled + LEAST_SHARE * total) / unit) @ null
+        more, axes = np.linalg.eigh((rest + rest.T) / 2)
         kept = more > NO_VARIANCE
-        W = np.hstack([W, null @ turn[:, kept] / np.sqrt(more[kept])])
+        W = np.hstack([W, null @ axes[:, kept] / np.sqrt(more[kept])])
         log_det += np.log(more[kept]).sum()
         lacking = (np.abs(null) > PART).any(axis=1) & (np.diagonal(total) > 0)
-    return Shape(W / spread[:, None], float(log_det + 2 * np.log(spread).sum()), lacking)
+    return Whitening(W / spread[:, None], float(log_det + 2 * np.log(spread).sum()), lacking)
 
 
 def shrunk_by_class(
-    problem: Problem, found: Clouds, shrinkage: Any, estimator: Any
+    problem: Problem, found: ClassCovariances, shrinkage: Any, estimator: Any
 ) -> np.ndarray | None:
-    """Covariances by Ledoit-Wolf ("auto") or a given estimator, class by class; None for neither."""
+    """Covariances by Ledoit-Wolf ("auto") or an estimator, class by class; None if neither is used."""
     if estimator is not None and shrinkage is not None:
         raise ParameterError(
-            "covariance_estimator and shrinkage are two ways to one covariance: give one of them, "
-            "leave the other None."
+            "covariance_estimator and shrinkage cannot be combined: both determine the covariance. Set "
+            "one of them to None."
         )
     if estimator is None and shrinkage != "auto":
         return None
@@ -190,7 +196,7 @@ def shrunk_by_class(
 
 
 def _ledoit_wolf(X: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Shrunk in units of the columns' spread, as scikit-learn does."""
+    """Shrunk in standard units, as in scikit-learn."""
     share = w / w.sum()
     mean = share @ X
     spread = np.sqrt(share @ (X - mean) ** 2)
@@ -202,7 +208,10 @@ def _ledoit_wolf(X: np.ndarray, w: np.ndarray) -> np.ndarray:
 def _estimated_by(estimator: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     def estimate(X: np.ndarray, w: np.ndarray) -> np.ndarray:
         if not (w == np.floor(w)).all():
-            raise ParameterError("A covariance_estimator takes whole numbers as weights only.")
+            raise ParameterError(
+                "covariance_estimator needs integer weights, because it repeats rows. Use integer "
+                "weights, or shrinkage."
+            )
         rows = X if (w == 1).all() else np.repeat(X, w.astype(int), axis=0)
         return np.asarray(estimator.fit(rows).covariance_, dtype=float)
 
@@ -218,7 +227,7 @@ def shrunk(cov: np.ndarray, amount: Any) -> np.ndarray:
 
 
 def to_user(matrix: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """matrix * 2**exponents, the largest float where that is none."""
+    """matrix * 2**exponents, clipped to the largest float64."""
     if not exponents.any():
         return matrix
     top = np.finfo(float).max

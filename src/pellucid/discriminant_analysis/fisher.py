@@ -1,4 +1,4 @@
-"""Fisher's linear discriminant: the direction along which the classes lie furthest apart."""
+"""Fisher's linear discriminant: the direction that separates the classes best."""
 
 from typing import Any, Self
 
@@ -7,14 +7,18 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Classifier
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.class_covariances import clouds, turned, whitening
+from pellucid.discriminant_analysis.class_covariances import (
+    class_covariances,
+    whitening,
+    with_fixed_signs,
+)
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import Choice
+from pellucid.parameters import STATUS, Choice, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 from pellucid.transformer import Transformer
 
-SINGULAR = 1e-7
+SINGULAR = 1e-7  # directions with a smaller standard deviation, in standard units, are left out
 
 
 class FisherDiscriminant(Classifier, Transformer):
@@ -22,24 +26,8 @@ class FisherDiscriminant(Classifier, Transformer):
 
         (w' (m_1 - m_0))^2 / (w' S w),    S = sum of the scatter of both classes
 
-    which is w = S^-1 (m_1 - m_0); a row is of class 1 if w'x lies above the cut-off. With more than
-    two classes, rows go to the nearest class mean in the space of the K - 1 best directions.
-
-    Parameters
-    ----------
-    cutoff : {"midpoint", "density", "error"}, default="midpoint"
-        Half-way between the projected means; where normal densities of the projected classes,
-        weighted by the shares of the classes, are equal; or where fewest training rows are wrong.
-        For two classes only.
-    table : Table, optional
-
-    Attributes
-    ----------
-    coef_ : (1, terms), or (classes, terms); intercept_ : minus the cut-off
-    scalings_ : (terms, directions) of `transform`; for two classes w
-    cutoff_ : float, for two classes; means_, xbar_, classes_, status_
-    separated_ : whether the projected classes do not overlap (two classes)
-    n_features_in_, feature_names_in_, schema_
+    which is w = S^-1 (m_1 - m_0). A row is of class 1 if w'x is above the cut-off. With more than two
+    classes, a row is assigned to the nearest class mean in the space of the K - 1 best directions.
 
     Examples
     --------
@@ -50,13 +38,30 @@ class FisherDiscriminant(Classifier, Transformer):
     ([4.0, 1.0], True)
     """
 
+    cutoff: str = param(
+        "midpoint",
+        Choice("midpoint", "density", "error"),
+        "Cut-off on the projected rows of two classes. 'midpoint' is halfway between the projected "
+        "means; 'density' is where normal densities of the classes, times their shares, are equal; "
+        "'error' misclassifies the fewest training rows. No effect with more classes.",
+    )
+
+    coef_: np.ndarray = learned(
+        "Coefficients of the scores, shape (1, n_terms) for two classes, otherwise (n_classes, n_terms)."
+    )
+    intercept_: np.ndarray = learned("Intercepts of the scores; for two classes minus the cut-off.")
+    scalings_: np.ndarray = learned("Directions of `transform`, shape (n_terms, n_directions).")
+    cutoff_: float = learned("Cut-off on the projected rows; only for two classes.")
+    separated_: bool = learned(
+        "Whether the projected training rows of the classes do not overlap; only for two classes."
+    )
+    means_: np.ndarray = learned("Means of the classes, shape (n_classes, n_terms).")
+    xbar_: np.ndarray = learned("Mean of all training rows, shape (n_terms,).")
+    offset_: np.ndarray = learned("Intercepts of the scores for rows minus `xbar_`.")
+    status_: Status = learned(STATUS)
+
     _takes_sparse = False
     _takes_text = True
-    _parameters = {"cutoff": Choice("midpoint", "density", "error")}
-
-    def __init__(self, *, cutoff: str = "midpoint", table: Any = None) -> None:
-        self.cutoff = cutoff
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the direction and the cut-off."""
@@ -65,17 +70,18 @@ class FisherDiscriminant(Classifier, Transformer):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         two = len(problem.classes) == 2
-        # What is beyond the largest float is refused in words where it is stored.
+        # Overflow is clipped to the largest float64 below.
         with parallel.one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-            found = clouds(problem, own=False)
-            W = whitening(found.pooled * problem.total, SINGULAR)  # scatter, as Fisher has it
+            found = class_covariances(problem, own=False)
+            scatter = found.pooled * problem.total  # as in Fisher's definition
+            W = whitening(scatter, SINGULAR)
             xbar = found.share @ found.means
             if two:
                 directions = (W @ (W.T @ (found.means[1] - found.means[0])))[:, None]
             else:
                 apart = np.sqrt(found.share)[:, None] * (found.means - xbar)
                 axes = np.linalg.svd(apart @ W, full_matrices=False)[2]
-                directions = turned(W @ axes[: len(found.means) - 1].T)
+                directions = with_fixed_signs(W @ axes[: len(found.means) - 1].T)
             X = np.ldexp(problem.table, -found.units) if found.units.any() else problem.table
             coef, intercept, more = (
                 self._cut(problem, X - xbar, directions, found)
@@ -100,7 +106,7 @@ class FisherDiscriminant(Classifier, Transformer):
         return learned | more
 
     def _cut(self, problem: Problem, X: np.ndarray, w: np.ndarray, found: Any) -> tuple:
-        """Coefficients, minus the cut-off (around the mean of all rows), and what they show."""
+        """Coefficients, minus the cut-off (for rows minus their mean), and `separated_`."""
         z = X @ w[:, 0]
         xbar = found.share @ found.means
         low, high = ((found.means - xbar) @ w)[:, 0]
@@ -125,7 +131,7 @@ class FisherDiscriminant(Classifier, Transformer):
         return linear_scores(X, self.coef_, self.offset_)
 
     def _transform(self, X: np.ndarray) -> np.ndarray:
-        """w'x: for two classes `cutoff_` is on this scale."""
+        """w'x; for two classes `cutoff_` is on this scale."""
         return X @ self.scalings_
 
     @property
@@ -152,7 +158,7 @@ class FisherDiscriminant(Classifier, Transformer):
 
 
 def _nearest(directions: np.ndarray, apart: np.ndarray) -> tuple:
-    """Linear scores whose largest is that of the nearest mean."""
+    """Linear scores; the largest is that of the nearest class mean."""
     position = apart @ directions
     return position @ directions.T, -0.5 * (position**2).sum(axis=1), {}
 
@@ -163,7 +169,7 @@ def _variance(z: np.ndarray, w: np.ndarray, rows: np.ndarray) -> float:
 
 
 def equal_density(low: float, high: float, s0: float, s1: float, share: np.ndarray) -> float:
-    """Where share_0 N(low, s0) = share_1 N(high, s1), between the means if there is such a place."""
+    """Where share_0 N(low, s0) = share_1 N(high, s1); the solution nearest to the midpoint."""
     middle = (low + high) / 2
     if not min(s0, s1) > 0:
         return middle
@@ -182,17 +188,17 @@ def equal_density(low: float, high: float, s0: float, s1: float, share: np.ndarr
 
 
 def fewest_errors(z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-    """The cut half-way between neighbours that puts the least weight on the wrong side.
+    """The cut halfway between two rows that misclassifies the least weight.
 
-    It lies outside of all rows only where that is better.
+    It lies outside all rows only if that is better.
     """
     order = np.argsort(z, kind="stable")
     z, sign = z[order], np.where(y[order] == 1, w[order], -w[order])
-    # The first i rows lie below the cut: class 1 among them is wrong, class 0 no longer.
+    # With the first i rows below the cut, those of class 1 are wrong and those of class 0 are right.
     error = np.append(0.0, np.cumsum(sign))
     places = np.append(np.flatnonzero(z[1:] > z[:-1]) + 1, [0, len(z)])
     tolerance = 1e-9 * np.abs(error).max()
     best = places[np.argmax(error[places] <= error[places].min() + tolerance)]
-    room = (z[-1] - z[0]) or max(abs(z[0]), 1.0)
-    edges = np.concatenate([[z[0] - room], z, [z[-1] + room]])
+    margin = (z[-1] - z[0]) or max(abs(z[0]), 1.0)
+    edges = np.concatenate([[z[0] - margin], z, [z[-1] + margin]])
     return float(edges[best] + (edges[best + 1] - edges[best]) / 2)

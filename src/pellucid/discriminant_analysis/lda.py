@@ -1,4 +1,4 @@
-"""Linear discriminant analysis: normal clouds of one shape."""
+"""Linear discriminant analysis: normal classes with one covariance."""
 
 from typing import Any, Self
 
@@ -12,8 +12,20 @@ from pellucid.numerics import bayes
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
-from pellucid.parameters import Array, Boolean, Choice, Either, Integer, Learner, Nothing, Real
+from pellucid.parameters import (
+    Array,
+    Boolean,
+    Choice,
+    Either,
+    EstimatorInstance,
+    Integer,
+    Nothing,
+    Real,
+    learned,
+    positional,
+)
 from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.records import Status
 from pellucid.transformer import Transformer
 
 
@@ -22,33 +34,9 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
 
         log p(c) - 1/2 (x - m_c)' C^-1 (x - m_c)
 
-    m_c are the means of the classes, C their pooled covariance (divisor n). The scores are linear in
-    x. `transform` projects on the directions that separate the means best. Columns that others
-    determine take no part twice: directions without variance are left out.
-
-    Parameters
-    ----------
-    solver : {"svd", "lsqr", "eigen"}, default="svd"
-        "lsqr" and "eigen" take a shrinkage; "lsqr" has no `transform`.
-    shrinkage : None, "auto" (Ledoit-Wolf, class by class) or float in [0, 1]
-    priors : array of the chances of the classes, or None for their shares
-    n_components : int, at most min(classes - 1, terms), or None for that many
-        Columns of `transform`.
-    store_covariance : bool, default=False
-        Keep `covariance_` with solver="svd"; the others always do.
-    tol : float, default=1e-4
-        Spread, in units of the columns' own, below which "svd" ignores a direction.
-    covariance_estimator : object with `fit` and `covariance_`, with "lsqr" or "eigen"
-    table : Table, optional
-
-    Attributes
-    ----------
-    coef_ : (1, terms), or (classes, terms), in the order of `terms_`; intercept_
-    means_ : (classes, terms); xbar_ : their mean
-    scalings_ : (terms, rank), directions of `transform`; explained_variance_ratio_
-    covariance_, priors_, classes_
-    status_ : names columns without variance of their own within the classes
-    n_features_in_, feature_names_in_, schema_
+    m_c are the means of the classes and C is their pooled covariance (divisor n). The scores are linear
+    in x. `transform` projects onto the directions that separate the means best. Directions without
+    variance, due to collinear columns, are left out.
 
     Examples
     --------
@@ -59,41 +47,82 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     ([1], (6, 1))
     """
 
+    solver: str = positional(
+        default="svd",
+        check=Choice("svd", "lsqr", "eigen"),
+        description="'svd' takes no shrinkage; 'lsqr' and 'eigen' do. 'lsqr' has no `transform`.",
+        kw_only=False,
+    )
+    shrinkage: Any = positional(
+        default=None,
+        check=Either(Nothing, Choice("auto"), Real(0, 1, "both")),
+        description="Share of the mean variance times the identity in the covariance; 'auto' is Ledoit "
+        "and Wolf's, class by class. For the solvers 'lsqr' and 'eigen'.",
+        kw_only=False,
+    )
+    priors: Any = positional(
+        default=None,
+        check=Either(Nothing, Array),
+        description="Prior probabilities of the classes, in the order of `classes_`. None uses the "
+        "shares of the classes in the training rows.",
+        kw_only=False,
+    )
+    n_components: int | None = positional(
+        default=None,
+        check=Either(Nothing, Integer(1)),
+        description="Number of columns of `transform`. None, and the largest value, is "
+        "min(n_classes - 1, n_terms).",
+        kw_only=False,
+    )
+    store_covariance: bool = positional(
+        default=False,
+        check=Boolean,
+        description="Whether to keep `covariance_` with the solver 'svd'; the others always do.",
+        kw_only=False,
+    )
+    tol: float = positional(
+        default=1e-4,
+        check=Real(0, None),
+        description="The solver 'svd' leaves out directions with a smaller standard deviation within "
+        "the classes, in units of the columns' own.",
+        kw_only=False,
+    )
+    covariance_estimator: Any = positional(
+        default=None,
+        check=Either(Nothing, EstimatorInstance),
+        description="Estimator with `fit` and `covariance_` that replaces the covariance of each class. "
+        "For the solvers 'lsqr' and 'eigen'.",
+        kw_only=False,
+    )
+
+    coef_: np.ndarray = learned(
+        "Coefficients of the scores, shape (1, n_terms) for two classes, otherwise (n_classes, n_terms)."
+    )
+    intercept_: np.ndarray = learned("Intercepts of the scores, one for each row of `coef_`.")
+    means_: np.ndarray = learned("Means of the classes, shape (n_classes, n_terms).")
+    xbar_: np.ndarray = learned("Mean of `means_`, weighted by `priors_`, shape (n_terms,).")
+    priors_: np.ndarray = learned("Prior probabilities of the classes.")
+    scalings_: np.ndarray = learned(
+        "Directions of `transform`, shape (n_terms, rank); not with the solver 'lsqr'."
+    )
+    explained_variance_ratio_: np.ndarray = learned(
+        "Share of the variance between the classes along each direction; not with the solver 'lsqr'."
+    )
+    covariance_: np.ndarray = learned("Covariance within the classes, shape (n_terms, n_terms).")
+    n_directions_: int = learned("Number of columns of `transform`.")
+    offset_: np.ndarray = learned("Intercepts of the scores for rows minus `shift_`.")
+    shift_: np.ndarray = learned(
+        "Values subtracted from rows before `coef_` and `offset_` are used."
+    )
+    status_: Status = learned(
+        "How the solver ended; it names columns without a variance of their own within the classes."
+    )
+
     _takes_sparse = False
     _takes_text = True
-    _parameters = {
-        "solver": Choice("svd", "lsqr", "eigen"),
-        "shrinkage": Either(Nothing, Choice("auto"), Real(0, 1, "both")),
-        "priors": Either(Nothing, Array),
-        "n_components": Either(Nothing, Integer(1)),
-        "store_covariance": Boolean,
-        "tol": Real(0, None),
-        "covariance_estimator": Either(Nothing, Learner),
-    }
-
-    def __init__(
-        self,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        n_components: int | None = None,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance_estimator: Any = None,
-        *,
-        table: Any = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the means of the classes and their common covariance."""
+        """Estimate the means of the classes and their common covariance."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -102,12 +131,13 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         assert problem.classes is not None
         if self.solver == "svd" and (self.shrinkage, self.covariance_estimator) != (None, None):
             raise ParameterError(
-                "solver='svd' takes neither shrinkage nor covariance_estimator. Use 'lsqr' or 'eigen'."
+                "solver='svd' takes neither shrinkage nor covariance_estimator. Use solver='lsqr' or "
+                "solver='eigen'."
             )
         if problem.total <= len(problem.classes):
             raise DataError(
                 "The number of samples must be more than the number of classes: "
-                f"{problem.n} row(s), {len(problem.classes)} classes."
+                f"there are {problem.n} row(s) and {len(problem.classes)} classes."
             )
         most = min(len(problem.classes) - 1, problem.p)
         if self.n_components is not None and self.n_components > most:
@@ -119,8 +149,8 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
             learned = solve(self, problem, self.n_components or most)
         for j in np.flatnonzero(~np.isfinite(learned["coef_"]).all(axis=0)):
             raise DataError(
-                f"The coefficient of {problem.schema.terms[j]!r} is larger than the largest float, "
-                "because the numbers of this column are tiny. Multiply the column by 2**60 or so."
+                f"The coefficient of {problem.schema.terms[j]!r} overflows float64, because the numbers "
+                "in this column are tiny. Rescale the column, for example multiply it by 1e18."
             )
         return learned
 
@@ -129,7 +159,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         return self._answer(self._scores, X, direct=True)
 
     def _reveals(self) -> bool:
-        """Scores do, and all else asks for finite ones; not if a factor of 0 passes a cell over."""
+        """True unless a coefficient of 0 hides a cell that is not finite."""
         shown = self.solver == "lsqr" or self.scalings_[:, : self.n_directions_].any(axis=1).all()
         return bool(np.all(self.coef_) and shown)
 
@@ -141,11 +171,11 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         return linear_scores(X, self.coef_, self.offset_)
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
-        return _chances(self._finite(self._scores(X)))
+        return _probabilities(self._finite(self._scores(X)))
 
     def _codes(self, X: np.ndarray) -> np.ndarray:
         scores = self._finite(self._scores(X))
-        return bayes.leading(scores, lambda rows: _chances(scores[rows]))
+        return bayes.leading(scores, lambda rows: _probabilities(scores[rows]))
 
     def _transform(self, X: np.ndarray) -> np.ndarray:
         if self.solver == "lsqr":
@@ -183,7 +213,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
             expect_array(self, "scalings_", p, None)
 
 
-def _chances(scores: np.ndarray) -> np.ndarray:
+def _probabilities(scores: np.ndarray) -> np.ndarray:
     """Probabilities (n, K) of linear scores, (n,) log-odds for two classes."""
     if scores.ndim == 1:
         return np.column_stack([expit(-scores), expit(scores)])

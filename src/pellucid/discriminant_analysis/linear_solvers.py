@@ -1,7 +1,7 @@
-"""The three ways to the coefficients of linear discriminant analysis.
+"""The three solvers of linear discriminant analysis.
 
-All work on means and covariances, so a table is read once. Invariant: what is returned is in the
-user's units; `shift_` is what must be taken off x before `coef_` and `offset_` are used.
+All work on means and covariances, so a table is read once. Invariant: results are on the original scale;
+`shift_` must be subtracted from x before `coef_` and `offset_` are used.
 """
 
 from typing import Any
@@ -11,18 +11,18 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.discriminant_analysis.class_covariances import (
     FAR,
-    Clouds,
-    check_pairs,
+    ClassCovariances,
+    check_size,
     chosen_priors,
-    clouds,
+    class_covariances,
     log_priors,
     shrunk,
     shrunk_by_class,
     standard,
     to_user,
-    turned,
     whitened,
     wide,
+    with_fixed_signs,
 )
 from pellucid.discriminant_analysis.row_space import (
     SharedCovariance,
@@ -33,26 +33,26 @@ from pellucid.discriminant_analysis.row_space import (
 from pellucid.errors import DataError
 from pellucid.records import Status
 
-SINGULAR = 1e-7  # spread, in units of the columns' own, below which a direction has none
+SINGULAR = 1e-7  # smaller standard deviations, in standard units, count as 0
 
 
 def solve(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
     """Learned attributes of a `LinearDiscriminantAnalysis`."""
     if model.solver != "eigen" and model.covariance_estimator is None and wide(problem):
         return _solve_wide(model, problem, n_directions)
-    found = clouds(problem, own=model.solver != "svd" and model.priors is not None)
+    found = class_covariances(problem, own=model.solver != "svd" and model.priors is not None)
     priors = chosen_priors(model.priors, found.share, type(model).__name__)
     xbar = priors @ found.means
     _, spread = standard(found.pooled)
     far = bool((np.abs(xbar) > FAR[model.solver] * spread).any())
     shift = xbar if far else np.zeros_like(xbar)
-    # What is beyond the largest float is refused in words where it is stored.
+    # The caller raises an error for coefficients that overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         return _solved(model, problem, n_directions, found, priors, xbar, shift)
 
 
 def _solved(
-    model: Any, problem: Problem, n_directions: int, found: Clouds, priors: np.ndarray,
+    model: Any, problem: Problem, n_directions: int, found: ClassCovariances, priors: np.ndarray,
     xbar: np.ndarray, shift: np.ndarray,
 ) -> dict[str, Any]:  # fmt: skip
     if model.solver == "svd":
@@ -70,8 +70,8 @@ def _solved(
 
 
 def _solve_wide(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
-    """With more columns than rows: from the rows, without a matrix of columns x columns."""
-    check_pairs(problem, 1)
+    """With more columns than rows: in the space of the rows, without a matrix of columns x columns."""
+    check_size(problem, 1)
     found = class_rows(problem)
     priors = chosen_priors(model.priors, found.share, type(model).__name__)
     xbar, spread = priors @ found.means, np.sqrt(found.pooled)
@@ -104,7 +104,7 @@ def _learned(
     model: Any, problem: Problem, n_directions: int, place: tuple, priors: np.ndarray,
     coef: np.ndarray, offset: np.ndarray, more: dict[str, Any], flat: np.ndarray,
 ) -> dict[str, Any]:  # fmt: skip
-    """All attributes, in the user's units; `place` holds the units, means, their mean, the shift."""
+    """All attributes on the original scale; `place` has the units, the means, their mean, the shift."""
     units, means, xbar, shift = place
     if "covariance_" in more:
         more["covariance_"] = to_user(more["covariance_"], units[:, None] + units)
@@ -131,19 +131,21 @@ def _learned(
 def _status(problem: Problem, flat: np.ndarray) -> Status:
     if not len(flat):
         return Status("ok", "Solved directly.")
-    terms = problem.schema.terms  # named anew at each call
+    terms = problem.schema.terms  # computed at each access
     named = ", ".join(terms[j] for j in flat[:5]) + (
         f" and {len(flat) - 5} more" if len(flat) > 5 else ""
     )
     return Status(
         "ok",
-        f"Solved directly. Within the classes, columns or sums of them do not vary ({named}): these "
-        "directions are left out.",
+        "Solved directly. Some columns, or linear combinations of columns, do not vary within the "
+        f"classes ({named}); these directions are left out.",
     )
 
 
-def _within(model: Any, problem: Problem, found: Clouds, priors: np.ndarray) -> np.ndarray:
-    """Covariance of the rows around their class means, classes weighted by their chances."""
+def _within(
+    model: Any, problem: Problem, found: ClassCovariances, priors: np.ndarray
+) -> np.ndarray:
+    """Covariance of the rows around their class means, classes weighted by their priors."""
     special = shrunk_by_class(problem, found, model.shrinkage, model.covariance_estimator)
     if special is not None:
         return np.tensordot(priors, special, axes=1)
@@ -155,11 +157,11 @@ def _by_svd(
     means: np.ndarray, W: np.ndarray, priors: np.ndarray, xbar: np.ndarray, shift: np.ndarray,
     tol: float,
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:  # fmt: skip
-    """Whiten by W, then turn to the principal axes of the class means."""
+    """Whiten by W, then rotate to the principal axes of the class means."""
     apart = (np.sqrt(priors)[:, None] * (means - xbar)) @ W
     _, S, axes = np.linalg.svd(apart, full_matrices=False)
     rank = int((tol * S[0] < S).sum()) if S.size and S[0] > 0 else 0
-    scalings = turned(W @ axes.T[:, :rank])
+    scalings = with_fixed_signs(W @ axes.T[:, :rank])
     share = (S / S[0]) ** 2 / ((S / S[0]) ** 2).sum() if rank else S
     position = (means - xbar) @ scalings
     coef = position @ scalings.T
@@ -168,7 +170,7 @@ def _by_svd(
 
 
 def _by_covariance(
-    model: Any, problem: Problem, found: Clouds, priors: np.ndarray, shift: np.ndarray,
+    model: Any, problem: Problem, found: ClassCovariances, priors: np.ndarray, shift: np.ndarray,
     within: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any], np.ndarray]:  # fmt: skip
     """coef = C^-1 m; "eigen" also diagonalises the covariance of the means."""
@@ -182,21 +184,21 @@ def _by_covariance(
     inside = W.T @ between @ W
     if not np.isfinite(inside).all():
         raise DataError(
-            "The sizes of the columns differ so much that their covariances are beyond the largest "
-            "float. Bring them into one size, or use solver='svd'."
+            "The scales of the columns differ so much that their covariances overflow float64. Scale "
+            "the columns, or use solver='svd'."
         )
     values, axes = np.linalg.eigh(inside)
-    scalings = turned(W @ axes[:, ::-1])
-    values = np.maximum(values, 0.0)  # a shrunk total may be below a shrunk within
+    scalings = with_fixed_signs(W @ axes[:, ::-1])
+    values = np.maximum(values, 0.0)  # a shrunk total may be smaller than a shrunk within
     share = values[::-1] / values.sum() if values.any() else values
     return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}, flat
 
 
-def _total(model: Any, problem: Problem, found: Clouds) -> np.ndarray:
-    """Covariance of all rows, shrunk like that within the classes."""
+def _total(model: Any, problem: Problem, found: ClassCovariances) -> np.ndarray:
+    """Covariance of all rows, shrunk like the one within the classes."""
     if model.shrinkage == "auto" or model.covariance_estimator is not None:
         one = Problem(problem.X, np.zeros_like(problem.y), problem.weights, problem.schema)
-        whole = Clouds(
+        whole = ClassCovariances(
             found.units, found.total.sum(keepdims=True), found.means[:1], None, found.pooled
         )
         special = shrunk_by_class(one, whole, model.shrinkage, model.covariance_estimator)

@@ -1,4 +1,4 @@
-"""Predicting with a normal distribution per class: what QDA and the Gaussian Bayes classifier share."""
+"""What QDA and the Gaussian Bayes classifier share: predictions from one normal density per class."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.base import Classifier
-from pellucid.discriminant_analysis.class_covariances import Clouds, log_priors, shape_of, to_user
+from pellucid.discriminant_analysis.class_covariances import (
+    ClassCovariances,
+    class_whitening,
+    log_priors,
+    to_user,
+)
 from pellucid.errors import DataError, ModelFileError
 from pellucid.numerics import bayes
 from pellucid.numerics.densities import LARGEST, triangular, whitened_log_density
 from pellucid.numerics.linear_scores import linear_scores
+from pellucid.parameters import learned
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 
 if TYPE_CHECKING:  # predicting needs no SciPy
-    from pellucid.discriminant_analysis.row_space import ClassRows, Span, SpanShape
+    from pellucid.discriminant_analysis.row_space import ClassRows, Span, SpanWhitening
 
 
-def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> dict[str, Any]:
-    """Whitenings of the classes' covariances, and what had to be done to get them."""
+def whitened_classes(
+    found: ClassCovariances, covariances: np.ndarray, labels: Any, terms: Any
+) -> dict[str, Any]:
+    """Learned attributes: means, whitenings of the classes' covariances, and the status."""
     total = found.pooled + found.between()
-    shapes = [shape_of(cov, found.pooled, total) for cov in covariances]
+    shapes = [class_whitening(cov, found.pooled, total) for cov in covariances]
     width = max(shape.W.shape[1] for shape in shapes)
     W = np.zeros((len(shapes), len(total), width))
     for k, shape in enumerate(shapes):
@@ -33,7 +41,7 @@ def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> d
         "centres_": found.means,
         "means_": to_user(found.means, found.units),
         "whitening_": W,
-        **_told(shapes, labels, terms),
+        **_report(shapes, labels, terms),
         **NO_SPAN,
     }
 
@@ -41,10 +49,10 @@ def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> d
 NO_SPAN = {"base_": None, "span_": None, "outside_": 0.0}  # coordinates are the columns themselves
 
 
-def usable_in_span(
-    found: ClassRows, span: Span, shapes: list[SpanShape], labels: Any, terms: Any
+def whitened_in_span(
+    found: ClassRows, span: Span, shapes: list[SpanWhitening], labels: Any, terms: Any
 ) -> dict[str, Any]:
-    """As `usable`, where the classes differ in a few coordinates of many columns."""
+    """The same for classes that differ in a few coordinates of many columns."""
     width = max(shape.W.shape[1] for shape in shapes)
     W = np.zeros((len(shapes), span.axes.shape[1], width))
     for k, shape in enumerate(shapes):
@@ -55,12 +63,13 @@ def usable_in_span(
         "centres_": span.centres,
         "means_": found.means,
         "whitening_": W,
-        **_told(shapes, labels, terms),
+        **_report(shapes, labels, terms),
         "base_": span.base, "span_": np.ascontiguousarray(span.axes), "outside_": span.outside,
     }  # fmt: skip
 
 
-def _told(shapes: list[Any], labels: Any, terms: Any) -> dict[str, Any]:
+def _report(shapes: list[Any], labels: Any, terms: Any) -> dict[str, Any]:
+    """Log determinants, and the columns in which a class does not vary."""
     named = [
         (label, [terms[j] for j in np.flatnonzero(shape.lacking)])
         for label, shape in zip(labels.tolist(), shapes)
@@ -74,7 +83,7 @@ def _told(shapes: list[Any], labels: Any, terms: Any) -> dict[str, Any]:
 
 
 def status(named: list[tuple[Any, list[str]]]) -> Status:
-    """What to say about classes that do not vary in some columns, or in sums of columns."""
+    """Names the classes that do not vary in some columns, or in linear combinations of columns."""
     if not named:
         return Status("ok", "Every class varies in all directions.")
     shown = [
@@ -85,23 +94,39 @@ def status(named: list[tuple[Any, list[str]]]) -> Status:
     return Status(
         "collinear",
         f"Singular covariance in {', '.join(shown)}{more}: columns are constant or collinear. In these "
-        "directions the variance of all classes together is used.",
-        "Leave out columns that others determine, or give the classes more rows or a shrinkage.",
+        "directions the pooled variance of all classes is used.",
+        "Drop constant or collinear columns, add rows, or use a shrinkage.",
     )
 
 
 class QuadraticClassifier(Classifier):
     """Base of the classifiers with one normal distribution per class."""
 
+    means_: np.ndarray = learned("Means of the classes, shape (n_classes, n_terms).")
+    priors_: np.ndarray = learned("Prior probabilities of the classes.")
+    collinear_: dict[Any, list[str]] = learned(
+        "Columns in which a class does not vary, by class; only classes that have such columns."
+    )
+    status_: Status = learned(
+        "Names the classes that do not vary in some columns, if there are any."
+    )
+    units_: np.ndarray = learned(
+        "Exponents of the powers of two that divide columns of extreme size; 0 for all others."
+    )
+    centres_: np.ndarray = learned("Means of the classes in units of 2.0**units_ or in the span.")
+    whitening_: np.ndarray = learned("Matrices W with W'CW = 1 for the covariance C of each class.")
+    log_det_: np.ndarray = learned("Logarithm of the determinant of the covariance of each class.")
+    span_: Any = learned(
+        "With more columns than rows, the axes in which the classes differ; otherwise None."
+    )
+    base_: Any = learned("Origin of the coordinates in `span_`, or None.")
+    outside_: float = learned("Inverse variance of all classes outside `span_`.")
+
     _takes_sparse = False
     _takes_text = True
 
-    @property
-    def _chances(self) -> np.ndarray:
-        return self.priors_
-
     def _log_density(self, X: np.ndarray) -> np.ndarray:
-        """log of the density, up to p/2 log(2 pi) and the units: (n, K)."""
+        """Logarithm of the density, up to a constant: (n, K)."""
         units = self.units_ if self.units_.any() else None
         with np.errstate(over="ignore", invalid="ignore"):
             Z, beyond = (X, 0.0) if self.span_ is None else self._in_span(X)[:2]
@@ -112,12 +137,13 @@ class QuadraticClassifier(Classifier):
         if not fine:
             if not np.isfinite(X).all():
                 raise DataError("Input X contains NaN or infinity.")  # `_answer` finds the cell
-            out[np.isnan(out)] = -0.5 * LARGEST  # distances that overflowed on the way
+            out[np.isnan(out)] = -0.5 * LARGEST  # distances that overflowed
         return out
 
     def _in_span(self, X: np.ndarray) -> tuple[np.ndarray, Any, np.ndarray]:
-        """Coordinates of the rows, half the distance that they have from all classes because of what
-        lies outside of these, and that rest itself."""
+        """Coordinates of the rows, half the squared distance outside the span (the same for all
+        classes), and the part of the rows outside the span.
+        """
         apart = X - self.base_
         Z = linear_scores(apart, self.span_.T, 0.0)
         if not self.outside_:
@@ -126,14 +152,14 @@ class QuadraticClassifier(Classifier):
         return Z, 0.5 * self.outside_ * np.einsum("ij,ij->i", rest, rest)[:, None], rest
 
     def _reveals(self) -> bool:
-        """A cell meets every column of W, if the first column of W begins with the first cell."""
+        """True if the first column of W uses every cell; W is triangular."""
         return self.span_ is None and bool(self.whitening_[:, 0].any())
 
     def _joint(self, X: np.ndarray) -> np.ndarray:
-        return self._log_density(X) + log_priors(self._chances)
+        return self._log_density(X) + log_priors(self.priors_)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """log p(x, c) up to a constant (n, K); for two classes their difference (n,)."""
+        """Logarithm of p(x, c) up to a constant (n, K); for two classes their difference (n,)."""
         return self._answer(self._scores, X)
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
@@ -141,17 +167,17 @@ class QuadraticClassifier(Classifier):
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
-        return bayes.posterior(self._log_density(X), self._chances)
+        return bayes.posterior(self._log_density(X), self.priors_)
 
     def _codes(self, X: np.ndarray) -> np.ndarray:
-        return bayes.leading_class(self._log_density(X), self._chances)
+        return bayes.leading_class(self._log_density(X), self.priors_)
 
     def _log_proba(self, X: np.ndarray) -> np.ndarray:
-        """Exact where the probabilities are too small for a float."""
-        return bayes.log_posterior(self._log_density(X), self._chances)
+        """Accurate where the probabilities underflow."""
+        return bayes.log_posterior(self._log_density(X), self.priors_)
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
-        """Each column's share of the squared distance from the class mean: d_j (C^-1 d)_j."""
+        """The part of each column in the squared distance from the class mean: d_j (C^-1 d)_j."""
         block = np.ldexp(X, -self.units_) if self.units_.any() else X
         parts = np.empty((*X.shape, len(self.centres_)))
         if self.span_ is not None:
@@ -159,12 +185,12 @@ class QuadraticClassifier(Classifier):
         for k, W in enumerate(self.whitening_):
             if self.span_ is None:
                 apart = block - self.centres_[k]
-                pull = (apart @ W) @ W.T
+                scaled = (apart @ W) @ W.T
             else:
                 apart = X - self.means_[k]
-                pull = (((Z - self.centres_[k]) @ W) @ W.T) @ self.span_.T + self.outside_ * rest
-            parts[:, :, k] = -0.5 * apart * pull
-        base = -0.5 * self.log_det_ + log_priors(self._chances)
+                scaled = (((Z - self.centres_[k]) @ W) @ W.T) @ self.span_.T + self.outside_ * rest
+            parts[:, :, k] = -0.5 * apart * scaled
+        base = -0.5 * self.log_det_ + log_priors(self.priors_)
         joint = self._joint(X)
         if len(base) == 2:
             base, parts = base[1:] - base[:1], parts[:, :, 1:] - parts[:, :, :1]
@@ -190,4 +216,4 @@ class QuadraticClassifier(Classifier):
             expect_array(self, name, K)
         expect_array(self, "units_", p, dtype=np.int64)
         if self.span_ is not None and self.units_.any():
-            raise ModelFileError(f"its {type(self).__name__} has units beside a span")
+            raise ModelFileError(f"its {type(self).__name__} has both units_ and span_")

@@ -1,9 +1,9 @@
 """Gaussian classes of tables with more columns than rows, without any matrix of columns x columns.
 
-With the rows R (n, p) around their class means, a covariance is R'R, or R'R plus a diagonal; all of
-it is known from R alone, and everything is solved in the n dimensions of the rows.
+With the rows R (n, p) minus their class means, a covariance is R'R, or R'R plus a diagonal matrix. Both
+are known from R alone, and everything is solved in the n dimensions of the rows.
 
-Invariant: the answers are those of the definitions with p x p matrices, which the tests compare.
+Invariant: the results equal those of the definitions with p x p matrices, which the tests compare.
 """
 
 from dataclasses import dataclass
@@ -16,15 +16,16 @@ from pellucid.data import Problem
 from pellucid.discriminant_analysis.class_covariances import LEAST_SHARE, NO_VARIANCE, PART
 from pellucid.numerics.class_moments import class_moments
 
-REFINEMENTS = 2  # of a solution by its own residual
-SURE = 1e-8  # share of a column's variance that its own part of the diagonal must have
-NO_AXIS = 1e-12  # share of the largest variance along an axis
+REFINEMENTS = 2  # steps of iterative refinement
+SURE = 1e-8  # smallest share of the diagonal matrix in the variance of a column
+NO_AXIS = 1e-12  # axes with a smaller share of the largest variance are left out
 
 
 @dataclass(frozen=True)
 class ClassRows:
-    """Weights (K,), means (K, p) and variances (K, p) of the classes; rows around their class mean,
-    times the roots of their weights, their classes y, and their weights as given."""
+    """Weights (K,), means (K, p) and variances (K, p) of the classes; the rows minus their class means,
+    times the square roots of their weights; their classes y and their weights.
+    """
 
     total: np.ndarray
     means: np.ndarray
@@ -43,15 +44,15 @@ class ClassRows:
         return self.share @ self.variances
 
     def between(self) -> np.ndarray:
-        """Rows whose products are the covariance of the class means."""
+        """Rows B with B'B the covariance of the class means."""
         return np.sqrt(self.share)[:, None] * (self.means - self.share @ self.means)
 
     def of(self, k: int) -> np.ndarray:
-        """Rows whose products are the covariance of class k."""
+        """Rows B with B'B the covariance of class k."""
         return self.rows[self.y == k] / np.sqrt(self.total[k] or 1.0)
 
     def within(self, priors: np.ndarray) -> np.ndarray:
-        """Rows whose products are the covariances of the classes, weighted by their chances."""
+        """Rows B with B'B the mean of the class covariances, weighted by their priors."""
         factor = np.sqrt(priors / np.where(self.total > 0, self.total, 1.0))
         return self.rows * factor[self.y][:, None]
 
@@ -84,12 +85,12 @@ class SharedCovariance:
 
     @property
     def sure(self) -> bool:
-        """Whether the diagonal alone makes every direction vary."""
+        """Whether D alone makes the covariance regular."""
         size = np.einsum("ij,ij->j", self.B, self.B) + self.D
         return bool(self.D.min() > 0 and (SURE * size <= self.D).all())
 
     def solve(self, means: np.ndarray) -> np.ndarray:
-        """(K, p): the inverse times each mean, by equations as many as there are rows.
+        """The inverse times each mean, (K, p), with one equation per row.
 
         With A = B D^-1/2: D^-1/2 (1 - A'(1 + AA')^-1 A) D^-1/2.
         """
@@ -110,8 +111,9 @@ class SharedCovariance:
 
 
 def shrunk_within(found: ClassRows, priors: np.ndarray, shrinkage: Any) -> SharedCovariance:
-    """The covariance within the classes: shrunk by Ledoit and Wolf class by class, by a given share,
-    or not at all."""
+    """The covariance within the classes, shrunk by Ledoit and Wolf class by class, by a given share, or
+    not at all.
+    """
     if shrinkage == "auto":
         shares, D = np.zeros(len(priors)), np.zeros(found.means.shape[1])
         for k in range(len(priors)):
@@ -127,7 +129,7 @@ def shrunk_within(found: ClassRows, priors: np.ndarray, shrinkage: Any) -> Share
 
 
 def _ledoit_wolf(R: np.ndarray, w: np.ndarray) -> tuple[float, float]:
-    """Shrinkage and mean variance of the covariance R'R of rows of weights w, from RR' alone."""
+    """Shrinkage and mean variance of the covariance R'R of rows with weights w, from RR' alone."""
     p = R.shape[1]
     G, total = R @ R.T, float(w.sum())
     lengths = np.diagonal(G) * total / np.where(w > 0, w, 1.0)  # |x - mean|^2
@@ -140,7 +142,7 @@ def _ledoit_wolf(R: np.ndarray, w: np.ndarray) -> tuple[float, float]:
 
 
 def whitened_rows(B: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    """`clouds.whitened` of the covariance B'B."""
+    """`class_covariances.whitened` of the covariance B'B."""
     spread = np.sqrt(np.einsum("ij,ij->j", B, B))
     spread = np.where(spread > 0, spread, 1.0)
     _, sizes, Vt = _svd(B / spread)
@@ -154,12 +156,12 @@ def _svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _rounding(sizes: np.ndarray, A: np.ndarray) -> float:
-    """Singular values up to which rounding made them."""
+    """Singular values up to this size are due to rounding."""
     return float(sizes[0]) * max(A.shape) * np.finfo(float).eps if len(sizes) else 0.0
 
 
 def _left_out(V: np.ndarray) -> np.ndarray:
-    """Of each column, the length of what lies outside the directions V (p, r)."""
+    """Length of the part of each column outside the directions V (p, r)."""
     return np.sqrt(np.maximum(1.0 - np.einsum("ij,ij->i", V, V), 0.0))
 
 
@@ -168,9 +170,9 @@ def _left_out(V: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Span:
-    """Coordinates z = (x - base) @ axes (p, r), in which all classes differ.
+    """Coordinates z = (x - base) @ axes (p, r) that contain all differences between the classes.
 
-    What lies outside of them is `outside` times its squared length away from every class.
+    The squared distance outside of them, times `outside`, is the same for every class.
     """
 
     base: np.ndarray
@@ -181,8 +183,8 @@ class Span:
 
 
 @dataclass(frozen=True)
-class SpanShape:
-    """Whitening (r, m) in the coordinates, the log determinant in all columns, columns that lack."""
+class SpanWhitening:
+    """Whitening (r, m) in the span, the log determinant in all columns, columns that do not vary."""
 
     W: np.ndarray
     log_det: float
@@ -199,25 +201,25 @@ def span_of(found: ClassRows, spread: np.ndarray, outside: float) -> Span:
     return Span(base, Q / spread[:, None], outside, T.T, centres)
 
 
-def regular_shapes(found: ClassRows, span: Span, reg: float) -> list[SpanShape]:
-    """(1 - reg) C_k + reg 1, class by class: every direction varies."""
+def regular_whitenings(found: ClassRows, span: Span, reg: float) -> list[SpanWhitening]:
+    """Whitenings of (1 - reg) C_k + reg 1, class by class: every direction has variance."""
     n, r = len(found.y), span.axes.shape[1]
     p, out = len(span.base), []
     for k in range(len(found.total)):
         own = span.coordinates[:n][found.y == k] / np.sqrt(found.share[k] or 1.0)
         C = (1 - reg) * (own.T @ own)
         C[np.diag_indices(r)] += reg
-        # From the last to the first, so that W is 0 above its diagonal: half the work to predict.
+        # From the last to the first, so that W is triangular: predictions take half the work.
         L = linalg.cholesky(C[::-1, ::-1], lower=True, overwrite_a=True, check_finite=False)
         inverse, _ = linalg.lapack.dtrtri(L, lower=1)
         log_det = 2 * float(np.log(np.diagonal(L)).sum()) + (p - r) * np.log(reg)
         W = np.ascontiguousarray(np.tril(inverse).T[::-1, ::-1])
-        out.append(SpanShape(W, log_det, np.zeros(p, dtype=bool)))
+        out.append(SpanWhitening(W, log_det, np.zeros(p, dtype=bool)))
     return out
 
 
-def plain_shapes(found: ClassRows, span: Span, spread: np.ndarray) -> list[SpanShape]:
-    """C_k; as `clouds.shape_of`, directions without variance in a class have the pooled one."""
+def plain_whitenings(found: ClassRows, span: Span, spread: np.ndarray) -> list[SpanWhitening]:
+    """Whitenings of C_k; directions without variance in a class use the pooled variance."""
     n, out = len(found.y), []
     own, means = span.coordinates[:n], span.coordinates[n:]
     varies = found.pooled + np.einsum("ij,ij->j", found.between(), found.between()) > 0
@@ -229,19 +231,19 @@ def plain_shapes(found: ClassRows, span: Span, spread: np.ndarray) -> list[SpanS
         V, sizes = Vt[known].T, sizes[known]
         others = own[~mine] * np.sqrt(1 + LEAST_SHARE)
         rest = np.concatenate([others, means * np.sqrt(LEAST_SHARE)])
-        for _ in range(2):  # once more, for what rounding left
+        for _ in range(2):  # a second time, for what rounding left
             rest = rest - (rest @ V) @ V.T
         _, more, Nt = _svd(rest)
         kept = more**2 > NO_VARIANCE
         W = np.hstack([V / sizes, Nt[kept].T / more[kept]])
         log_det = 2 * (np.log(sizes).sum() + np.log(more[kept]).sum() + np.log(spread).sum())
         lacking = (_left_out(Q @ V) > PART) & varies
-        out.append(SpanShape(W, float(log_det), lacking))
+        out.append(SpanWhitening(W, float(log_det), lacking))
     return out
 
 
 def principal_axes(found: ClassRows, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Variances of class k along the axes on which its rows lie, largest first, and the axes (p, m)."""
+    """Variances of class k along its principal axes, largest first, and the axes (p, m)."""
     rows = found.of(k)
     values, U = linalg.eigh(rows @ rows.T, check_finite=False)
     values, U = values[::-1], U[:, ::-1]

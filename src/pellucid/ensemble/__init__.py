@@ -4,12 +4,12 @@ from pellucid.ensemble.adaboost.classifier import AdaBoostClassifier
 from pellucid.ensemble.adaboost.regressor import AdaBoostRegressor
 from pellucid.ensemble.bagging.classifier import BaggingClassifier
 from pellucid.ensemble.bagging.regressor import BaggingRegressor
-from pellucid.ensemble.boosting.gradient_boosting_classifier import GradientBoostingClassifier
-from pellucid.ensemble.boosting.gradient_boosting_regressor import GradientBoostingRegressor
-from pellucid.ensemble.boosting.hist_gradient_boosting_classifier import (
-    HistGradientBoostingClassifier,
+from pellucid.ensemble.boosting.gradient_boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
 )
-from pellucid.ensemble.boosting.hist_gradient_boosting_regressor import (
+from pellucid.ensemble.boosting.hist_gradient_boosting import (
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
 from pellucid.ensemble.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor

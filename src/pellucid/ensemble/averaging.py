@@ -1,6 +1,7 @@
-"""Means of learners on drawn rows: what bagging and forests share.
+"""What forests and bagging share: means of base estimators that were fitted on drawn rows.
 
-Invariant: the answer is the mean of the learners' answers, and so are its explanations.
+Invariant: a prediction is the mean of the predictions of the base estimators, and so is its
+explanation.
 """
 
 from typing import Any
@@ -11,106 +12,122 @@ from pellucid.data import Problem
 from pellucid.data.targets import warn_of_column_vector
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError, warn
-from pellucid.parameters import Boolean, Either, Integer, Jobs, Nothing, Verbose
-from pellucid.tree import prediction
+from pellucid.parameters import Boolean, Either, Integer, Nothing, param
+from pellucid.tree import explaining
 from pellucid.tree.base import one_or_several
-from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.growth_parameters import share
 
 SHARE = share("]")
-BAGGED_PARAMETERS = {
-    "n_estimators": Integer(1),
-    "max_samples": Either(Integer(1), SHARE, Nothing),
-    "bootstrap": Boolean,
-    "oob_score": Boolean,
-    "warm_start": Boolean,
-    "n_jobs": Jobs,
-    "verbose": Verbose,
-    "oob_importances": Boolean,
-}
+MAX_SAMPLES = param(
+    None,
+    Either(Integer(1), SHARE, Nothing),
+    "Size of a bootstrap sample: a number of samples or a share of them. None draws as many as "
+    "there are.",
+)
+OOB_IMPORTANCES = param(
+    False,
+    Boolean,
+    "Whether to measure each column by how much worse a base estimator predicts its out-of-bag rows "
+    "if the column is shuffled.",
+    last=True,
+)
+OOB_SCORE = "Score of the out-of-bag predictions, if `oob_score` is set."
+OOB_PROBABILITIES = (
+    "Out-of-bag probabilities of the classes for each row, shape (n_samples, n_classes), if "
+    "`oob_score` is set; NaN for a row that every base estimator saw."
+)
+OOB_PREDICTIONS = (
+    "Out-of-bag prediction for each row, if `oob_score` is set; NaN for a row that every base "
+    "estimator saw."
+)
+OOB_MEAN = (
+    "Mean increase of the out-of-bag loss when a column is shuffled, shape (n_features,), if "
+    "`oob_importances` is set."
+)
+OOB_STD = (
+    "Standard deviation of the out-of-bag importance over the base estimators, shape "
+    "(n_features,), if `oob_importances` is set."
+)
 
 
-class Bagged(TreesExplained):
-    """Family of means over bags."""
+def check_out_of_bag(model: Any) -> None:
+    """Refuse out-of-bag estimates of base estimators that see all rows."""
+    if (model.oob_score or model.oob_importances) and not model.bootstrap:
+        raise ParameterError("Out of bag estimation only available if bootstrap=True")
 
-    # The checks fit hundreds of times; five learners show the same faults as a hundred.
-    _check_params = {"n_estimators": 5}
 
-    def _mean(self, X: Any) -> np.ndarray:
-        """Mean of the learners' answers, (n, K)."""
-        raise NotImplementedError
+def kept_estimators(model: Any, name: str) -> list[Any]:
+    """Base estimators of the earlier fit, with `warm_start`."""
+    if not model.warm_start or name not in vars(model):
+        return []
+    old = getattr(model, name)
+    if model.n_estimators < len(old):
+        raise ParameterError(
+            f"n_estimators={model.n_estimators} must be larger or equal to "
+            f"len(estimators_)={len(old)} when warm_start==True"
+        )
+    if model.n_estimators == len(old):
+        warn(
+            "Warm-start fitting without increasing n_estimators does not fit new trees.",
+            UserWarning,
+        )
+    return list(old)
 
-    def _check_oob(self) -> None:
-        if (self.oob_score or self.oob_importances) and not self.bootstrap:
-            raise ParameterError("Out of bag estimation only available if bootstrap=True")
 
-    def _kept(self, name: str) -> list[Any]:
-        """Learners of the earlier fit, with `warm_start`."""
-        if not self.warm_start or name not in self.__dict__:
-            return []
-        old = getattr(self, name)
-        if self.n_estimators < len(old):
-            raise ParameterError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={len(old)} when warm_start==True"
-            )
-        if self.n_estimators == len(old):
-            warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                UserWarning,
-            )
-        return list(old)
+def out_of_bag_results(model: Any, out_of_bag: OutOfBag, seed: Any) -> dict[str, Any]:
+    """The learned attributes that `oob_score` and `oob_importances` ask for."""
+    if not out_of_bag.bags:
+        return {}
+    found = out_of_bag.estimates(model.oob_score) if model.oob_score else {}
+    if model.oob_importances:
+        first = model.n_estimators - len(out_of_bag.bags)
+        found |= out_of_bag.importances(seed, first, model.n_jobs)
+    return found
 
-    def _judged(self, judge: OutOfBag, seed: Any) -> dict[str, Any]:
-        """What the rows out of the bags say, as far as it is asked for."""
-        if not judge.bags:
-            return {}
-        found = judge.estimates(self.oob_score) if self.oob_score else {}
-        if self.oob_importances:
-            first = self.n_estimators - len(judge.bags)
-            found |= judge.importances(seed, first, self.n_jobs)
-        return found
 
-    def _check_importances(self) -> None:
-        """Refuse importances that are not one number for each column (model files)."""
-        for name in ("oob_importances_", "oob_importances_std_"):
-            found = vars(self).get(name)
-            if found is not None and (
-                not isinstance(found, np.ndarray)
-                or found.dtype != np.float64
-                or found.shape != (self.n_features_in_,)
-            ):
-                raise DataError("the importances do not belong to these columns")
+def check_importances(model: Any) -> None:
+    """Refuse importances that are not one number for each column (model files)."""
+    for name in ("oob_importances_", "oob_importances_std_"):
+        found = vars(model).get(name)
+        if found is not None and (
+            not isinstance(found, np.ndarray)
+            or found.dtype != np.float64
+            or found.shape != (model.n_features_in_,)
+        ):
+            raise DataError("the importances do not belong to these columns")
 
-    def _explain(self, X: Any) -> dict[str, Any]:
-        """Mean of the trees' path contributions."""
-        base, contributions = prediction.path(*self._as_trees(), X)
-        said, classes = self._mean(X), "classes_" in self.__dict__
-        return self._narrowed(base, contributions) | {
-            "prediction": said[:, 1:] if classes and said.shape[1] == 2 else said,
-            "scale": "probability" if classes else "response",
-            "method": f"mean changes of the {'class shares' if classes else 'mean'} along the paths",
-        }
+
+def explain_mean(model: Any, X: Any, method: str) -> dict[str, Any]:
+    """The mean of the explanations of the trees."""
+    trees, values, weights = model._as_trees()
+    mean, classes = model._mean(X), "classes_" in vars(model)
+    two = classes and mean.shape[1] == 2
+    along = f"mean changes of the {'class frequencies' if classes else 'mean'} along the paths"
+    return explaining.contributions(method, trees, values, weights, X, two) | {
+        "prediction": mean[:, 1:] if two else mean,
+        "scale": "probability" if classes else "response",
+        "method": explaining.SHAPLEY if method == "shap" else along,
+    }
 
 
 def with_targets(problem: Problem) -> Problem:
-    """A table of targets with one column is one target, and not what was expected."""
+    """The problem with y (n,) for one target, with a warning if it was a table of one column."""
     if problem.y.shape[1:] == (1,):
         warn_of_column_vector()
     return one_or_several(problem)
 
 
 def check_width(old: int, new: int) -> None:
-    """Refuse a warm start with other targets."""
+    """Refuse a warm start with another number of targets."""
     if old != new:
         raise DataError(
-            f"A warm start keeps learners of {old} targets, y has {new}: give y as many, or fit with "
-            "warm_start=False."
+            f"With warm_start, the earlier base estimators have {old} targets, but y has {new}. Give "
+            "y with the same targets, or fit with warm_start=False."
         )
 
 
-def answer_width(problem: Problem) -> int:
-    """Columns of an answer: one for each class, or for each target."""
+def output_width(problem: Problem) -> int:
+    """Columns of a prediction: one for each class, or for each target."""
     if problem.classes is not None:
         return len(problem.classes)
     return 1 if problem.y.ndim == 1 else problem.y.shape[1]

@@ -1,8 +1,8 @@
-"""Any classifier or regressor as a base learner: how to seed, fit and ask it.
+"""Any classifier or regressor as a base estimator: how to seed it, fit it and predict with it.
 
-Ours learn from the `Problem` that was encoded once; trees share its sorted columns. Foreign ones
-(scikit-learn's protocol) get the encoded matrix and class codes. Where a bag lacks a class the
-learner sees the classes that are there, and the others have probability 0.
+Estimators of Pellucid learn from the `Problem` that was encoded once; trees share its sorted columns.
+Others, with scikit-learn's interface, get the encoded matrix and class codes. If a bag lacks a class,
+the base estimator sees the classes that are there, and the others have probability 0.
 """
 
 import inspect
@@ -24,24 +24,22 @@ from pellucid.tree.nodes import Nodes
 
 
 def input_spec_of(
-    learner: Any, owner: str, kind: str = "classifier", several: bool = False
+    base: Any, owner: str, kind: str = "classifier", several: bool = False
 ) -> InputSpec:
-    """What a meta-estimator over a learner of this kind asks of `prepare`; `several`: it takes as many
-    targets as its learner does."""
-    ours = isinstance(learner, Estimator)
-    tags = None if ours else learner.__sklearn_tags__()
-    if (learner._kind if tags is None else tags.estimator_type) != kind:
-        raise ParameterError(f"{owner} needs a {kind}. Got {learner!r} instead.")
+    """What an ensemble of this base estimator needs from `prepare`; `several`: it accepts several
+    targets if its base estimator does."""
+    ours = isinstance(base, Estimator)
+    tags = None if ours else base.__sklearn_tags__()
+    if (base._kind if tags is None else tags.estimator_type) != kind:
+        raise ParameterError(f"{owner} needs a {kind}. Got {base!r} instead.")
     if tags is None:
-        rows = rows_for(learner)
-        spec = replace(learner._input_spec(), owner=owner, rows=rows, table=learner.table)
+        rows = rows_for(base)
+        spec = replace(base._input_spec(), owner=owner, rows=rows, table=base.table)
         if spec.layout == "codes":
             spec = replace(spec, takes_text=False)  # bags hold codes alone
         if kind == "classifier":
             return spec
-        return replace(
-            spec, target="several" if several and learner._several_targets else "numbers"
-        )
+        return replace(spec, target="several" if several and base._several_targets else "numbers")
     return InputSpec(
         owner=owner,
         target=_foreign_target(kind, several and tags.target_tags.multi_output),
@@ -51,202 +49,194 @@ def input_spec_of(
     )
 
 
-def rows_for(learner: Any) -> str:
-    """`InputSpec.rows` of an ensemble: canonical ones, in the user's array if the learner can use it."""
-    view = isinstance(learner, Estimator) and learner._rows.endswith("view")
-    return "canonical_view" if view else "canonical"
-
-
 def _foreign_target(kind: str, several: bool) -> str:
     if kind == "classifier":
         return "classes"
     return "several" if several else "numbers"
 
 
-def takes_sparse(learner: Any) -> bool:
-    if isinstance(learner, Estimator):
-        return learner._takes_sparse
-    return learner.__sklearn_tags__().input_tags.sparse
+def rows_for(base: Any) -> str:
+    """`InputSpec.rows` of an ensemble: canonical rows, in the user's array if `base` can read it."""
+    view = isinstance(base, Estimator) and base._rows.endswith("view")
+    return "canonical_view" if view else "canonical"
 
 
-def takes_weights(learner: Any) -> bool:
-    """Whether `fit` takes weights."""
-    return "sample_weight" in inspect.signature(learner.fit).parameters
+def takes_sparse(base: Any) -> bool:
+    if isinstance(base, Estimator):
+        return base._takes_sparse
+    return base.__sklearn_tags__().input_tags.sparse
 
 
-def seeded(learner: Any, seed: np.random.SeedSequence, number: int) -> Any:
-    """A copy of the learner whose random states follow from (seed, number)."""
-    twin = copied(learner)
+def takes_weights(base: Any) -> bool:
+    """Whether `fit` accepts weights."""
+    return "sample_weight" in inspect.signature(base.fit).parameters
+
+
+def seeded(base: Any, seed: np.random.SeedSequence, number: int) -> Any:
+    """A copy of the base estimator whose random states follow from (seed, number)."""
+    twin = copied(base)
     names = sorted(
         name
         for name in twin.get_params(deep=True)
         if name == "random_state" or name.endswith("__random_state")
     )
-    rng = parallel.stream(seed, "learner", number)
+    rng = parallel.stream(seed, "learner", number)  # the label is part of the seed
     states = rng.integers(0, 2**31 - 1, size=len(names)).tolist()
     return twin.set_params(**dict(zip(names, states))) if names else twin
 
 
-def fit(learner: Any, problem: Problem, bag: Bag, presorted: Any = None) -> Any:
-    """Fit a learner to a bag; `presorted` is the sorted table, for our trees."""
-    if isinstance(learner, TreeModel):
-        return _fit_tree(learner, problem, bag, presorted)
+def fit(base: Any, problem: Problem, bag: Bag, presorted: Any = None) -> Any:
+    """Fit a base estimator to a bag; `presorted` is the sorted table, for our trees."""
+    if isinstance(base, TreeModel):
+        return _fit_tree(base, problem, bag, presorted)
     rows = np.flatnonzero(bag.weights)
     part = select(problem.take(rows, bag.weights[rows]), bag.columns)
     if part.classes is not None:
         part = _classes_present(part)
         if part.n_classes == 1:
-            # One class says nothing to most learners: a tree of one leaf says it for all.
+            # Most estimators refuse a single class; a tree of one leaf predicts it.
             return _fit_leaf(part)
-    if isinstance(learner, Estimator):
-        return _fit_ours(learner, part)
-    return _fit_foreign(learner, part)
+    if isinstance(base, Estimator):
+        return _fit_ours(base, part)
+    return _fit_foreign(base, part)
 
 
-def _fit_tree(learner: Any, problem: Problem, bag: Bag, presorted: Any) -> Any:
-    """All rows stay, those not drawn with weight 0, so that the sorted columns can be shared."""
+def _fit_tree(base: Any, problem: Problem, bag: Bag, presorted: Any) -> Any:
+    """Rows that were not drawn stay with weight 0, so that the sorted columns can be shared."""
     part = select(problem, bag.columns).reweight(bag.weights)
     if presorted is not None and bag.columns is not None:
         presorted = presorted.select(bag.columns)
-    learner._store(learner._fit(part, presorted), part)
-    return learner
+    base._store(base._fit(part, presorted), part)
+    return base
 
 
 def fit_some_columns(
-    learner: Any, problem: Problem, weights: np.ndarray, columns: np.ndarray, presorted: Any
+    base: Any, problem: Problem, weights: np.ndarray, columns: np.ndarray, presorted: Any
 ) -> Any:
-    """A tree that looks at some columns only, as a tree over all of them."""
+    """A tree fitted to some columns only, stored as a tree over all columns."""
     part = select(problem, columns).reweight(weights)
-    learned = learner._fit(part, presorted.select(columns))
+    learned = base._fit(part, presorted.select(columns))
     nodes = learned["tree_"]
     feature = np.append(columns, -1)[nodes.feature].astype(np.int32)
-    return store_tree(learner, problem, replace(nodes, feature=feature, n_levels=problem.n_levels))
+    return store_tree(base, problem, replace(nodes, feature=feature, n_levels=problem.n_levels))
 
 
-def store_tree(learner: Any, problem: Problem, nodes: Nodes) -> Any:
-    """A tree classifier whose tree is grown already, from all columns."""
+def store_tree(base: Any, problem: Problem, nodes: Nodes) -> Any:
+    """A tree classifier whose tree was grown already, on all columns."""
     learned = {
         "tree_": nodes, "n_outputs_": 1, "max_features_": problem.p, "n_classes_": problem.n_classes
     }  # fmt: skip
-    learner._store(learned, problem)
-    return learner
+    base._store(learned, problem)
+    return base
 
 
-def _fit_ours(learner: Any, part: Problem) -> Any:
-    learner._check_parameters()
-    learner._check_problem(part)
-    spec = learner._input_spec()
+def _fit_ours(base: Any, part: Problem) -> Any:
+    base._check_parameters()
+    base._check_problem(part)
+    spec = base._input_spec()
     if spec.rows == "canonical_view":
         part = canonical_view(part, spec.positions)
-    learner._store(learner._fit(part), part)
-    return learner
+    base._store(base._fit(part), part)
+    return base
 
 
 def _fit_leaf(part: Problem) -> Any:
-    """A tree of one leaf; it looks at no cell, whatever form they have."""
+    """A tree of one leaf, which reads no value of the table."""
     schema = replace(part.schema, layout="codes")
     X = np.zeros((part.n, schema.n_columns), order="F")
     leaf, part = DecisionTreeClassifier(), replace(part, X=X, schema=schema)
-    leaf._store(leaf._fit(part), part)  # not `_learn`: for the user one class is an error
+    leaf._store(leaf._fit(part), part)  # not `_learn`, which refuses a single class
     return leaf
 
 
-def _fit_foreign(learner: Any, part: Problem) -> Any:
+def _fit_foreign(base: Any, part: Problem) -> Any:
     target = part.y if part.classes is None else part.classes[part.y]
-    if takes_weights(learner):
-        return learner.fit(part.X, target, sample_weight=part.weights)
+    if takes_weights(base):
+        return base.fit(part.X, target, sample_weight=part.weights)
     if not part.counts:
         raise DataError(
-            f"{type(learner).__name__} takes no weights, and without bootstrap the weights of the "
-            "rows are not drawn: use bootstrap=True, or weights that are integers."
+            f"{type(base).__name__} takes no weights, so non-integer weights need bootstrap=True. "
+            "Use bootstrap=True, or integer weights."
         )
     rows = np.repeat(np.arange(part.n), part.weights.astype(np.int64))
-    return learner.fit(part.X[rows], target[rows])
+    return base.fit(part.X[rows], target[rows])
 
 
 def check_fitted(
-    learner: Any, asked: Any, columns: np.ndarray, schema: Schema, n_classes: int
+    base: Any, expected: Any, columns: np.ndarray, schema: Schema, n_classes: int
 ) -> None:
-    """Refuse a learner of a model file that cannot answer for an ensemble over `asked`; n_classes
-    is 0 for numbers."""
-    codes = np.asarray(learner.classes_) if n_classes else np.empty(0, dtype=np.int64)
-    one_leaf = type(learner) is DecisionTreeClassifier and len(codes) == 1  # see `fit`
-    if type(learner) is not type(asked) and not one_leaf:
-        raise DataError("a learner is of another kind than the ensemble's")
-    own, terms = learner.schema_, len(_encoded_columns(schema, columns))
+    """Refuse a base estimator of a model file that does not fit an ensemble of `expected`; n_classes
+    is 0 for regression."""
+    codes = np.asarray(base.classes_) if n_classes else np.empty(0, dtype=np.int64)
+    one_leaf = type(base) is DecisionTreeClassifier and len(codes) == 1  # see `fit`
+    if type(base) is not type(expected) and not one_leaf:
+        raise DataError("a base estimator is of another class than the ensemble expects")
+    own, terms = base.schema_, len(_encoded_columns(schema, columns))
     same_levels = np.array_equal(own.n_levels, schema.n_levels[columns])
     same_form = one_leaf or (own.layout == schema.layout and len(own.owner) == terms)
     if not same_levels or not same_form:
-        raise DataError("a learner's columns do not belong to this table")
+        raise DataError("the columns of a base estimator do not belong to this table")
     if n_classes and (codes.dtype.kind != "i" or not np.isin(codes, np.arange(n_classes)).all()):
-        raise DataError("a learner's classes are not codes of the ensemble's")
+        raise DataError("the classes of a base estimator are not class codes of the ensemble")
     if (np.diff(codes) <= 0).any():
-        raise DataError("a learner's classes are not in order")
+        raise DataError("the classes of a base estimator are not in order")
 
 
-def predictions(learner: Any, X: Any, columns: Any, schema: Schema) -> np.ndarray:
+def predictions(base: Any, X: Any, columns: Any, schema: Schema) -> np.ndarray:
     """(n,) predicted numbers of encoded rows, or (n, targets)."""
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
-    if not isinstance(learner, Estimator):
-        said = np.asarray(learner.predict(part), dtype=np.float64)
-        return said.reshape(part.shape[0]) if said.size == part.shape[0] else said
-    if learner._layout == "codes" and learner._rows != "user_view":
+    if not isinstance(base, Estimator):
+        found = np.asarray(base.predict(part), dtype=np.float64)
+        return found.reshape(part.shape[0]) if found.size == part.shape[0] else found
+    if base._layout == "codes" and base._rows != "user_view":
         part = np.asfortranarray(part)
-    return learner._predict(part)
+    return base._predict(part)
 
 
-def probabilities(learner: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> np.ndarray:
-    """(n, K) class probabilities of encoded rows; votes where the learner has none.
+def probabilities(base: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> np.ndarray:
+    """(n, K) class probabilities of encoded rows; 0 and 1 if the base estimator has none.
 
-    Learners were fitted on class codes, so their `classes_` say which columns are theirs.
+    Base estimators were fitted on class codes, so `classes_` are the columns that they fill.
     """
-    if len(learner.classes_) == 1:  # it may be a leaf over columns in another form
-        return np.tile(np.arange(n_classes) == learner.classes_[0], (X.shape[0], 1)).astype(float)
+    if len(base.classes_) == 1:  # a single leaf may have another layout
+        return np.tile(np.arange(n_classes) == base.classes_[0], (X.shape[0], 1)).astype(float)
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
-    if (
-        isinstance(learner, Estimator)
-        and learner._layout == "codes"
-        and learner._rows != "user_view"
-    ):
+    if isinstance(base, Estimator) and base._layout == "codes" and base._rows != "user_view":
         part = np.asfortranarray(part)
-    if isinstance(learner, Classifier) and always_has(learner, "_proba"):
-        shares = learner._proba(part)
-    elif isinstance(learner, Classifier):
-        shares = np.eye(len(learner.classes_))[learner._codes(part)]
-    elif hasattr(learner, "predict_proba"):
-        shares = learner.predict_proba(part)
+    if isinstance(base, Classifier) and always_has(base, "_proba"):
+        shares = base._proba(part)
+    elif isinstance(base, Classifier):
+        shares = np.eye(len(base.classes_))[base._codes(part)]
+    elif hasattr(base, "predict_proba"):
+        shares = base.predict_proba(part)
     else:
-        shares = (learner.predict(part)[:, None] == learner.classes_).astype(np.float64)
-    if len(learner.classes_) == n_classes:
+        shares = (base.predict(part)[:, None] == base.classes_).astype(np.float64)
+    if len(base.classes_) == n_classes:
         return shares
     out = np.zeros((shares.shape[0], n_classes))
-    out[:, np.asarray(learner.classes_, dtype=np.int64)] = shares
+    out[:, np.asarray(base.classes_, dtype=np.int64)] = shares
     return out
 
 
-def has_scores(learner: Any) -> bool:
-    """Whether the learner has decision scores."""
-    return hasattr(learner, "decision_function")
+def has_scores(base: Any) -> bool:
+    """Whether the base estimator has decision scores."""
+    return hasattr(base, "decision_function")
 
 
-def scores(learner: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> np.ndarray:
+def scores(base: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> np.ndarray:
     """Decision scores (n,) for two classes, else (n, K).
 
-    A class that the learner did not see has its lowest score; a learner that saw one class only
-    says 1 for it (-1 for class 0 of two).
+    A class that the base estimator did not see gets its lowest score. If it saw one class only,
+    this class has the score 1 (-1 for class 0 of two).
     """
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
-    codes = np.asarray(learner.classes_, dtype=np.int64)
+    codes = np.asarray(base.classes_, dtype=np.int64)
     n = part.shape[0]
     if len(codes) == 1:
         if n_classes <= 2:
             return np.full(n, 2.0 * codes[0] - 1.0)
         return np.tile((np.arange(n_classes) == codes[0]).astype(np.float64), (n, 1))
-    found = (
-        learner._scores(part)
-        if isinstance(learner, Classifier)
-        else learner.decision_function(part)
-    )
+    found = base._scores(part) if isinstance(base, Classifier) else base.decision_function(part)
     if len(codes) == n_classes:
         return found
     if found.ndim == 1:
@@ -257,7 +247,7 @@ def scores(learner: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -
 
 
 def coded(problem: Problem) -> Problem:
-    """The problem whose labels are the class codes 0, 1, ..., so learners name them alike."""
+    """The problem whose labels are the class codes 0, 1, ..., as base estimators use them."""
     if problem.classes is None:
         return problem
     return replace(problem, classes=np.arange(len(problem.classes)))
@@ -282,7 +272,7 @@ def select(problem: Problem, columns: np.ndarray | None) -> Problem:
 
 
 def _encoded_columns(schema: Schema, columns: np.ndarray) -> np.ndarray:
-    """Encoded columns of the user's columns; a column that is drawn twice comes twice."""
+    """Encoded columns of the user's columns; one that was drawn twice is repeated."""
     owner = schema.owner
     return np.concatenate([np.flatnonzero(owner == j) for j in columns])
 

@@ -1,7 +1,7 @@
 """Bags: how often each row is drawn, and which columns.
 
-Rows are the canonical ones of the problem; a row of weight k stands for k copies, and every copy
-is drawn alike. Invariant: a bag depends on the seed, its number and the problem alone.
+Rows are the canonical ones of the problem; a row of weight k stands for k copies, each of which may be
+drawn. Invariant: a bag depends on the seed, its number and the problem alone.
 """
 
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ MANY_DRAWS = 8  # draws per row from which counts are drawn instead of rows
 
 
 def keys_of(seed: np.random.SeedSequence, first: int, last: int) -> np.ndarray:
-    """The numbers (uint64) behind the random choices of the learners [first, last)."""
+    """Keys (uint64) that determine the random choices of the base estimators [first, last)."""
     return parallel.stream(seed, "learners").integers(0, 2**64, last, np.uint64)[first:]
 
 
 @dataclass(frozen=True)
 class Bag:
-    """Weights of the rows (0: not drawn, else how often) and columns, None for all of them."""
+    """How often each row is drawn, and the drawn columns; None for all columns."""
 
     weights: np.ndarray
     columns: np.ndarray | None
 
 
 @dataclass(frozen=True)
-class Drawer:
+class Sampler:
     """Draws bags from a problem."""
 
     problem: Problem
@@ -43,13 +43,13 @@ class Drawer:
 
     @cached_property
     def _total(self) -> int | None:
-        """Number of samples if weights count them; sums of larger integers are not exact."""
+        """Number of samples if the weights count them and their sum is exact."""
         total = self.problem.weights.sum()
         return int(total) if self.problem.counts and total < 2**53 else None
 
     @cached_property
     def n_samples(self) -> int:
-        """Draws per bag: a number, or a share of the samples."""
+        """Number of draws for each bag."""
         total = self.problem.n if self._total is None else self._total
         if self.max_samples is None:
             return total
@@ -66,7 +66,7 @@ class Drawer:
 
     @property
     def n_columns(self) -> int:
-        """Columns per bag."""
+        """Number of columns for each bag."""
         d = self.problem.schema.n_columns
         if isinstance(self.max_features, int | np.integer):
             if self.max_features > d:
@@ -103,7 +103,7 @@ class Drawer:
         return copies_of(self.problem.weights)
 
     def outside(self, weights: np.ndarray) -> np.ndarray:
-        """Expected share of each row's copies that are not in the bootstrap bag with these weights:
+        """Expected share of the copies of each row that are not in a bootstrap bag with these weights:
         each of W copies is missed by all of c draws with probability (1 - 1/W)^c."""
         if self._copies is None:
             return (weights == 0).astype(np.float64)
@@ -111,7 +111,7 @@ class Drawer:
 
     @property
     def counted(self) -> bool:
-        """The weights of a bag are integers."""
+        """Whether the weights of a bag are integers."""
         return self.bootstrap or self._total is not None
 
     def _rows(self, rng: np.random.Generator) -> np.ndarray:
@@ -128,7 +128,7 @@ class Drawer:
         return rng.multinomial(count, w / w.sum()).astype(np.float64)
 
     def _rows_once(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Without replacement: copies of rows where weights count them, else rows with weights."""
+        """Without replacement: copies of rows if the weights count them, otherwise rows with weights."""
         w, n, total = self.problem.weights, self.problem.n, self._total
         if count == (n if total is None else total):
             return w.copy()

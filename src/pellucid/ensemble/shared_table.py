@@ -17,19 +17,19 @@ from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.tree.base import TreeModel
 
 
-def takes_views(learner: Any) -> bool:
+def takes_views(base: Any) -> bool:
     """Whether a base estimator is a tree that adds up rows in the order of the sorted columns alone."""
     return (
-        isinstance(learner, TreeModel)
-        and learner.ccp_alpha != "cv"
-        and learner.min_weight_fraction_leaf == 0
-        and getattr(learner, "class_weight", None) is None
+        isinstance(base, TreeModel)
+        and base.ccp_alpha != "cv"
+        and base.min_weight_fraction_leaf == 0
+        and getattr(base, "class_weight", None) is None
     )
 
 
-def in_place(problem: Problem, learner: Any) -> Problem:
+def in_place(problem: Problem, base: Any) -> Problem:
     """The problem on canonical rows as this base estimator takes them: a view or a copy."""
-    return problem if takes_views(learner) else problem.gathered()
+    return problem if takes_views(base) else problem.gathered()
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class SharedTable:
     places: np.ndarray | None
 
     @staticmethod
-    def of(problem: Problem, learner: Any, n_jobs: int | None = None) -> "SharedTable":
-        if not isinstance(learner, TreeModel):
+    def of(problem: Problem, base: Any, n_jobs: int | None = None) -> "SharedTable":
+        if not isinstance(base, TreeModel):
             return SharedTable(problem, None, None)
         from pellucid.tree.presort import presort
 
-        learner._check_parameters()
+        base._check_parameters()
         places = None
         if isinstance(problem.X, RowView):
             table, places = problem.X.table, problem.X.places

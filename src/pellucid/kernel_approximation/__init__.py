@@ -1,4 +1,4 @@
-"""Columns whose inner products are nearly those of a kernel."""
+"""Columns whose inner products approximate a kernel."""
 
 from pellucid.kernel_approximation.nystroem import Nystroem
 

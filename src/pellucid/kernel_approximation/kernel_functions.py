@@ -1,6 +1,6 @@
-"""Kernels between two tables, as plain functions: what a transformer of modest width needs.
+"""Kernels between the rows of two tables, as plain functions.
 
-Invariant: dense results (n, m); sparse tables are multiplied as they are.
+Invariant: results are dense, (n, m); sparse tables are multiplied without becoming dense.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`Nystroem`: a kernel in as many columns as there are rows in a small sample."""
+"""`Nystroem`: columns that approximate a kernel, from a sample of the rows."""
 
 from typing import Any, Self
 
@@ -8,11 +8,23 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.kernel_approximation.kernel_functions import KERNELS
-from pellucid.parameters import Choice, Either, Function, Integer, Jobs, Nothing, RandomState, Real
-from pellucid.parameters import Test as Check
+from pellucid.parameters import (
+    N_JOBS,
+    RANDOM_STATE,
+    Choice,
+    Either,
+    Function,
+    Integer,
+    Nothing,
+    Predicate,
+    Real,
+    learned,
+    param,
+    positional,
+)
 from pellucid.transformer import Transformer
 
-FLOOR = 1e-12  # eigenvalues below this carry nothing but rounding
+FLOOR = 1e-12  # smaller eigenvalues are due to rounding
 BLOCK = 1024  # rows per task
 TOO_LARGE = (
     "The kernel of these rows exceeds the largest float64. Divide the columns by a power of ten, or "
@@ -23,33 +35,8 @@ TOO_LARGE = (
 class Nystroem(Transformer):
     """Columns t(x) with t(x)'t(z) close to k(x, z): t(x) = K_bb**(-1/2) k(b, x), b a sample of the rows.
 
-    Exact on the sample; a linear model on these columns is close to a kernel machine, at a cost that
-    grows with the number of rows and not with its square.
-
-    Parameters
-    ----------
-    kernel : {"rbf", "linear", "poly", "polynomial", "sigmoid", "cosine"} or callable, default="rbf"
-        A callable gets two rows and returns a number.
-    gamma : float or None
-        None is 1 / columns.
-    coef0 : float or None
-        None is 1.
-    degree : float or None
-        None is 3.
-    kernel_params : dict or None
-        Further arguments of a callable.
-    n_components : int, default=100
-        Rows in the sample; at most as many as there are different rows.
-    random_state : int, generator or None
-    n_jobs : int or None
-    table : Table, optional
-
-    Attributes
-    ----------
-    components_ : (components, terms), the sample, in encoded columns.
-    component_indices_ : their rows in the training table.
-    normalization_ : K_bb**(-1/2).
-    n_features_in_, feature_names_in_, schema_
+    The approximation is exact on the sample. A linear model on these columns is close to a kernel SVM,
+    but its cost is linear in the number of rows instead of quadratic.
 
     Examples
     --------
@@ -60,45 +47,50 @@ class Nystroem(Transformer):
     array([1.   , 0.607, 0.011])
     """
 
+    kernel: Any = positional(
+        default="rbf",
+        check=Either(Choice(*KERNELS), Function),
+        description="Kernel of two rows. A function gets two rows and returns a number.",
+        kw_only=False,
+    )
+    gamma: float | None = param(
+        None,
+        Either(Real(0, None, "left"), Nothing),
+        "Factor gamma of the kernels 'rbf', 'poly' and 'sigmoid'. None is 1 / number of columns.",
+    )
+    coef0: float | None = param(
+        None,
+        Either(Real(None, None, "neither"), Nothing),
+        "Constant term of the kernels 'poly' and 'sigmoid'. None is 1.",
+    )
+    degree: float | None = param(
+        None, Either(Real(1, None, "left"), Nothing), "Degree of the kernel 'poly'. None is 3."
+    )
+    kernel_params: dict[str, Any] | None = param(
+        None,
+        Either(Predicate(lambda v: isinstance(v, dict), "a dict"), Nothing),
+        "Further arguments of a kernel function.",
+    )
+    n_components: int = param(
+        100,
+        Integer(1),
+        "Number of rows in the sample, and of new columns. If the table has fewer distinct rows, all "
+        "of them are used.",
+    )
+    random_state: Any = RANDOM_STATE.replace(
+        description="Seed or generator that draws the sample. An int makes fits repeatable."
+    )
+    n_jobs: int | None = N_JOBS
+
+    components_: np.ndarray = learned("The sample, shape (n_components, n_terms).")
+    component_indices_: np.ndarray = learned("Row numbers of the sample in the training table.")
+    normalization_: np.ndarray = learned("K_bb**(-1/2), shape (n_components, n_components).")
+
     _rows = "canonical"
     _takes_text = True
 
-    _parameters = {
-        "kernel": Either(Choice(*KERNELS), Function),
-        "gamma": Either(Real(0, None, "left"), Nothing),
-        "coef0": Either(Real(None, None, "neither"), Nothing),
-        "degree": Either(Real(1, None, "left"), Nothing),
-        "kernel_params": Either(Check(lambda v: isinstance(v, dict), "a dict"), Nothing),
-        "n_components": Integer(1),
-        "random_state": RandomState,
-        "n_jobs": Jobs,
-    }
-
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | None = None,
-        coef0: float | None = None,
-        degree: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        n_components: int = 100,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        table: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.table = table
-
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the sample and take the root of its kernel. y is not used."""
+        """Draw the sample and take the inverse square root of its kernel matrix. y is ignored."""
         return self._learn(X)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -107,7 +99,7 @@ class Nystroem(Transformer):
         rows = np.sort(rng.choice(problem.n, count, replace=False))
         basis = problem.X[rows]
         basis = basis if isinstance(basis, np.ndarray) else basis.toarray()
-        with parallel.one_blas_thread():  # equal bits, whatever else runs at the time
+        with parallel.one_blas_thread():  # the same bits for any number of threads
             with np.errstate(over="ignore", invalid="ignore"):
                 K = self._kernel(basis, basis)
             if not np.isfinite(K).all():
@@ -116,7 +108,7 @@ class Nystroem(Transformer):
             root = (U / np.sqrt(np.maximum(S, FLOOR))) @ V
         return {
             "components_": np.ascontiguousarray(basis),
-            "component_indices_": _users_rows(problem)[rows],
+            "component_indices_": problem.user_rows()[rows],
             "normalization_": root,
         }
 
@@ -146,20 +138,10 @@ class Nystroem(Transformer):
         return len(self.components_)
 
     def _check_state(self) -> None:
-        """Refuse arrays that do not belong together (model files)."""
+        """Raise an error for inconsistent arrays in a model file."""
         from pellucid.persist.fitted_state import expect_array, n_terms
 
         m = len(self.components_)
         expect_array(self, "components_", m, n_terms(self), finite=True)
         expect_array(self, "normalization_", m, m, finite=True)
         expect_array(self, "component_indices_", m, dtype=np.int64)
-
-
-def _users_rows(problem: Problem) -> np.ndarray:
-    """Row of the user's table for each row of the problem, the first of equal ones."""
-    if problem.position is None:
-        return np.arange(problem.n)
-    seen = np.flatnonzero(problem.position >= 0)[::-1]
-    users = np.empty(problem.n, dtype=np.int64)
-    users[problem.position[seen]] = seen
-    return users

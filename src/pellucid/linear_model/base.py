@@ -13,20 +13,18 @@ from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import Boolean, learned, param
 
-COEF = (
-    "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order of "
-    "`terms_`."
-)
-INTERCEPT = "Intercept, a float or an array of shape (n_targets,)."
-POSITIVE = param(False, Boolean, "Whether to allow no negative coefficient.")
+POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
 MEANS = "Weighted means of the encoded columns in training; 0 without an intercept."
 
 
 class LinearPredictor(Regressor):
     """A regressor whose prediction is x . coef_ + intercept_."""
 
-    coef_: np.ndarray = learned(COEF)
-    intercept_: Any = learned(INTERCEPT)
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
+        "of `terms_`."
+    )
+    intercept_: Any = learned("Intercept, a float or an array of shape (n_targets,).")
     means_: np.ndarray = learned(MEANS)
 
     def _predict(self, X: Any) -> np.ndarray:

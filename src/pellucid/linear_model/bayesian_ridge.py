@@ -82,6 +82,10 @@ class BayesianRidge(BayesianPredictor):
         "original scale."
     )
 
+    coef_: np.ndarray = learned(
+        "Posterior mean of the coefficients, shape (n_terms,), in the order of `terms_`."
+    )
+    intercept_: float = learned("Posterior mean of the intercept.")
     alpha_: float = learned("Precision of the noise.")
     lambda_: float = learned("Precision of the coefficients.")
     sigma_: np.ndarray = learned("Covariance of the coefficients, shape (n_terms, n_terms).")

@@ -45,7 +45,7 @@ class ElasticNetCV(L1RegressorCV):
         1/(2N) sum_i w_i (y_i - b0 - x_i . b)^2 + alpha (r |b|_1 + (1 - r) |b|^2 / 2)
 
     with N = sum_i w_i, for the alpha and l1_ratio r with the smallest mean squared error on left-out
-    rows. Products of columns are made once for all; every penalty starts from the last one.
+    rows. Products of columns are computed once for all folds; every penalty starts from the last.
 
     Examples
     --------

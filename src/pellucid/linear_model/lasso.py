@@ -35,8 +35,8 @@ class LassoCV(L1RegressorCV):
 
         1/(2N) sum_i w_i (y_i - b0 - x_i . b)^2 + alpha sum_j |b_j|,     N = sum_i w_i
 
-    for the alpha with the smallest mean squared error on left-out rows. Products of columns are made
-    once, each fold's are those of all rows less its own; every penalty starts from the last one.
+    for the alpha with the smallest mean squared error on left-out rows. Products of columns are
+    computed once for all folds; every penalty starts from the solution of the last.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from pellucid.linear_model.target_range import (
     BOUND_PREDICTIONS,
     BOUNDS,
     check_range,
-    keep,
+    clip_to_range,
     learn_range,
     with_bound,
 )
@@ -125,13 +125,13 @@ class LogTargetRidge(Regressor):
         return bool(np.all(self.coef_))
 
     def _predict(self, X: Any) -> np.ndarray:
-        return keep(self, np.exp(self._eta(X)))
+        return clip_to_range(self, np.exp(self._eta(X)))
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted mean of each row."""
         eta = self.linear_predictor(X)
         with np.errstate(over="ignore"):
-            return self._finite(keep(self, np.exp(eta)))
+            return self._finite(clip_to_range(self, np.exp(eta)))
 
     def explain(self, X: Any) -> Any:
         """The logarithm of the predicted mean as base plus one part per column."""

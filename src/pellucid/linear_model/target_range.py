@@ -35,7 +35,7 @@ def learn_range(model: Any, y: np.ndarray, offset: np.ndarray | None = None) -> 
     return {"bounds_": np.array([rates.min(), min(rates.max(), np.finfo(float).max)])}
 
 
-def keep(model: Any, mean: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
+def clip_to_range(model: Any, mean: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
     """Predicted means, clipped to the range."""
     if not model.bound_predictions:
         return mean

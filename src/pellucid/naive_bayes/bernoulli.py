@@ -1,12 +1,12 @@
-"""Naive Bayes for flags: does a word occur?"""
+"""Naive Bayes for binary columns, such as the presence of words."""
 
 from typing import Any
 
 import numpy as np
 
-from pellucid.naive_bayes.base import LOWEST
-from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
-from pellucid.parameters import Either, Nothing, Real
+from pellucid.naive_bayes.class_counts import LOWEST
+from pellucid.naive_bayes.counts import CountNaiveBayes
+from pellucid.parameters import Either, Nothing, Real, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 
@@ -15,28 +15,9 @@ class BernoulliNB(CountNaiveBayes):
 
         log p(c) + sum_j [ x_j log theta_cj + (1 - x_j) log(1 - theta_cj) ]
 
-    theta_cj = (N_cj + alpha) / (N_c + 2 alpha), N_cj the rows of class c where column j is 1, N_c all
-    its rows. Cells above `binarize` count as 1. Missing cells are skipped.
-
-    Parameters
-    ----------
-    alpha : float >= 0, or one per term, default=1.0
-        Pseudo-count added to every column.
-    force_alpha : bool, default=True
-        False lifts an alpha below 1e-10 to 1e-10.
-    binarize : float or None, default=0.0
-        Cells above it are 1, all others 0; None takes them as they are.
-    fit_prior : bool, default=True
-        Learn the chances of the classes; False makes them equal.
-    class_prior : array of the chances of the classes, optional
-    table : Table, optional
-
-    Attributes
-    ----------
-    feature_count_, feature_log_prob_ : (classes, terms), in the order of `terms_`
-    class_count_, class_log_prior_, classes_
-    present_ : (classes, terms), weight of the cells that are not missing
-    n_features_in_, feature_names_in_, schema_
+    theta_cj = (N_cj + alpha) / (N_c + 2 alpha), where N_cj is the number of rows of class c with 1 in
+    column j and N_c the number of all its rows. Cells above `binarize` count as 1. Missing cells are
+    left out.
 
     Examples
     --------
@@ -46,33 +27,29 @@ class BernoulliNB(CountNaiveBayes):
     ['a', 'b']
     """
 
-    _takes_negative = True
-    _parameters = COUNT_PARAMETERS | {"binarize": Either(Nothing, Real(0, None))}
+    binarize: float | None = param(
+        0.0,
+        Either(Nothing, Real(0, None)),
+        "Cells above this value count as 1, all others as 0. None uses the cells as they are.",
+        after="force_alpha",
+    )
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        binarize: float | None = 0.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.table = table
+    feature_count_: np.ndarray = learned(
+        "Weight of the rows whose cell is 1, shape (n_classes, n_terms)."
+    )
+    absent_log_prob_: np.ndarray = learned(
+        "Logarithms of the probabilities that a cell is 0, shape (n_classes, n_terms)."
+    )
+
+    _takes_negative = True
 
     def _cells(self, X: Any) -> Any:
         if self.binarize is None:
             return X
         if isinstance(X, np.ndarray):
             return (self.binarize < X).astype(np.float64)
-        flags = (X.data > self.binarize).astype(np.float64)
-        return type(X)((flags, X.indices, X.indptr), shape=X.shape, copy=False)
+        ones = (X.data > self.binarize).astype(np.float64)
+        return type(X)((ones, X.indices, X.indptr), shape=X.shape, copy=False)
 
     def _probabilities(self, sums: dict[str, Any], alpha: np.ndarray) -> dict[str, Any]:
         total = sums["present_"] + 2 * alpha

@@ -5,39 +5,29 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.intake import RawTable
 from pellucid.data.schema import TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
-from pellucid.naive_bayes.base import (
+from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes
+from pellucid.naive_bayes.class_counts import (
     LOWEST,
     SMALLEST_ALPHA,
-    NaiveBayes,
-    level_chances,
-    relevelled,
+    count_levels,
+    level_probabilities,
+    match_levels,
 )
-from pellucid.naive_bayes.counts import COUNT_PARAMETERS
+from pellucid.naive_bayes.counts import ALPHA, CLASS_LOG_PRIOR, FIT_PRIOR, FORCE_ALPHA
 from pellucid.naive_bayes.support import check_counts
 from pellucid.naive_bayes.text_columns import (
     BERNOULLI,
-    beside_words,
     codes_of,
     count_words,
-    log_chances,
+    log_probabilities,
     text_likelihood,
 )
-from pellucid.parameters import Array, Either, Integer, Nothing, Real
+from pellucid.parameters import Array, Either, Integer, Nothing, Real, learned, param
 from pellucid.persist.fitted_state import expect_array
 
-MOST = 2**22  # categories of one column beyond which they are no categories
-
-
-def count_levels(
-    codes: np.ndarray, y: np.ndarray, w: np.ndarray, K: int, levels: int
-) -> np.ndarray:
-    """Weight of each level in each class: (K, levels); codes below 0 are missing."""
-    known = codes >= 0
-    cell = y[known].astype(np.int64) * levels + codes[known]
-    return np.bincount(cell, w[known], minlength=K * levels).reshape(K, levels).astype(float)
+MOST = 2**22  # largest number of categories of a column
 
 
 class CategoricalNB(NaiveBayes):
@@ -45,32 +35,10 @@ class CategoricalNB(NaiveBayes):
 
         log p(c) + sum_j log p(x_j | c),    p(v | c) = (N_cjv + alpha) / (N_cj + alpha L_j)
 
-    N_cjv counts the rows of class c with level v in column j, which has L_j levels. Columns of
-    words are categories by themselves; in columns of numbers, 0, 1, 2, ... are the categories; each
-    word of a text column is a category of two levels, present and absent. Missing cells and levels
-    not seen in training say nothing.
-
-    Parameters
-    ----------
-    alpha : float >= 0, default=1.0
-        Pseudo-count of every level.
-    force_alpha : bool, default=True
-        False lifts an alpha below 1e-10 to 1e-10.
-    fit_prior : bool, default=True
-        Learn the chances of the classes; False makes them equal.
-    class_prior : array of the chances of the classes, optional
-    min_categories : int, or one per column, optional
-        The least number of categories of a column of numbers.
-    table : Table, optional
-
-    Attributes
-    ----------
-    category_count_, feature_log_prob_ : lists of arrays (classes, levels), one per column; of a text
-        (classes, words), of the texts that hold the word
-    n_categories_ : levels, or words, of each column
-    present_ : (classes, columns), weight of the cells that are not missing
-    class_count_, class_log_prior_, classes_
-    n_features_in_, feature_names_in_, schema_
+    N_cjv counts the rows of class c with level v in column j, which has L_j levels. In columns of
+    strings each value is a level; in columns of numbers the levels are 0, 1, 2, ...; each word of a text
+    column is a category with two levels, present and absent. Missing cells and levels that training did
+    not contain are left out.
 
     Examples
     --------
@@ -80,37 +48,37 @@ class CategoricalNB(NaiveBayes):
     [1, 0]
     """
 
+    alpha: float = ALPHA.replace(check=Real(0, None), description="Pseudo-count of every level.")
+    force_alpha: bool = FORCE_ALPHA
+    fit_prior: bool = FIT_PRIOR
+    class_prior: Any = CLASS_PRIOR
+    min_categories: Any = param(
+        None,
+        Either(Nothing, Integer(1), Array),
+        "Smallest number of categories of a column of numbers: one for all columns, or one for each.",
+    )
+
+    category_count_: list[np.ndarray] = learned(
+        "Weight of the rows with each level, one array (n_classes, n_levels) per column. For a text "
+        "column (n_classes, n_words), the weight of the texts that contain the word."
+    )
+    feature_log_prob_: list[np.ndarray] = learned(
+        "Logarithms of the probabilities of the levels or words, with the shapes of `category_count_`."
+    )
+    n_categories_: np.ndarray = learned("Number of levels, or of words, of each column.")
+    present_: np.ndarray = learned("Weight of the cells that are not missing, by class and column.")
+    class_log_prior_: np.ndarray = learned(CLASS_LOG_PRIOR)
+
     _layout = "codes"
     _takes_sparse = False
     _takes_text = True
     _positive_only = True
-    _parameters = COUNT_PARAMETERS | {
-        "alpha": Real(0, None),
-        "min_categories": Either(Nothing, Integer(1), Array),
-    }
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
-        self.table = table
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K, d = len(problem.classes), problem.p
         check_counts(problem.X, type(self).__name__, problem.schema, problem.position)
-        y, w, least = problem.y, problem.weights, self._least(d)
+        y, w, least = problem.y, problem.weights, self._min_levels(d)
         counts, present = [], np.zeros((K, d))
         for j in range(d):
             present[:, j] = np.bincount(y, w * ~np.isnan(problem.X[:, j]), minlength=K)
@@ -123,7 +91,7 @@ class CategoricalNB(NaiveBayes):
         total = np.bincount(y, w, minlength=K)
         return {"class_count_": total, "category_count_": counts, "present_": present}
 
-    def _least(self, d: int) -> np.ndarray:
+    def _min_levels(self, d: int) -> np.ndarray:
         given = 0 if self.min_categories is None else np.asarray(self.min_categories)
         if np.ndim(given) and np.shape(given) != (d,):
             raise ParameterError(
@@ -136,7 +104,7 @@ class CategoricalNB(NaiveBayes):
 
     def _carried(self, schema: Schema) -> dict[str, Any]:
         counts = [
-            relevelled(own, self.schema_.levels[j], schema.levels[j]) if schema.levels[j] else own
+            match_levels(own, self.schema_.levels[j], schema.levels[j]) if schema.levels[j] else own
             for j, own in enumerate(self.category_count_)
         ]
         sums = {"class_count_": self.class_count_, "present_": self.present_}
@@ -151,14 +119,14 @@ class CategoricalNB(NaiveBayes):
         return sums | {"category_count_": both}
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
-        prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
+        prior = self._class_prior(sums["class_count_"])
         alpha = float(self.alpha) if self.force_alpha else max(float(self.alpha), SMALLEST_ALPHA)
         counts = sums["category_count_"]
         with np.errstate(divide="ignore"):
             logs = [
-                log_chances(BERNOULLI, c, sums["present_"][:, j], alpha)
+                log_probabilities(BERNOULLI, c, sums["present_"][:, j], alpha)
                 if problem.schema.kinds[j] == TEXT
-                else np.log(level_chances(c, alpha))
+                else np.log(level_probabilities(c, alpha))
                 for j, c in enumerate(counts)
             ]
             return sums | {
@@ -167,12 +135,8 @@ class CategoricalNB(NaiveBayes):
                 "n_categories_": np.array([c.shape[1] for c in counts], dtype=np.int64),
             }
 
-    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
-        codes = super()._encode_table(rows, quiet, finite)
-        return beside_words(codes, self.schema_, rows, type(self).__name__)
-
     def _column(self, X: Any, j: int) -> np.ndarray:
-        """(n, K) share of column j; missing and unseen cells say nothing."""
+        """What column j adds to the log-likelihood, (n, K); 0 for missing cells and unseen levels."""
         if self.schema_.kinds[j] == TEXT:
             return text_likelihood(BERNOULLI, X, j, self.feature_log_prob_[j])
         codes = _codes(codes_of(X)[:, j], self.schema_.name(j), most=np.inf)
@@ -188,6 +152,10 @@ class CategoricalNB(NaiveBayes):
         check_counts(codes_of(X), type(self).__name__, self.schema_)
         return np.stack([self._column(X, j) for j in range(self.n_features_in_)], axis=1)
 
+    @property
+    def _prior(self) -> np.ndarray:
+        return np.exp(self.class_log_prior_)
+
     def _check_state(self) -> None:
         K, d = len(self.classes_), self.schema_.n_columns
         expect_array(self, "class_count_", K)
@@ -201,15 +169,17 @@ class CategoricalNB(NaiveBayes):
                 isinstance(t, np.ndarray) and t.dtype == np.float64 and t.shape == (K, levels)
                 for t, levels in zip(tables or (), self.n_categories_)
             ):
-                raise ModelFileError(f"its CategoricalNB has no {name} of the right shape")
+                raise ModelFileError(
+                    f"the {name} of its CategoricalNB is missing or has a wrong shape"
+                )
 
 
 def _codes(column: np.ndarray, name: str, most: float = MOST) -> np.ndarray:
-    """Whole numbers; -1 where the cell is missing."""
+    """The column as integers; -1 where the cell is missing."""
     top = np.fmax.reduce(column, initial=0.0)
     if top >= most:
         raise DataError(
-            f"Column {name!r} holds {top:g}: CategoricalNB takes the categories 0, 1, 2, ... of a "
-            f"number. Make it a category with Table(kinds={{{name!r}: 'categorical'}})."
+            f"Column {name!r} contains {top:g}, but CategoricalNB expects the category codes 0, 1, 2, "
+            f"... in a column of numbers. Use Table(kinds={{{name!r}: 'categorical'}})."
         )
     return np.where(np.isnan(column), -1.0, np.minimum(column, 2.0**40)).astype(np.int64)

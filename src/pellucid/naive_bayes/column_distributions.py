@@ -1,4 +1,4 @@
-"""What the user of MixedNB says of columns: distributions by name or position, and trials."""
+"""The `distributions` parameter of MixedNB: distributions of columns, by name or position."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -11,8 +11,8 @@ from pellucid.naive_bayes.text_columns import WORD_KINDS
 KINDS = ("normal", "bernoulli", "categorical", "poisson", "binomial", "multinomial", *WORD_KINDS)
 
 
-class Given(NamedTuple):
-    """A distribution that was asked for; `trials` of a binomial one, if they were told."""
+class Distribution(NamedTuple):
+    """The distribution that a user chose for a column, and the trials of a binomial one if given."""
 
     kind: str
     trials: float | None = None
@@ -20,25 +20,26 @@ class Given(NamedTuple):
 
 def by_position(
     distributions: Mapping[Any, Any] | None, columns: tuple[str, ...]
-) -> dict[int, Given]:
-    """The distributions that were given, by position of their columns."""
+) -> dict[int, Distribution]:
+    """The chosen distributions by position of their columns."""
     out = {}
-    for column, word in (distributions or {}).items():
+    for column, value in (distributions or {}).items():
         if isinstance(column, str) and column in columns:
-            out[columns.index(column)] = _parsed(column, word)
+            out[columns.index(column)] = _parsed(column, value)
         elif isinstance(column, int | np.integer) and 0 <= column < len(columns):
-            out[int(column)] = _parsed(column, word)
+            out[int(column)] = _parsed(column, value)
         else:
             raise ParameterError(
-                f"'distributions' names column {shown(column)}; X has no such one."
+                f"The 'distributions' parameter of MixedNB names column {shown(column)}, but X has no "
+                "such column."
             )
     return out
 
 
-def _parsed(column: Any, word: Any) -> Given:
-    kind, trials = word, None
-    if isinstance(word, tuple | list) and len(word) == 2 and word[0] == "binomial":
-        kind, trials = word
+def _parsed(column: Any, value: Any) -> Distribution:
+    kind, trials = value, None
+    if isinstance(value, tuple | list) and len(value) == 2 and value[0] == "binomial":
+        kind, trials = value
         if not isinstance(trials, int | np.integer) or isinstance(trials, bool) or trials < 1:
             raise ParameterError(
                 f"The 'distributions' parameter of MixedNB must give the number of trials of a "
@@ -48,6 +49,6 @@ def _parsed(column: Any, word: Any) -> Given:
     if kind not in KINDS:
         raise ParameterError(
             f"The 'distributions' parameter of MixedNB must map columns to one of {list(KINDS)} or to "
-            f"('binomial', trials). Got {word!r} for column {column!r} instead."
+            f"('binomial', trials). Got {value!r} for column {column!r} instead."
         )
-    return Given(kind, None if trials is None else float(trials))
+    return Distribution(kind, None if trials is None else float(trials))

@@ -7,38 +7,24 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError
-from pellucid.naive_bayes.base import MatrixNaiveBayes, cleared, gaps, silent_terms
+from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes
+from pellucid.naive_bayes.missing import filled, missing_cells, silent_terms
 from pellucid.numerics.class_moments import DiagonalMoments, class_moments
 from pellucid.numerics.densities import LARGEST, normal_log_density
-from pellucid.parameters import Array, Either, Nothing, Real
+from pellucid.parameters import Real, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 
-PARTS = 2**20  # shares of columns that are held at a time
+PARTS = 2**20  # terms in memory at a time
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 
 
-class GaussianNB(MatrixNaiveBayes):
+class GaussianNB(NaiveBayes):
     """Gaussian naive Bayes: the class c that maximises
 
         log p(c) - 1/2 sum_j [ (x_j - theta_cj)^2 / var_cj + log(2 pi var_cj) ]
 
-    theta and var (divisor n) are means and variances of the rows of each class; a small share of
-    the largest variance is added to all. Missing numbers are skipped, in training and prediction.
-
-    Parameters
-    ----------
-    priors : array of the chances of the classes, or None for their shares
-    var_smoothing : float >= 0, default=1e-9
-        Share of the largest variance of a column that is added to every variance.
-    table : Table, optional
-
-    Attributes
-    ----------
-    theta_, var_ : (classes, terms), in the order of `terms_`
-    epsilon_ : what was added to the variances
-    class_count_, class_prior_, classes_
-    present_ : (classes, terms), weight of the cells that are not missing
-    n_features_in_, feature_names_in_, schema_
+    theta and var (divisor n) are the means and variances of the rows of each class; a small share of
+    the largest variance is added to all. Missing numbers are left out, in training and in prediction.
 
     Examples
     --------
@@ -48,51 +34,56 @@ class GaussianNB(MatrixNaiveBayes):
     ['low', 'high']
     """
 
+    priors: Any = CLASS_PRIOR
+    var_smoothing: float = param(
+        1e-9,
+        Real(0, None),
+        "Share of the largest variance of a column that is added to all variances.",
+    )
+
+    theta_: np.ndarray = learned("Means of the columns in each class, shape (n_classes, n_terms).")
+    var_: np.ndarray = learned("Variances of the columns in each class, with `epsilon_` added.")
+    epsilon_: float = learned("Value that was added to all variances.")
+    class_prior_: np.ndarray = learned("Prior probabilities of the classes.")
+    centres_: np.ndarray = learned("`theta_` divided by 2.0**units_.")
+    spreads_: np.ndarray = learned("Variances divided by 4.0**units_, without `epsilon_`.")
+    floor_: np.ndarray = learned("`epsilon_` divided by 4.0**units_, shape (n_terms,).")
+    units_: np.ndarray = learned(
+        "Exponents of the powers of two that divide columns of extreme size; 0 for all others."
+    )
+
     _takes_sparse = False
     _takes_text = True
     _prior_name = "priors"
     _invariant = ("weight scale",)
-    _parameters = {
-        "priors": Either(Nothing, Array),
-        "var_smoothing": Real(0, None),
-    }
-
-    def __init__(
-        self, *, priors: Any = None, var_smoothing: float = 1e-9, table: Any = None
-    ) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.table = table
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K, X, schema = len(problem.classes), problem.table, problem.schema
-        missing = None if schema.plain else gaps(X, schema)
+        missing = None if schema.plain else missing_cells(X, schema)
         if missing is not None:
-            X = cleared(X, missing, schema, np.nan)
+            X = filled(X, missing, schema, np.nan)
         units = schema.units(EXTREME)
         if units.any():
             X = np.ldexp(X, -units)
         w = problem.weights
-        lift = int(np.frexp(w.max())[1])
-        found = class_moments(X, problem.y, np.ldexp(w, -lift), K, "diagonal", missing is not None)
+        power = int(np.frexp(w.max())[1])
+        found = class_moments(X, problem.y, np.ldexp(w, -power), K, "diagonal", missing is not None)
         present = found.total
         if missing is None:
             present = np.repeat(present[:, None], X.shape[1], axis=1)
         with np.errstate(over="ignore"):
             return {
                 "class_count_": np.bincount(problem.y, w, minlength=K),
-                "present_": np.ldexp(present, lift),
+                "present_": np.ldexp(present, power),
                 "centres_": found.mean,
                 "spreads_": found.scatter / np.where(present > 0, present, 1.0),
                 "units_": units,
             }
 
-    _sums = ("centres_", "spreads_")
-
     def _carried(self, schema: Schema) -> dict[str, Any]:
         """In the units of all batches."""
-        sums = super()._carried(schema)
+        sums = self._earlier_sums(("centres_", "spreads_"), schema)
         units = schema.units(EXTREME)
         if not units.any() and not self.units_.any():
             return sums | {"units_": units}
@@ -111,7 +102,7 @@ class GaussianNB(MatrixNaiveBayes):
         }
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
-        prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
+        prior = self._class_prior(sums["class_count_"])
         sums = fill_unknown(sums)
         units = sums["units_"]
         _, variance = pooled(sums)
@@ -137,7 +128,7 @@ class GaussianNB(MatrixNaiveBayes):
         return self.class_prior_
 
     def _variances(self) -> tuple[np.ndarray, np.ndarray]:
-        """1 / variance, and log(2 pi variance) in the user's units; silent columns have 0, 0."""
+        """1 / variance, and log(2 pi variance) on the original scale; both 0 for constant columns."""
         var = self.spreads_ + self.floor_
         silent = (var == 0).all(axis=0) | silent_terms(self.schema_)
         var = np.maximum(var, 1e-300)
@@ -145,10 +136,10 @@ class GaussianNB(MatrixNaiveBayes):
         return np.where(silent, 0.0, 1 / var), np.where(silent, 0.0, logs)
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
-        """In computing units, NaN in every term of a missing cell."""
-        missing = None if self.schema_.plain else gaps(X, self.schema_)
+        """Rows divided by 2**units_, with NaN in every term of a missing cell."""
+        missing = None if self.schema_.plain else missing_cells(X, self.schema_)
         if missing is not None:
-            X = cleared(X, missing, self.schema_, np.nan)
+            X = filled(X, missing, self.schema_, np.nan)
         with np.errstate(over="ignore"):
             X = np.ldexp(X, -self.units_) if self.units_.any() else X
         return np.ascontiguousarray(X)
@@ -175,7 +166,7 @@ class GaussianNB(MatrixNaiveBayes):
         return self._parts(self._scaled(X), *self._variances())
 
     def _parts(self, X: np.ndarray, precision: np.ndarray, logs: np.ndarray) -> np.ndarray:
-        """(n, p, K) shares of the columns; a missing cell says nothing."""
+        """What each column adds to the log-likelihood, (n, p, K); 0 for a missing cell."""
         with np.errstate(over="ignore", invalid="ignore"):
             squares = (X[:, :, None] - self.centres_.T) ** 2
             parts = np.minimum(squares * precision.T, LARGEST / X.shape[1])
@@ -193,11 +184,11 @@ class GaussianNB(MatrixNaiveBayes):
 
 
 def merged_moments(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Weights, means and variances of the present cells of both groups of rows."""
+    """Weights, means and variances of the known cells of both groups of rows."""
 
     def moments(s: dict[str, Any]) -> DiagonalMoments:
         present = s["present_"]
-        centres = np.where(present > 0, s["centres_"], 0.0)  # else filled in from other classes
+        centres = np.where(present > 0, s["centres_"], 0.0)  # those of other classes were filled in
         return DiagonalMoments(present, centres, s["spreads_"] * present)
 
     both = moments(old).merge(moments(new))
@@ -216,7 +207,7 @@ def pooled(sums: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fill_unknown(sums: dict[str, Any]) -> dict[str, Any]:
-    """A class in which a column is never present takes the column's mean and variance."""
+    """A class in which a column is always missing gets the column's mean and variance of all rows."""
     unknown = (sums["present_"] == 0) & (sums["class_count_"] > 0)[:, None]
     if not unknown.any():
         return sums

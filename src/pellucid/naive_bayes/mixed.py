@@ -1,4 +1,4 @@
-"""Naive Bayes with one distribution per column."""
+"""Naive Bayes with a distribution for each column."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,43 +7,34 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.data.batches import empty
-from pellucid.data.intake import RawTable
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
-from pellucid.naive_bayes.base import (
+from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes, against_others
+from pellucid.naive_bayes.class_counts import (
     LOWEST,
     MOST,
-    NaiveBayes,
-    against_others,
-    level_chances,
-    relevelled,
+    count_levels,
+    level_probabilities,
+    match_levels,
 )
-from pellucid.naive_bayes.categorical import count_levels
-from pellucid.naive_bayes.column_distributions import KINDS, Given, by_position
-from pellucid.naive_bayes.gaussian import (
-    EXTREME,
-    LARGEST,
-    fill_unknown,
-    merged_moments,
-    pooled,
-)
-from pellucid.naive_bayes.support import FLAGS, check_column
+from pellucid.naive_bayes.column_distributions import KINDS, Distribution, by_position
+from pellucid.naive_bayes.gaussian import EXTREME, LARGEST, fill_unknown, merged_moments, pooled
+from pellucid.naive_bayes.support import BINARY, check_column
 from pellucid.naive_bayes.text_columns import (
     WORD_KINDS,
-    Rows,
-    beside_words,
+    CodesAndWords,
     codes_of,
     count_words,
-    log_chances,
+    log_probabilities,
     text_likelihood,
-    word_shares,
+    word_terms,
 )
 from pellucid.numerics.class_moments import class_moments
-from pellucid.parameters import Array, Either, Nothing, Real, Test
+from pellucid.parameters import Either, Nothing, Predicate, Real, learned, param
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Explanation
 
-HELD = {CATEGORICAL: "categories", TEXT: "text"}
+CONTENT = {CATEGORICAL: "categories", TEXT: "text"}
 
 
 class MixedNB(NaiveBayes):
@@ -51,37 +42,13 @@ class MixedNB(NaiveBayes):
 
         log p(c) + sum_j log p_j(x_j | c)
 
-    where each column has the distribution that suits it: categories are categorical, columns of 0
-    and 1 Bernoulli, other numbers normal, the words of a text one multinomial, unless
-    `distributions` says otherwise. Missing cells, levels and words not seen in training, and constant
-    columns say nothing; nor do other numbers in a column that was taken for flags, or more successes
-    than were seen, unless `distributions` said what can be: then they are refused.
-
-    Parameters
-    ----------
-    distributions : dict {column: distribution}, optional
-        "normal", "bernoulli", "poisson", ("binomial", number of trials), "binomial" (the number
-        is the largest value seen), or "multinomial" (all columns so named are the counts of one
-        multinomial) for columns of numbers; "multinomial words" or "bernoulli words" (which words
-        occur) for text; by name or position.
-    alpha : float >= 0, default=1.0
-        Pseudo-count of every level and word, of both values of a flag, and of the overall mean of
-        counts.
-    var_smoothing : float >= 0, default=1e-9
-        Share of its own variance that is added to the variance of a normal column in each class.
-    priors : array of the chances of the classes, or None for their shares
-    table : Table, optional
-        Its `text` says which words count, and how: counts, presence or tf-idf.
-
-    Attributes
-    ----------
-    distributions_ : the distribution of each column
-    theta_ : (classes, columns), means (normal), chances (Bernoulli, binomial) or rates (Poisson);
-        var_ : variances of normal columns
-    level_log_prob_ : list of arrays (classes, levels or words), empty for columns of numbers; the
-        levels and words are those of `schema_.levels`
-    class_count_, class_prior_, classes_, present_
-    n_features_in_, feature_names_in_, schema_
+    where p_j is the distribution of column j: categorical for categories, Bernoulli for numbers that are
+    all 0 or 1, normal for other numbers, multinomial for the words of a text. `distributions` can set
+    others. Missing cells, levels and words that training did not contain, and constant columns are left
+    out; so are, in prediction, numbers other than 0 and 1 in a column that became Bernoulli by default,
+    and more successes than training contained if the number of trials was not given. All other values
+    that a distribution cannot have raise an error. The `text` option of `table` determines which words
+    count, and whether by count, presence or tf-idf.
 
     Examples
     --------
@@ -94,31 +61,57 @@ class MixedNB(NaiveBayes):
     ['a', 'b']
     """
 
+    distributions: Mapping[Any, Any] | None = param(
+        None,
+        Either(Nothing, Predicate(lambda v: isinstance(v, Mapping), "a dict")),
+        "Distributions of columns, as {name or position: distribution}. For numbers: 'normal', "
+        "'bernoulli', 'poisson', 'binomial' (the number of trials is the largest value), ('binomial', "
+        "trials), or 'multinomial' (all such columns are the counts of one multinomial). For text: "
+        "'multinomial words' or 'bernoulli words' (which words occur). All other columns have the "
+        "default of their kind.",
+    )
+    alpha: float = param(
+        1.0,
+        Real(0, None),
+        "Pseudo-count of every level and word, of both values of a Bernoulli column, and of the overall "
+        "mean of a Poisson column.",
+    )
+    var_smoothing: float = param(
+        1e-9,
+        Real(0, None),
+        "Share of the variance of a normal column that is added to its variance in each class.",
+    )
+    priors: Any = CLASS_PRIOR
+
+    distributions_: tuple[str, ...] = learned("Distribution of each column.")
+    theta_: np.ndarray = learned(
+        "Parameters of number columns, shape (n_classes, n_columns): means (normal), probabilities "
+        "(Bernoulli, binomial, multinomial) or rates (Poisson), in units of 2.0**units_."
+    )
+    var_: np.ndarray = learned("Variances of normal columns in units of 4.0**units_, 0 for others.")
+    level_log_prob_: list[np.ndarray] = learned(
+        "Logarithms of the probabilities of levels and words, one array (n_classes, n_levels) per "
+        "column, in the order of `schema_.levels`; empty for numbers."
+    )
+    level_count_: list[np.ndarray] = learned(
+        "Weight of each level and word, like `level_log_prob_`."
+    )
+    class_prior_: np.ndarray = learned("Prior probabilities of the classes.")
+    present_: np.ndarray = learned("Weight of the cells that are not missing, by class and column.")
+    centres_: np.ndarray = learned("Means of number columns in each class, divided by 2.0**units_.")
+    spreads_: np.ndarray = learned(
+        "Variances of number columns in each class, divided by 4.0**units_."
+    )
+    trials_: np.ndarray = learned("Number of trials of binomial columns, else the largest value.")
+    units_: np.ndarray = learned(
+        "Exponents of the powers of two that divide normal columns of extreme size; 0 for others."
+    )
+    silent_: np.ndarray = learned("1 for constant number columns, which have no influence, else 0.")
+
     _layout = "codes"
     _takes_sparse = False
     _takes_text = True
     _prior_name = "priors"
-    _parameters = {
-        "distributions": Either(Nothing, Test(lambda v: isinstance(v, Mapping), "a dict")),
-        "alpha": Real(0, None),
-        "var_smoothing": Real(0, None),
-        "priors": Either(Nothing, Array),
-    }
-
-    def __init__(
-        self,
-        *,
-        distributions: Mapping[Any, Any] | None = None,
-        alpha: float = 1.0,
-        var_smoothing: float = 1e-9,
-        priors: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.distributions = distributions
-        self.alpha = alpha
-        self.var_smoothing = var_smoothing
-        self.priors = priors
-        self.table = table
 
     # Learning -------------------------------------------------------------------------------------
 
@@ -126,21 +119,21 @@ class MixedNB(NaiveBayes):
         assert problem.classes is not None
         K, X, y, w = len(problem.classes), problem.table, problem.y, problem.weights
         fitted = self.__sklearn_is_fitted__()
-        kinds = self._still_fit(problem) if fitted else self._chosen(problem)
+        kinds = self._updated_kinds(problem) if fitted else self._chosen_kinds(problem)
         units = _units(problem.schema, kinds)
         A = np.ldexp(X, -units) if units.any() else X
-        given = self._given(problem.schema)
+        given = self._given_distributions(problem.schema)
         for j, kind in enumerate(kinds):
             most = given[j].trials if j in given else None
             check_column(X[:, j], kind, problem.schema.name(j), most, problem.position)
-        lift = int(np.frexp(w.max())[1])
-        found = class_moments(A, y, np.ldexp(w, -lift), K, "diagonal", holes=True)
+        power = int(np.frexp(w.max())[1])
+        found = class_moments(A, y, np.ldexp(w, -power), K, "diagonal", holes=True)
         levels = [self._level_counts(problem, j, kind) for j, kind in enumerate(kinds)]
-        numbers = problem.n_levels == 0  # means of codes mean nothing
+        numbers = problem.n_levels == 0  # codes of levels have no mean
         with np.errstate(over="ignore", invalid="ignore"):
             return {
                 "class_count_": np.bincount(y, w, minlength=K),
-                "present_": np.ldexp(found.total, lift),
+                "present_": np.ldexp(found.total, power),
                 "centres_": found.mean * numbers,
                 "spreads_": found.scatter * numbers / np.where(found.total > 0, found.total, 1.0),
                 "trials_": _trials(np.nan_to_num(np.fmax.reduce(A, axis=0)) * numbers, given),
@@ -162,7 +155,7 @@ class MixedNB(NaiveBayes):
         names = ("class_count_", "present_", "centres_", "spreads_", "trials_", "units_")
         levels = zip(self.level_count_, self.schema_.levels, schema.levels)
         return {name: getattr(self, name) for name in names} | {
-            "level_count_": [relevelled(*column) for column in levels]
+            "level_count_": [match_levels(*column) for column in levels]
         }
 
     def _merge(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -178,7 +171,7 @@ class MixedNB(NaiveBayes):
         }  # fmt: skip
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
-        prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
+        prior = self._class_prior(sums["class_count_"])
         sums = fill_unknown(sums)
         mean, variance = pooled(sums)
         theta, var = sums["centres_"].copy(), np.zeros_like(sums["centres_"])
@@ -206,12 +199,12 @@ class MixedNB(NaiveBayes):
     def _level_logs(self, kind: str, j: int, sums: dict[str, Any]) -> np.ndarray:
         counts = sums["level_count_"][j]
         if kind in WORD_KINDS:
-            return log_chances(kind, counts, sums["present_"][:, j], self.alpha)
+            return log_probabilities(kind, counts, sums["present_"][:, j], self.alpha)
         with np.errstate(divide="ignore"):
-            return np.log(level_chances(counts, self.alpha)) if counts.size else counts
+            return np.log(level_probabilities(counts, self.alpha)) if counts.size else counts
 
     def _parameter(self, kind: str, j: int, sums: dict[str, Any], mean: float) -> np.ndarray:
-        """Mean, chance or rate of column j in each class, with pseudo-counts."""
+        """Mean, probability or rate of column j in each class, with pseudo-counts."""
         total, rows, alpha = sums["centres_"][:, j], sums["present_"][:, j], self.alpha
         count = total * rows
         if kind == "bernoulli":
@@ -223,43 +216,44 @@ class MixedNB(NaiveBayes):
             return _share(count + alpha * mean, rows + alpha, mean)
         return count + alpha if kind == "multinomial" else total
 
-    def _chosen(self, problem: Problem) -> tuple[str, ...]:
+    def _chosen_kinds(self, problem: Problem) -> tuple[str, ...]:
         schema = problem.schema
-        given = self._given(schema)
+        given = self._given_distributions(schema)
         return tuple(
-            self._fitting(given.get(j), kind, problem, j) for j, kind in enumerate(schema.kinds)
+            self._distribution_of(given.get(j), kind, problem, j)
+            for j, kind in enumerate(schema.kinds)
         )
 
-    def _given(self, schema: Schema) -> dict[int, Given]:
+    def _given_distributions(self, schema: Schema) -> dict[int, Distribution]:
         return by_position(self.distributions, schema.columns)
 
     @staticmethod
-    def _fitting(given: Given | None, kind: str, problem: Problem, j: int) -> str:
-        """The distribution of column j: as told, if its cells can have it."""
-        word = None if given is None else given.kind
-        if kind == TEXT and word in ("multinomial", "bernoulli"):
-            word += " words"
+    def _distribution_of(given: Distribution | None, kind: str, problem: Problem, j: int) -> str:
+        """The distribution of column j: the given one, if the column can have it, or the default."""
+        name = None if given is None else given.kind
+        if kind == TEXT and name in ("multinomial", "bernoulli"):
+            name += " words"
         possible = {CATEGORICAL: KINDS[2:3], TEXT: WORD_KINDS}.get(
             kind, tuple(k for k in KINDS if k != "categorical" and k not in WORD_KINDS)
         )
-        if word is not None and word not in possible:
+        if name is not None and name not in possible:
             raise ParameterError(
-                f"Column {problem.schema.name(j)!r} holds {HELD.get(kind, 'numbers')}, whose "
-                f"distribution cannot be {word!r}. Choose from {list(possible)}, or say with "
-                "Table(kinds=...) that the column holds something else."
+                f"Column {problem.schema.name(j)!r} contains {CONTENT.get(kind, 'numbers')}, so its "
+                f"distribution cannot be {name!r}. Choose one of {list(possible)}, or change the kind "
+                "of the column with Table(kinds=...)."
             )
-        if word is None and kind not in HELD:
-            return "bernoulli" if _flags(problem.X[:, j]) else "normal"
-        return word or possible[0]
+        if name is None and kind not in CONTENT:
+            return "bernoulli" if _is_binary(problem.X[:, j]) else "normal"
+        return name or possible[0]
 
-    def _still_fit(self, problem: Problem) -> tuple[str, ...]:
-        """A column of flags in earlier batches that now holds other numbers was normal all along."""
-        given = self._given(problem.schema)
+    def _updated_kinds(self, problem: Problem) -> tuple[str, ...]:
+        """A Bernoulli column of earlier batches becomes normal if it now contains other numbers."""
+        given = self._given_distributions(problem.schema)
         kinds = list(self.distributions_)
         for j, kind in enumerate(problem.schema.kinds):
-            if empty(self.schema_, j):  # what it holds was not known
-                kinds[j] = self._fitting(given.get(j), kind, problem, j)
-            elif kinds[j] == "bernoulli" and j not in given and not _flags(problem.X[:, j]):
+            if empty(self.schema_, j):  # it was missing in all earlier rows
+                kinds[j] = self._distribution_of(given.get(j), kind, problem, j)
+            elif kinds[j] == "bernoulli" and j not in given and not _is_binary(problem.X[:, j]):
                 kinds[j] = "normal"
         return tuple(kinds)
 
@@ -269,12 +263,8 @@ class MixedNB(NaiveBayes):
     def _prior(self) -> np.ndarray:
         return self.class_prior_
 
-    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
-        codes = super()._encode_table(rows, quiet, finite)
-        return beside_words(codes, self.schema_, rows, type(self).__name__)
-
     def _column(self, X: Any, j: int) -> np.ndarray:
-        """(n, K) share of column j; a missing cell says nothing."""
+        """What column j adds to the log-likelihood, (n, K); 0 for a missing cell."""
         kind, x = self.distributions_[j], codes_of(X)[:, j]
         if kind in WORD_KINDS:
             return text_likelihood(kind, X, j, self.level_log_prob_[j])
@@ -285,9 +275,9 @@ class MixedNB(NaiveBayes):
             return table[np.where(missing, len(table) - 1, np.nan_to_num(x)).astype(np.int64)]
         if self.silent_[j] and kind != "multinomial":
             return np.zeros((len(x), len(self.classes_)))
-        given = self._given(self.schema_).get(j)
+        given = self._given_distributions(self.schema_).get(j)
         if kind == "bernoulli" and given is None:
-            missing |= FLAGS.impossible(x, np.inf)
+            missing |= BINARY.impossible(x, np.inf)
         else:
             most = None if given is None else given.trials
             check_column(x, kind, self.schema_.name(j), most)
@@ -322,15 +312,15 @@ class MixedNB(NaiveBayes):
         return np.stack([self._column(X, j) for j in range(self.schema_.n_columns)], axis=1)
 
     def explain_words(self, X: Any) -> Explanation:
-        """As `explain`, and each text column is split into the words that occur in these rows.
+        """Like `explain`, with each text column split into the words that occur in these rows.
 
-        What is left to the column itself is what the absent words say ("bernoulli words").
+        The contribution of the column itself is then that of the absent words ("bernoulli words").
         """
         rows, names = self._encoded(X), list(self.schema_.columns)
         found = self._explain(rows)
         parts = [found["contributions"]]
-        for j in rows.words if isinstance(rows, Rows) else ():
-            used, shares = word_shares(
+        for j in rows.words if isinstance(rows, CodesAndWords) else ():
+            used, shares = word_terms(
                 self.distributions_[j], rows.words[j], self.level_log_prob_[j]
             )
             shares = against_others(shares)
@@ -353,25 +343,28 @@ class MixedNB(NaiveBayes):
         expect_array(self, "silent_", d, dtype=np.uint8)
         tables, kinds = vars(self).get("level_log_prob_"), vars(self).get("distributions_")
         if not isinstance(kinds, tuple) or len(kinds) != d or not set(kinds) <= set(KINDS):
-            raise ModelFileError("its MixedNB has no distributions of its columns")
-        for kind, held in zip(kinds, self.schema_.kinds):
-            if (kind in WORD_KINDS, kind == "categorical") != (held == TEXT, held == CATEGORICAL):
-                raise ModelFileError("the distributions of its MixedNB do not suit its columns")
+            raise ModelFileError("the distributions_ of its MixedNB are missing or unknown")
+        for kind, content in zip(kinds, self.schema_.kinds):
+            if (kind in WORD_KINDS, kind == "categorical") != (
+                content == TEXT,
+                content == CATEGORICAL,
+            ):
+                raise ModelFileError("the distributions_ of its MixedNB do not match its columns")
         widths = [(K, int(n)) for n in self.schema_.n_levels]
         if not isinstance(tables, list) or [np.shape(t) for t in tables] != widths:
-            raise ModelFileError("its MixedNB has no level_log_prob_ of the right shape")
+            raise ModelFileError("the level_log_prob_ of its MixedNB have a wrong shape")
 
 
-def _flags(column: np.ndarray) -> bool:
-    """Whether a column holds nothing but 0 and 1, and missing cells."""
+def _is_binary(column: np.ndarray) -> bool:
+    """Whether a column contains only 0, 1 and missing cells."""
     return bool(((column == 0) | (column == 1) | np.isnan(column)).all())
 
 
-def _trials(largest: np.ndarray, given: dict[int, Given]) -> np.ndarray:
-    """Of binomial columns: as told, else the largest value."""
+def _trials(largest: np.ndarray, given: dict[int, Distribution]) -> np.ndarray:
+    """Numbers of trials: the given ones, else the largest values."""
     out = np.maximum(largest, 0.0)
-    for j, told in given.items():
-        out[j] = out[j] if told.trials is None else told.trials
+    for j, one in given.items():
+        out[j] = out[j] if one.trials is None else one.trials
     return out
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.naive_bayes.base import LOWEST
-from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
+from pellucid.naive_bayes.class_counts import LOWEST
+from pellucid.naive_bayes.counts import CountNaiveBayes
+from pellucid.parameters import learned
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 
@@ -14,26 +15,8 @@ class PoissonNB(CountNaiveBayes):
 
         log p(c) + sum_j [ x_j log rate_cj - rate_cj ]
 
-    rate_cj is the mean of column j in class c, with `alpha` pseudo-counts drawn from the mean of all
-    classes: rate_cj = (N_cj + alpha m_j) / (N_c + alpha). Missing cells are skipped.
-
-    Parameters
-    ----------
-    alpha : float >= 0, or one per term, default=1.0
-        Pseudo-count added to every column.
-    force_alpha : bool, default=True
-        False lifts an alpha below 1e-10 to 1e-10.
-    fit_prior : bool, default=True
-        Learn the chances of the classes; False makes them equal.
-    class_prior : array of the chances of the classes, optional
-    table : Table, optional
-
-    Attributes
-    ----------
-    rate_, feature_count_, feature_log_prob_ : (classes, terms); feature_log_prob_ = log rate_
-    class_count_, class_log_prior_, classes_
-    present_ : (classes, terms), weight of the cells that are not missing
-    n_features_in_, feature_names_in_, schema_
+    rate_cj is the mean of column j in class c, smoothed by `alpha` pseudo-rows with the mean m_j of all
+    classes: rate_cj = (N_cj + alpha m_j) / (N_c + alpha). Missing cells are left out.
 
     Examples
     --------
@@ -43,23 +26,10 @@ class PoissonNB(CountNaiveBayes):
     ['a', 'b']
     """
 
-    _positive_only = True
-    _parameters = COUNT_PARAMETERS
+    feature_log_prob_: np.ndarray = learned("Logarithms of `rate_`, shape (n_classes, n_terms).")
+    rate_: np.ndarray = learned("Means of the columns in each class, shape (n_classes, n_terms).")
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.table = table
+    _positive_only = True
 
     def _probabilities(self, sums: dict[str, Any], alpha: np.ndarray) -> dict[str, Any]:
         present, counts = sums["present_"], sums["feature_count_"]
@@ -72,7 +42,7 @@ class PoissonNB(CountNaiveBayes):
         return {"rate_": rate, "feature_log_prob_": np.log(rate)}
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """A column that is 0 in all training rows says nothing."""
+        """A column that is 0 in all training rows has no influence."""
         silent = (self.rate_ == 0).all(axis=0)
         coef = np.where(silent, 0.0, np.maximum(self.feature_log_prob_, LOWEST))
         return coef, -self.rate_

@@ -1,9 +1,9 @@
-"""Text beside codes, in `MixedNB` and `CategoricalNB`: words as one multinomial, or as flags.
+"""Text columns of `MixedNB` and `CategoricalNB`: words as one multinomial, or as binary columns.
 
     multinomial words : log p(x | c) = sum_w x_w log theta_cw
     bernoulli words   : log p(x | c) = sum_w [ in x: log theta_cw, else log(1 - theta_cw) ]
 
-Invariant: words stay sparse; a text that is missing says nothing.
+Invariant: words stay sparse; a missing text is left out.
 """
 
 from typing import Any, NamedTuple
@@ -13,13 +13,12 @@ import numpy as np
 from pellucid.data.encode import words
 from pellucid.data.intake import RawTable
 from pellucid.data.schema import TEXT, Schema
-from pellucid.naive_bayes.base import LOWEST, level_chances
-from pellucid.naive_bayes.counts import class_sums
+from pellucid.naive_bayes.class_counts import LOWEST, class_sums, level_probabilities
 
 MULTINOMIAL, BERNOULLI = WORD_KINDS = ("multinomial words", "bernoulli words")
 
 
-class Rows(NamedTuple):
+class CodesAndWords(NamedTuple):
     """A table with text columns: codes, and the words of each text column."""
 
     codes: np.ndarray
@@ -30,30 +29,30 @@ def beside_words(codes: np.ndarray, schema: Schema, rows: RawTable, owner: str) 
     """The codes, with the words of the text columns if there are any."""
     if TEXT not in schema.kinds:
         return codes
-    return Rows(codes, words(schema, schema.align(rows, owner)))
+    return CodesAndWords(codes, words(schema, schema.align(rows, owner)))
 
 
 def codes_of(X: Any) -> np.ndarray:
     """The codes of encoded rows, with or without words."""
-    return X.codes if isinstance(X, Rows) else X
+    return X.codes if isinstance(X, CodesAndWords) else X
 
 
 def text_likelihood(kind: str, X: Any, j: int, logs: np.ndarray) -> np.ndarray:
-    """(n, K) share of text column j; a missing text says nothing."""
+    """What text column j adds to the log-likelihood, (n, K); 0 for a missing text."""
     missing = np.isnan(X.codes[:, j])
     return np.where(missing[:, None], 0.0, log_likelihood(kind, X.words[j], logs))
 
 
 def count_words(kind: str, X: Any, y: np.ndarray, w: np.ndarray, n_classes: int) -> np.ndarray:
-    """Sums of the words, or of the texts that hold them, in each class: (K, words)."""
+    """Sums of the words, or of the texts that contain them, in each class: (K, words)."""
     return class_sums(_cells(kind, X), y, w, n_classes)
 
 
-def log_chances(kind: str, counts: np.ndarray, texts: np.ndarray, alpha: float) -> np.ndarray:
-    """log theta (K, words); `texts` is the weight of the texts of each class."""
+def log_probabilities(kind: str, counts: np.ndarray, texts: np.ndarray, alpha: float) -> np.ndarray:
+    """log theta (K, words); `texts` is the weight of the texts in each class."""
     with np.errstate(divide="ignore"):
         if kind == MULTINOMIAL:
-            return np.log(level_chances(counts, alpha))
+            return np.log(level_probabilities(counts, alpha))
         total = np.broadcast_to(texts[:, None] + 2 * alpha, counts.shape)
         overall = counts.sum(axis=0) / max(texts.sum(), 1e-300)
         unknown = np.broadcast_to(overall, counts.shape).copy()
@@ -62,11 +61,11 @@ def log_chances(kind: str, counts: np.ndarray, texts: np.ndarray, alpha: float) 
 
 def log_likelihood(kind: str, X: Any, logs: np.ndarray) -> np.ndarray:
     """(n, K) for texts that are not missing."""
-    slope, absent = _linear(kind, logs)
-    return _cells(kind, X) @ slope.T + absent.sum(axis=1)
+    coef, absent = _linear(kind, logs)
+    return _cells(kind, X) @ coef.T + absent.sum(axis=1)
 
 
-def word_shares(kind: str, X: Any, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def word_terms(kind: str, X: Any, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the words that occur in these texts, and what each adds: (n, words, K)."""
     used = np.unique(X.indices)
     cells = _cells(kind, X)[:, used].toarray()
@@ -74,7 +73,7 @@ def word_shares(kind: str, X: Any, logs: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _linear(kind: str, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What a word adds, and what it has added while it is absent: (K, words) each."""
+    """What a present word adds, relative to an absent one, and what an absent one adds: (K, words)."""
     there = np.maximum(logs, LOWEST)
     if kind == MULTINOMIAL:
         return there, np.zeros_like(there)

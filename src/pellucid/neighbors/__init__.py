@@ -1,4 +1,4 @@
-"""Nearest neighbours: rows are predicted by the training rows near them."""
+"""Nearest neighbours: a row is predicted from the training rows near it."""
 
 from pellucid.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor
 from pellucid.neighbors.nearest_neighbors import NearestNeighbors

@@ -1,4 +1,4 @@
-# Best lists: heaps of pairs (distance, row), the worst first, which the loops of neighbours share.
+# Lists of nearest rows: heaps of pairs (distance, row), the worst first.
 
 from libc.stdint cimport int32_t
 
@@ -9,7 +9,7 @@ cdef inline bint precedes(double a, int32_t i, double b, int32_t j) noexcept nog
 
 cdef void sink(double *near, int32_t *rows, Py_ssize_t k, double value, int32_t row,
                Py_ssize_t at=0) noexcept nogil:
-    """Put a pair in the place `at` of a heap of k, then restore the heap below."""
+    """Put a pair at position `at` of a heap of k, then restore the heap below."""
     cdef Py_ssize_t child = 2 * at + 1
     while child < k:
         if child + 1 < k and precedes(near[child], rows[child], near[child + 1], rows[child + 1]):

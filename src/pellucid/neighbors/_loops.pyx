@@ -1,12 +1,12 @@
 """Loops of nearest neighbours: panels of rows, single-precision products, hashing.
 
 Invariant: a distance is the plain sum over the columns, from the first to the last, each step rounded
-once; the k nearest rows are the k smallest pairs (distance, row). Every way of searching gives these
+once; the k nearest rows are the k smallest pairs (distance, row). Every search method gives the same
 bits.
 
 Layouts: a panel holds m rows side by side, (d, m); `packed` (n, d) holds panel after panel, each in
-the place of its rows.
-Best lists: `near` (k,) distances and `rows` (k,) int32 form a heap, the worst pair first.
+the position of its rows.
+Lists of nearest rows: `near` (k,) distances and `rows` (k,) int32 form a heap, the worst pair first.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -63,7 +63,7 @@ def pack(const double[:, ::1] X, const int64_t[::1] order, double[:, ::1] packed
 def scan(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
          const double[:, ::1] packed, const int64_t[::1] starts, int32_t first,
          double[:, ::1] near, int32_t[:, ::1] rows, const int32_t[::1] stop):
-    """Offer all packed rows, numbered from `first`, to the best list of each row of Q."""
+    """Offer all packed rows, numbered from `first`, to the nearest rows of each row of Q."""
     cdef Py_ssize_t i, j, t, m, d = Q.shape[1], k = near.shape[1]
     cdef double out[WIDEST]
     with nogil:
@@ -81,7 +81,7 @@ def scan(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
 
 def offer_all(const double[:, ::1] values, int32_t first, double[:, ::1] near,
               int32_t[:, ::1] rows):
-    """Offer a table of distances, columns numbered from `first`, to the best lists."""
+    """Offer a table of distances, columns numbered from `first`, to the lists of nearest rows."""
     cdef Py_ssize_t i, j, k = near.shape[1]
     with nogil:
         for i in range(values.shape[0]):
@@ -112,10 +112,10 @@ def screen(const float[:, ::1] scores, const double[::1] lengths, const double[:
            const double[:, ::1] Q, const double[:, ::1] packed, const int64_t[::1] starts,
            const int32_t[::1] numbers, double unit, double[:, ::1] near, int32_t[:, ::1] rows,
            const int32_t[::1] stop):
-    """Compute the distances of those packed rows that single-precision scores do not rule out.
+    """Compute the distances of the packed rows that single-precision scores do not exclude.
 
-    scores[i, j] is |x_j|**2 / 2 - q_i x_j up to error[i], where distances are scaled such that a
-    squared one is multiplied by `unit`; lengths[i] is |q_i|**2 / 2. A row whose score is too large
+    scores[i, j] is |x_j|**2 / 2 - q_i x_j up to error[i], where squared distances are multiplied by
+    `unit`; lengths[i] is |q_i|**2 / 2. A row whose score is too large
     cannot be among the nearest. numbers[j] is the number of packed row j.
     """
     cdef Py_ssize_t i, j, t, m, d = packed.shape[1], k = near.shape[1]
@@ -144,10 +144,10 @@ def gather(const double[:, ::1] Q, const double[:, ::1] X, const int64_t[:, ::1]
            const int64_t[::1] starts, const int32_t[::1] members, const int32_t[::1] left_out,
            int32_t[::1] stamps, double[:, ::1] near, int32_t[:, ::1] rows, int64_t[::1] counts,
            const int32_t[::1] stop):
-    """Offer the rows in the buckets keys[i] to the best list of query i, each row once.
+    """Offer the rows in the buckets keys[i] to the nearest rows of query i, each row once.
 
     Bucket b holds members[starts[b]:starts[b + 1]]. `stamps` (n,) starts as -1; left_out[i] is a row
-    that query i must not find, or -1. counts[i] becomes the number of distances measured.
+    that query i must not find, or -1. counts[i] becomes the number of computed distances.
     """
     cdef Py_ssize_t i, j, f, d = Q.shape[1], k = near.shape[1]
     cdef int64_t t

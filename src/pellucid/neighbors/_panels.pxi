@@ -1,4 +1,4 @@
-# Distances by panels of rows, which all loops of neighbours share.
+# Distances to panels of rows.
 
 from libc.stdint cimport int64_t
 

@@ -1,11 +1,11 @@
-"""Loops of the KD-tree: growing it, and walking down it with a group of queries.
+"""Loops of the KD-tree: building it, and searching it with a group of queries.
 
-Invariant: distances, layouts and best lists are those of `_loops`, so the tree finds the same rows with
-the same bits. A lower bound of a box is made by the same steps from smaller numbers, so it never exceeds
-the distance of a row inside.
+Invariant: distances, layouts and lists of nearest rows are those of `_loops`, so the tree finds the same
+rows with the same bits. The lower bound of a box comes from the same operations on smaller numbers, so it
+never exceeds the distance of a row inside.
 
 The tree is complete: node 1 is the root, node i has children 2i and 2i + 1, and node j of level l owns
-the places from j n / 2**l to (j + 1) n / 2**l. `boxes` (nodes, 2, d).
+the positions from j n / 2**l to (j + 1) n / 2**l. `boxes` (nodes, 2, d).
 """
 
 from libc.math cimport INFINITY, NAN, frexp, ldexp
@@ -15,9 +15,9 @@ include "_heaps.pxi"
 include "_panels.pxi"
 
 cdef enum:
-    GROUP = 64  # queries that walk together
-    SEVERAL = 6  # queries in a leaf for which its single-precision copy pays
-    NARROW = 32  # columns that such a copy may have
+    GROUP = 64  # queries that search together
+    SEVERAL = 6  # smallest number of queries in a leaf for which a single-precision copy is faster
+    NARROW = 32  # largest number of columns of such a copy
 
 
 cdef inline bint smaller(const double[:, ::1] X, Py_ssize_t f, int32_t a, int32_t b) noexcept nogil:
@@ -26,7 +26,7 @@ cdef inline bint smaller(const double[:, ::1] X, Py_ssize_t f, int32_t a, int32_
 
 cdef void select(const double[:, ::1] X, Py_ssize_t f, int32_t[::1] order, Py_ssize_t low,
                  Py_ssize_t high, Py_ssize_t middle, uint64_t *state) noexcept nogil:
-    """Order places low..high - 1 so that those before `middle` hold the smaller (x, row)."""
+    """Order positions low..high - 1 so that those before `middle` have the smaller (x, row)."""
     cdef Py_ssize_t i, j
     cdef int32_t pivot
     high -= 1
@@ -91,7 +91,7 @@ def build(const double[:, ::1] X, int depth, int32_t[::1] order, double[:, :, ::
                 select(X, widest, order, low, high, ((2 * j + 1) * n) >> (level + 1), &state)
 
 
-# Walking -----------------------------------------------------------------------------------------
+# Searching ---------------------------------------------------------------------------------------
 
 cdef struct Walk:
     int metric
@@ -112,10 +112,10 @@ def search(int metric, double p, const double[:, ::1] Q, const double[:, ::1] pa
            const int32_t[::1] order, const double[:, :, ::1] boxes, const int32_t[::1] least,
            int depth, Py_ssize_t group, double[:, ::1] near, int32_t[:, ::1] rows,
            const int32_t[::1] stop):
-    """Walk down the tree with `group` (at most 64) queries at a time, leaving out hopeless boxes.
+    """Search the tree with `group` (at most 64) queries at a time, skipping boxes that are too far.
 
-    Queries of a group should lie near each other. Returns the number of distances of which a bound
-    did not tell enough.
+    Queries of a group should lie near each other. Returns the number of rows in the visited leaves,
+    summed over the queries.
     """
     cdef Walk walk
     cdef float copy[NARROW * WIDEST]
@@ -140,7 +140,7 @@ def search(int metric, double p, const double[:, ::1] Q, const double[:, ::1] pa
 
 cdef void visit(Walk *walk, Py_ssize_t node, const int32_t *active, const double *bounds,
                 Py_ssize_t many) noexcept nogil:
-    """Offer the rows of a node to those queries whose lower bounds do not rule it out."""
+    """Offer the rows of a node to the queries whose lower bounds do not exclude it."""
     cdef int32_t own[GROUP]
     cdef double left[GROUP]
     cdef double right[GROUP]
@@ -170,8 +170,8 @@ cdef void visit(Walk *walk, Py_ssize_t node, const int32_t *active, const double
 
 
 cdef void leaf(Walk *walk, Py_ssize_t node, const int32_t *own, Py_ssize_t many) noexcept nogil:
-    """Measure the rows of a leaf; with several queries, only those that scores in single precision
-    do not rule out.
+    """Offer the rows of a leaf; with several queries, only those that single-precision scores do not
+    exclude.
     """
     cdef double out[WIDEST]
     cdef Py_ssize_t j, t, at, d = walk.d, leaves = <Py_ssize_t> 1 << walk.depth
@@ -196,7 +196,7 @@ cdef void leaf(Walk *walk, Py_ssize_t node, const int32_t *own, Py_ssize_t many)
 
 
 cdef double unit_of(const double *box, Py_ssize_t d) noexcept nogil:
-    """The power of two that takes the widest side of a box to between 1/2 and 1; 1 for a point."""
+    """The power of two that scales the widest side of a box to between 1/2 and 1; 1 for a point."""
     cdef double widest = 0.0
     cdef Py_ssize_t f
     cdef int power = 0
@@ -208,10 +208,10 @@ cdef double unit_of(const double *box, Py_ssize_t d) noexcept nogil:
 
 cdef void screened(Walk *walk, Py_ssize_t query, Py_ssize_t low, Py_ssize_t m, const double *origin,
                    double factor, double longest) noexcept nogil:
-    """Measure those rows of a leaf for which |x|**2 / 2 - q x, from the copy, is small enough.
+    """Offer the rows of a leaf for which |x|**2 / 2 - q x, from the copy, is small enough.
 
-    An error bound that holds for any order of summation makes the choice safe; where squares of the
-    query would overflow in single precision, every row is measured.
+    An error bound that holds for any order of summation makes the exclusion safe; if the squared
+    length of the query is too large for single precision, every row is offered.
     """
     cdef float q[NARROW]
     cdef int found[WIDEST]
@@ -234,7 +234,7 @@ cdef void screened(Walk *walk, Py_ssize_t query, Py_ssize_t low, Py_ssize_t m, c
 
 def homes(int metric, double p, const double[:, ::1] Q, const double[:, :, ::1] boxes, int depth,
           int32_t[::1] out):
-    """The leaf that each query comes to if it always goes to the nearer box."""
+    """The leaf that each query reaches if it always goes to the nearer box."""
     cdef Py_ssize_t i, node, leaves = <Py_ssize_t> 1 << depth, d = Q.shape[1]
     with nogil:
         for i in range(Q.shape[0]):

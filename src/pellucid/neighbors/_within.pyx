@@ -1,6 +1,6 @@
-"""Loops that collect all rows within a radius: by panels, by single-precision products, down the tree.
+"""Loops that collect all rows within a radius: panel by panel, by matrix products, or in the KD-tree.
 
-Invariant: distances, layouts and bounds are those of `_loops`, so every way finds the same rows with
+Invariant: distances, layouts and bounds are those of `_loops`, so every method finds the same rows with
 the same bits.
 """
 
@@ -89,7 +89,7 @@ def collect_screened(const float[:, ::1] scores, const double[::1] lengths,
                      const double[::1] error, const double[:, ::1] Q,
                      const double[:, ::1] packed, const int64_t[::1] starts, double unit,
                      int32_t first, double limit, Found found, const int32_t[::1] stop):
-    """The same from single-precision scores (see `_loops.screen`), which rule out most rows."""
+    """The same from single-precision scores (see `_loops.screen`), which exclude most rows."""
     cdef Py_ssize_t i, j, t, m, d = packed.shape[1]
     cdef double near
     cdef float bound
@@ -112,7 +112,7 @@ def collect_screened(const float[:, ::1] scores, const double[::1] lengths,
 def collect_down(int metric, double p, const double[:, ::1] Q, const double[:, ::1] packed,
                  const int32_t[::1] order, const double[:, :, ::1] boxes, int depth, double limit,
                  Found found, const int32_t[::1] stop):
-    """The same down the tree, leaving out boxes that lie farther away."""
+    """The same in the tree, skipping boxes that are too far."""
     cdef Py_ssize_t nodes[128]
     cdef double out[WIDEST]
     cdef Py_ssize_t i, top, node, t, m, low, n = packed.shape[0], d = Q.shape[1]

@@ -1,56 +1,51 @@
-"""What all neighbour models share: learning the rows, and looking up the nearest of them.
+"""What all neighbour models share: storing the training rows, and searching the nearest of them.
 
-Invariant: training rows stand in the order of (y, row of the user's table), so that the smallest pairs
-(distance, place) are the smallest triples (distance, y, row): equally near rows are taken by class or
-value first, and shuffled tables give the same votes.
+Invariant: training rows are stored in the order of (y, row of the user's table), so that the smallest
+pairs (distance, position) are the smallest triples (distance, y, row): equally near rows are taken by
+class or value first, and shuffled tables give the same votes.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem, Table
-from pellucid.errors import DataError, ParameterError, PellucidWarning, shown, warn
+from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import distances, neighbor_search, radius_search
-from pellucid.neighbors.ragged import Lists, joined, of_table, split
-from pellucid.parameters import (
-    Boolean,
-    Choice,
-    Either,
-    Function,
-    Integer,
-    Jobs,
-    Nothing,
-    Real,
-    Test,
-)
-
-METRIC_PARAMETERS = {
-    "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute", "lsh"),
-    "leaf_size": Integer(1),
-    "p": Either(Real(0, None, "neither"), Choice(np.inf), Nothing),
-    "metric": Either(Choice(*distances.NAMES), Function),
-    "metric_params": Either(
-        Test(lambda v: isinstance(v, dict) and all(isinstance(k, str) for k in v), "a dict"),
-        Nothing,
-    ),
-    "n_jobs": Jobs,
-    "standardize": Boolean,
-}
-WEIGHTS = Either(Choice("uniform", "distance", "exp", "rational", None), Function)
+from pellucid.neighbors.ragged import Lists, joined, of_table
+from pellucid.parameters import learned
 
 
-class Lookup(Estimator):
-    """Base of the neighbour models: `_memorise` for fit, `_index` for everything after it."""
+class NeighborModel(Estimator):
+    """Base of the neighbour models: `_memorise` for fit, `_nearest` and `_within` for the search."""
 
-    _counts_neighbours = False  # True if the model asks for k rows, which hashing can find
+    n_samples_fit_: int = learned("Number of training rows.")
+    effective_metric_: Any = learned("Metric without aliases: 'minkowski' with p=2 is 'euclidean'.")
+    effective_metric_params_: dict[str, Any] = learned("Further arguments of `effective_metric_`.")
+    rows_: Any = learned(
+        "Training rows in the space of the metric, in panels, or the arrays of a CSR matrix."
+    )
+    order_: np.ndarray = learned("Row numbers of the stored rows in the training table.")
+    tree_: dict[str, Any] | None = learned("KD-tree of the stored rows, or None.")
+    space_: dict[str, Any] = learned("How encoded rows are mapped to the space of the metric.")
+    buckets_: dict[str, Any] | None = learned("Hash tables, or None; only with algorithm='lsh'.")
+    recall_: float = learned(
+        "Share of the true neighbours that the search finds, measured on training rows; only with "
+        "algorithm='lsh'."
+    )
+    recall_neighbors_: int = learned(
+        "Largest number of neighbours that is searched by hashing; only with algorithm='lsh'."
+    )
+    search_: str = learned("Search in use, 'lsh' or 'exact'; only with algorithm='lsh'.")
+
+    _finds_k: ClassVar[bool] = False  # True if the model searches k rows, which hashing can find
 
     def _input_spec(self) -> InputSpec:
-        """Gower's distance reads codes, with their missing cells; all others a matrix.
+        """Gower's distance reads codes with their missing cells, all other metrics a matrix.
 
-        A missing distance cannot be guessed from the others.
+        A missing distance cannot be imputed.
         """
         spec = super()._input_spec()
         if self._pairwise and self.table is None:
@@ -62,6 +57,7 @@ class Lookup(Estimator):
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _memorise(self, problem: Problem) -> dict[str, Any]:
+        """Learned attributes: the stored rows with their targets, and how to search them."""
         metric, params = distances.effective(self.metric, 2 if self.p is None else self.p,
                                            self.metric_params)  # fmt: skip
         order = tie_order(problem.y, problem.n)
@@ -79,18 +75,19 @@ class Lookup(Estimator):
             "space_": space,
             "rows_": rows if isinstance(rows, np.ndarray) else (rows.data, rows.indices, rows.indptr),
             "tree_": tree,
-            "order_": _users_rows(problem)[order],
+            "order_": problem.user_rows()[order],
         }  # fmt: skip
+        if problem.y is not None:
+            name = "targets_" if problem.classes is None else "codes_"
+            learned[name] = problem.y[order]
         if self.algorithm == "lsh":
-            index = neighbor_search.Index(learned["rows_"], None, space, metric)
-            placed = index.dense() if space["kind"] == "squared" else None
-            learned |= self._hashed(placed, learned)
+            learned |= self._hashed(learned)
         return learned
 
     def _arranged(
         self, problem: Problem, order: np.ndarray, metric: Any, space: dict
     ) -> tuple[Any, Any, dict]:
-        """Rows placed in the space of the metric, in this order, then packed, in a tree if that pays."""
+        """Rows in the space of the metric, in this order, then packed, in a tree if that is faster."""
         X = distances.place(space, problem.X, metric)
         if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= neighbor_search.DENSE_CELLS:
             X = np.ascontiguousarray(X.toarray())
@@ -100,25 +97,27 @@ class Lookup(Estimator):
         n, d = X.shape
         if n > neighbor_search.NONE - 1:
             most = neighbor_search.NONE - 1
-            raise DataError(f"Neighbour models hold at most {most} rows, not {n}.")
+            raise DataError(f"Neighbour models take at most {most:,} rows, but X has {n:,}.")
         known = problem.schema if X is problem.X and problem.schema.plain else None
         space = space | neighbor_search.position(X, space["kind"], known)
         if not dense:
             return X[order], None, space
-        if not self._grows(n, d, space["kind"]):
+        if not self._grows_tree(n, d, space["kind"]):
             return neighbor_search.packed(X, neighbor_search.flat_starts(n), order), None, space
-        room = X[order]
-        tree = neighbor_search.build_tree(room, self.leaf_size)
+        ordered = X[order]
+        tree = neighbor_search.build_tree(ordered, self.leaf_size)
         starts = neighbor_search.tree_starts(n, tree["depth"])
-        return neighbor_search.packed(X, starts, order[tree["order"]], room), tree, space
+        return neighbor_search.packed(X, starts, order[tree["order"]], ordered), tree, space
 
-    def _hashed(self, X: Any, learned: dict[str, Any]) -> dict[str, Any]:
-        """Buckets, their recall and which search will be used, for `algorithm="lsh"`."""
+    def _hashed(self, learned: dict[str, Any]) -> dict[str, Any]:
+        """Hash tables, their recall and which search will be used, for `algorithm="lsh"`."""
         from pellucid.neighbors import hashing
 
         index = neighbor_search.Index(
             learned["rows_"], None, learned["space_"], learned["effective_metric_"]
         )
+        kind = learned["space_"]["kind"]
+        X: Any = index.dense() if kind == "squared" else None
 
         def exact(rows: np.ndarray, k: int) -> np.ndarray:
             found = index.nearest(np.ascontiguousarray(X[rows]), k + 1, self.n_jobs)[1]
@@ -126,16 +125,16 @@ class Lookup(Estimator):
             own[~own.any(axis=1), -1] = True
             return found[~own].reshape(len(rows), k)
 
-        kind = learned["space_"]["kind"]
-        if not self._counts_neighbours:
+        if not self._finds_k:
             verdict = hashing.Verdict(None, 1.0, "rows within a radius are always found exactly")
         elif kind != "squared" or not isinstance(learned["rows_"], np.ndarray):
-            verdict = hashing.Verdict(None, 1.0, self._unhashed(learned["effective_metric_"]))
+            reason = hashing.unsuitable(learned["effective_metric_"])
+            verdict = hashing.Verdict(None, 1.0, reason)
         else:
             verdict = hashing.judge(X, exact, self.n_neighbors)
         if verdict.buckets is None:
             warn(
-                f"{type(self).__name__}: algorithm='lsh' would not pay here: {verdict.reason}. "
+                f"{type(self).__name__}: algorithm='lsh' is not used, because {verdict.reason}. "
                 "The search is exact instead, and recall_ is 1.",
                 PellucidWarning,
             )
@@ -146,34 +145,24 @@ class Lookup(Estimator):
             "search_": "exact" if verdict.buckets is None else "lsh",
         }
 
-    def _unhashed(self, metric: Any) -> str:
-        """Why planes cannot tell near rows from far ones, and for which metrics they can."""
-        known = ", ".join(repr(name) for name, kind in distances.KINDS.items() if kind == "squared")
-        told = (
-            f"the metric is {metric!r}" if isinstance(metric, str) else "the metric is a function"
-        )
-        if distances.KINDS.get(metric if isinstance(metric, str) else "") == "squared":
-            told = "the table is large and sparse"
-        return f"hashing works on dense rows for the metrics {known}, and {told}"
-
-    def _grows(self, n: int, d: int, kind: str) -> bool:
+    def _grows_tree(self, n: int, d: int, kind: str) -> bool:
         if kind in ("hamming", "gower") or self.algorithm in ("brute", "lsh"):
             return False
         if self.algorithm != "auto":
             return True
         return d <= neighbor_search.TREE_COLUMNS and n >= neighbor_search.TREE_ROWS
 
-    # Looking up ---------------------------------------------------------------------------------
+    # Searching -----------------------------------------------------------------------------------
 
     def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
-                "Input X contains NaN: precomputed distances need a number for each pair."
+                "Input X contains NaN. Precomputed distances need a number for each pair of rows."
             )
         return super()._encode_table(rows, quiet, finite)
 
     def _index(self, k: int = 0) -> neighbor_search.Index:
-        """For k neighbours: exact beyond the number that the recall of the buckets was measured for."""
+        """The index for k neighbours; exact for more than the recall was measured for."""
         rows = self.rows_
         if isinstance(rows, tuple):
             from scipy.sparse import csr_array
@@ -189,28 +178,29 @@ class Lookup(Estimator):
             X = X if isinstance(X, np.ndarray) else X.toarray()
             if X.shape[1] != self.n_samples_fit_ or X.min(initial=0.0) < 0:
                 raise DataError(
-                    f"Precomputed distances need one column of numbers of at least 0 for each of "
-                    f"the {self.n_samples_fit_} training rows."
+                    "Precomputed distances must not be negative and need one column for each of the "
+                    f"{self.n_samples_fit_} training rows. X has shape {X.shape}."
                 )
             return np.ascontiguousarray(X[:, self.order_])
         placed = distances.place(self.space_, X, self.effective_metric_)
         wide = isinstance(self.rows_, np.ndarray) or callable(self.effective_metric_)
         return placed if not wide or isinstance(placed, np.ndarray) else placed.toarray()
 
-    def _known(self) -> Any:
+    def _training_rows(self) -> Any:
         """The training rows as queries."""
         if self._pairwise:
             return np.ascontiguousarray(self.rows_[np.ix_(self.order_, self.order_)])
         return self.rows_ if callable(self.effective_metric_) else self._index().dense()
 
     def _nearest(self, placed: Any, k: int, own: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and places of the k nearest training rows, by (distance, y, row); `own` of them
-        are the queries themselves.
+        """Distances and positions of the k nearest training rows, by (distance, y, row).
+
+        `own` of them are the queries themselves.
         """
         if k > self.n_samples_fit_:
             raise DataError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, "
-                f"n_samples_fit = {self.n_samples_fit_}. Ask for fewer neighbours."
+                f"n_samples_fit = {self.n_samples_fit_}. Use fewer neighbours."
             )
         if self.space_["kind"]:
             return self._index(k - own).nearest(placed, k, self.n_jobs)
@@ -224,7 +214,7 @@ class Lookup(Estimator):
         return near, rows
 
     def _table(self, placed: np.ndarray) -> np.ndarray:
-        """Distances to all rows, for callables and precomputed distances."""
+        """Distances to all training rows, for metric functions and precomputed distances."""
         if self._pairwise:
             return np.ascontiguousarray(placed, dtype=float)
         metric, params = self.effective_metric_, self.effective_metric_params_
@@ -233,47 +223,44 @@ class Lookup(Estimator):
             table = np.array(values, dtype=float).reshape(len(placed), len(self.rows_))
         except (TypeError, ValueError):
             raise DataError(
-                f"The metric function returned {values[0][0]!r}: a distance is one number."
+                f"The metric function returned {values[0][0]!r}, but a distance must be one number."
             ) from None
         wrong = ~(table >= 0)
         if wrong.any():
             raise DataError(
-                f"The metric function returned {table[wrong][0]}: a distance is a number of at least 0."
+                f"The metric function returned {table[wrong][0]}, but a distance must be at least 0."
             )
         return table
 
     def _within(self, placed: Any, radius: float) -> Lists:
-        """Distances and places of the training rows within the radius, nearest first."""
+        """Distances and positions of the training rows within the radius, nearest first."""
         if self.space_["kind"]:
             return radius_search.within(self._index(), placed, radius, self.n_jobs)
         blocks = neighbor_search.query_blocks(placed.shape[0])
         return joined([of_table(self._table(placed[block]), radius) for block in blocks])
 
+    def _target_table(self) -> np.ndarray:
+        """The targets of the training rows, (rows, targets)."""
+        return self.targets_.reshape(self.n_samples_fit_, -1)
+
     def _check_state(self) -> None:
-        """Refuse parts that the loops cannot read (model files)."""
-        from pellucid.neighbors.file_checks import check
+        from pellucid.neighbors.file_checks import check, check_codes, check_targets
 
         check(self)
+        if self._target == "classes":
+            check_codes(self)
+        elif self._target == "several":
+            check_targets(self)
 
 
 def tie_order(y: Any, n: int) -> np.ndarray:
     """Rows by (y, row)."""
     if y is None:
         return np.arange(n)
-    if y.dtype == np.int32:  # class codes; short ones are sorted digit by digit
+    if y.dtype == np.int32:  # class codes; small ones are sorted by radix
         return np.argsort(y.astype(np.uint16) if y.max() < 2**16 else y, kind="stable")
     columns = y[:, None] if y.ndim == 1 else y
     return np.lexsort((np.arange(n), *columns.T[::-1]))
-
-
-def _users_rows(problem: Problem) -> np.ndarray:
-    """Row of the user's table for each row of the problem."""
-    if problem.position is None:
-        return np.arange(problem.n)
-    rows = np.flatnonzero(problem.position >= 0)
-    out = np.empty(problem.n, dtype=np.int64)
-    out[problem.position[rows]] = rows
-    return out
 
 
 def _check_square(problem: Problem) -> None:
@@ -281,121 +268,10 @@ def _check_square(problem: Problem) -> None:
     if X.shape[0] != X.shape[1] or problem.position is not None:
         raise DataError(
             f"Precomputed metric requires shape (n_queries, n_indexed). Got {X.shape} for "
-            f"{X.shape[0]} indexed: distances of all training rows to each other, square."
+            f"{X.shape[0]} indexed: fit needs a square matrix of the distances of all training rows."
         )
     smallest = X.min(initial=0.0) if isinstance(X, np.ndarray) else X.data.min(initial=0.0)
     if smallest < 0:
-        raise ParameterError("Negative values in data passed to precomputed distance matrix.")
-
-
-def graph(lists: list[tuple[np.ndarray, np.ndarray]], n: int, mode: str) -> Any:
-    """CSR matrix of neighbours: 1 or the distance for each pair."""
-    from scipy.sparse import csr_matrix
-
-    indptr = np.concatenate([[0], np.cumsum([len(rows) for _, rows in lists])])
-    columns = np.concatenate([rows for _, rows in lists]) if lists else np.zeros(0, dtype=int)
-    distances = np.concatenate([d for d, _ in lists]) if lists else np.zeros(0)
-    data = distances if mode == "distance" else np.ones(len(columns))
-    return csr_matrix((data, columns, indptr), shape=(len(lists), n))
-
-
-def check_mode(mode: str) -> None:
-    if mode not in ("connectivity", "distance"):
         raise ParameterError(
-            f'Unsupported mode, must be one of "connectivity", or "distance" but got {mode!r} instead'
+            "Negative values in data passed to precomputed distance matrix. Distances are at least 0."
         )
-
-
-def check_count(k: Any) -> None:
-    if not Integer(1).accepts(k):
-        raise ParameterError(f"n_neighbors must be an int of at least 1. Got {shown(k)} instead.")
-
-
-class KNearest(Lookup):
-    """Models that ask for a number of neighbours: `kneighbors`, `kneighbors_graph`."""
-
-    _counts_neighbours = True
-
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """Distances and row numbers of the nearest training rows, nearest first.
-
-        Equally near rows come by (y, row). Without X: the neighbours of the training rows, each
-        without itself.
-        """
-        self._check_fitted()
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        check_count(k)
-        if X is None:
-            distances, places = self._others(k)
-        else:
-            distances, places = self._nearest(self._placed(self._encoded(X)), k)
-        rows = self.order_[places]
-        return (distances, rows) if return_distance else rows
-
-    def _others(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest other training rows, in the user's order of rows."""
-        n = self.n_samples_fit_
-        if k >= n:
-            raise DataError(
-                f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k}, n_samples_fit = {n}, "
-                "n_samples = (none given: the training rows themselves)."
-            )
-        distances, places = self._nearest(self._known(), k + 1, own=1)
-        own = places == np.arange(n)[:, None]
-        own[~own.any(axis=1), -1] = True  # as many equal rows come before it: leave out the last
-        keep = np.argsort(self.order_, kind="stable")
-        return distances[~own].reshape(n, k)[keep], places[~own].reshape(n, k)[keep]
-
-    def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
-    ) -> Any:
-        """CSR matrix with an entry for each neighbour: 1, or its distance."""
-        check_mode(mode)
-        distances, rows = self.kneighbors(X, n_neighbors)
-        return graph(list(zip(distances, rows)), self.n_samples_fit_, mode)
-
-
-class WithinRadius(Lookup):
-    """Models that ask for all rows within a radius: `radius_neighbors` and its graph."""
-
-    def radius_neighbors(
-        self,
-        X: Any = None,
-        radius: float | None = None,
-        return_distance: bool = True,
-        sort_results: bool = False,
-    ) -> Any:
-        """Arrays of distances and row numbers of all training rows within the radius.
-
-        They are always sorted, by (distance, y, row). Without X: the neighbours of the training rows,
-        each without itself.
-        """
-        self._check_fitted()
-        r = self.radius if radius is None else radius
-        if not Real(0, None, "left").accepts(r):
-            raise ParameterError(f"radius must be a number of at least 0. Got {shown(r)} instead.")
-        distances, rows = split(self._lists(X, r), self.order_)
-        return (distances, rows) if return_distance else rows
-
-    def _lists(self, X: Any, radius: float) -> Lists:
-        if X is not None:
-            return self._within(self._placed(self._encoded(X)), radius)
-        found = self._within(self._known(), radius)
-        each = found.keep(found.rows != found.owners).each()
-        turn = [each[own] for own in np.argsort(self.order_, kind="stable")]
-        counts = np.array([len(near) for near, _ in turn])
-        return Lists(counts, *(np.concatenate(part) for part in zip(*turn)))
-
-    def radius_neighbors_graph(
-        self,
-        X: Any = None,
-        radius: float | None = None,
-        mode: str = "connectivity",
-        sort_results: bool = False,
-    ) -> Any:
-        """CSR matrix with an entry for each row within the radius: 1, or its distance."""
-        check_mode(mode)
-        distances, rows = self.radius_neighbors(X, radius)
-        return graph(list(zip(distances, rows)), self.n_samples_fit_, mode)

@@ -1,8 +1,8 @@
-"""What "near" means: a metric as a table in which one of the compiled distances is computed.
+"""Metrics: a mapping of the rows to a space, followed by one of the compiled distances.
 
-Invariant: `learn` reads training rows once and returns plain arrays; `place` puts any encoded rows
-into the same space, where the order of `raw` distances is the order of the metric, and `finish` turns
-raw distances into those of the metric.
+Invariant: `learn` reads the training rows once and returns plain arrays; `place` maps any encoded rows
+to the same space, where the order of raw distances is the order of the metric; `finish` turns raw
+distances into those of the metric.
 """
 
 from typing import Any
@@ -27,8 +27,8 @@ KINDS = {
     "hamming": "hamming",
     "gower": "gower",
 }
-CLOSE = 0.05  # directions so near to each other are measured from their mean
-STEEPEST = 32  # largest finite order p: its powers of 1e-9 are above the smallest float64
+CLOSE = 0.05  # directions that differ by less from their mean are taken relative to it
+LARGEST_P = 32  # largest finite order p: powers of 1e-9 do not underflow
 NAMES = (*KINDS, *ALIASES, "precomputed")
 ARGUMENTS = {"minkowski": ("p", "w"), "mahalanobis": ("V", "VI"), "euclidean": ("w",)}
 
@@ -56,14 +56,14 @@ def effective(metric: Any, p: float, params: dict[str, Any] | None) -> tuple[Any
         return named[order], given
     if order == np.inf:
         raise ParameterError(
-            "metric_params['w'] has no meaning for p=inf: the largest difference is not a sum. Scale "
-            "the columns instead."
+            "metric_params['w'] has no meaning for p=inf, because the largest difference is not a sum. "
+            "Scale the columns instead."
         )
-    if order > STEEPEST:
+    if order > LARGEST_P:
         raise ParameterError(
-            f"The order p of metric 'minkowski' must be at most {STEEPEST}, or inf (chebyshev), "
-            f"which is close to it. Got {order:g}: powers of small differences would vanish, and "
-            "different rows would look equal."
+            f"The order p of metric 'minkowski' must be at most {LARGEST_P}, or inf (chebyshev), "
+            f"which is close to it. Got {order:g}: powers of small differences would underflow, so that "
+            "different rows would seem equal."
         )
     return "minkowski", {"p": order, **given}
 
@@ -80,7 +80,7 @@ def learn(X: Any, problem: Any, metric: Any, params: dict[str, Any], standardize
                 "columns by their ranges. Got True instead."
             )
         return space | {"scale": _ranges(X, problem.kinds)}
-    if standardize or metric in ("mahalanobis", "cosine"):  # sums, of rows in an order of their own
+    if standardize or metric in ("mahalanobis", "cosine"):  # sums over rows in canonical order
         problem = canonical(problem)
         X = problem.X
     if standardize:
@@ -88,7 +88,7 @@ def learn(X: Any, problem: Any, metric: Any, params: dict[str, Any], standardize
     if params.get("w") is not None:
         w = np.asarray(params["w"], dtype=float)
         if w.shape != (p,) or not (np.isfinite(w) & (w >= 0)).all():
-            raise ParameterError(f"metric_params['w'] must be {p} numbers of at least 0.")
+            raise ParameterError(f"metric_params['w'] must be {p} finite numbers of at least 0.")
         scale = np.ones(p) if space["scale"] is None else space["scale"]
         space["scale"] = scale * w ** (1.0 / space["p"])
         space["shift"] = _origin(X) if space["shift"] is None else space["shift"]
@@ -102,18 +102,18 @@ def learn(X: Any, problem: Any, metric: Any, params: dict[str, Any], standardize
 
 
 def _marks(schema: Any) -> dict[str, Any]:
-    """The user's column of each encoded one, and a factor: sums over the encoded columns of a user's
-    column are equal where its cells are. Missing numbers are far from all others.
+    """The user's column of each encoded one, and random factors: the sum over the encoded columns of a
+    user's column differs where its cells differ. Missing numbers are far from all others.
     """
     roles = [role for _, role, _ in schema.blocks()]
-    drawn = parallel.stream(parallel.seed_sequence(0), "marks").uniform(1.0, 2.0, len(roles))
+    random = parallel.stream(parallel.seed_sequence(0), "marks").uniform(1.0, 2.0, len(roles))
     known = {"value": 1.0, "indicator": 2.0**1000}
-    mark = np.array([known.get(role, value) for role, value in zip(roles, drawn)])
+    mark = np.array([known.get(role, value) for role, value in zip(roles, random)])
     return {"owner": schema.owner.astype(np.int64), "mark": mark}
 
 
 def _ranges(X: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """Inverse ranges of numbers, 0 for categories, -1 for columns that tell no rows apart."""
+    """Inverse ranges of numbers, 0 for categories, -1 for constant columns."""
     scale = np.zeros(X.shape[1])
     for f in range(X.shape[1]):
         x = X[~np.isnan(X[:, f]), f]
@@ -126,7 +126,7 @@ def _ranges(X: np.ndarray, kinds: np.ndarray) -> np.ndarray:
 
 
 def _standard(X: Any, weights: np.ndarray, measured: np.ndarray) -> dict[str, Any]:
-    """Measured numbers are divided by their deviation; levels and flags keep their unit."""
+    """Divide numbers by their standard deviation; levels and indicators keep their unit."""
     from pellucid.numerics.column_scaling import deviations
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -135,9 +135,9 @@ def _standard(X: Any, weights: np.ndarray, measured: np.ndarray) -> dict[str, An
 
 
 def _directions(X: Any, weights: np.ndarray, params: dict, shift: Any) -> dict[str, Any]:
-    """B with |B'(a - b)|**2 = (a - b)' V^-1 (a - b). Everything is done in units of the columns'
-    deviations: the distance does not depend on units. An estimated V is shrunk towards uncorrelated
-    columns.
+    """B with |B'(a - b)|**2 = (a - b)' V^-1 (a - b), computed in units of the columns' standard
+    deviations, so that the distance does not depend on units. An estimated V is shrunk towards
+    uncorrelated columns.
     """
     p = X.shape[1]
     moved = {"shift": _origin(X)} if shift is None else {}
@@ -157,8 +157,9 @@ def _directions(X: Any, weights: np.ndarray, params: dict, shift: Any) -> dict[s
 
 
 def _in_units(V: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Powers of two near the roots of the diagonal, and eigenvalues and -vectors of the matrix that is
-    divided by them, without rounding."""
+    """Powers of two near the square roots of the diagonal, and the eigenvalues and eigenvectors of the
+    matrix divided by them; the division does not round.
+    """
     unit = np.ldexp(1.0, np.frexp(np.diag(V))[1] // 2)
     return unit, *np.linalg.eigh(V / unit / unit[:, None])
 
@@ -175,9 +176,9 @@ def _estimated_directions(X: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def _common_direction(X: Any) -> dict[str, Any]:
-    """The mean direction of rows that all point almost the same way, else nothing.
+    """The mean direction if all rows point almost the same way, else nothing.
 
-    Differences of such directions are small: taken from the mean one, they keep their digits.
+    The differences of such directions are small; relative to the mean they keep their digits.
     """
     U = _unit(X if isinstance(X, np.ndarray) else X.toarray())
     mean = U.mean(axis=0)
@@ -186,9 +187,9 @@ def _common_direction(X: Any) -> dict[str, Any]:
 
 
 def _origin(X: Any) -> np.ndarray | None:
-    """A point amid the rows; cells minus it can be scaled and turned without losing the digits of their
-    differences. With a far-away cell the middle of the range is none, but that of half of the rows may
-    be; else 0 remains.
+    """A point between the rows. Cells minus it can be scaled and rotated without losing the digits of
+    their differences. It is the middle of the range, or of the interquartile range if an outlier makes
+    the first useless, or 0.
     """
     if not isinstance(X, np.ndarray):
         return None
@@ -201,15 +202,14 @@ def _origin(X: Any) -> np.ndarray | None:
 
 
 def _exact_steps(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The middle between low and high in whole steps of a power of two above their distance; NaN for
-    columns with a cell that would lose more than if it were scaled as it is: its difference is rounded,
-    and larger than itself.
+    """The middle of low and high as a multiple of a power of two above their distance; NaN for columns
+    where subtracting it would lose digits: a difference is rounded, and larger than the cell itself.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         step = np.ldexp(1.0, np.frexp(0.5 * high - 0.5 * low)[1])
         origin = step * np.round((0.5 * high + 0.5 * low) / np.maximum(step, 1e-300))
         moved = X - origin
-        # Of the rounded difference, both summands must come back (Knuth's two-sum).
+        # The difference is exact if both terms can be recovered from it (Knuth's two-sum).
         exact = (moved + origin == X) & (X - moved == origin)
         good = (exact | (np.abs(moved) <= np.abs(X))).all(axis=0)
     return np.where(good & np.isfinite(origin), origin, np.nan)
@@ -235,7 +235,7 @@ def place(space: dict[str, Any], X: Any, metric: Any = None) -> Any:
     if scale is not None:
         X = X * scale if dense else type(X)(X.multiply(scale))
     if basis is not None:
-        X = _turned(X, basis)
+        X = _rotated(X, basis)
     if "mark" in space:
         X = _by_column(X, space["owner"], space["mark"])
     if metric == "cosine":
@@ -247,17 +247,17 @@ def _by_column(X: Any, owner: np.ndarray, mark: np.ndarray) -> Any:
     """One number for each column of the user's table, from its encoded columns."""
     d = int(owner.max()) + 1
     if not isinstance(X, np.ndarray):
-        turn = type(X)((mark, (np.arange(len(mark)), owner)), shape=(len(mark), d))
-        return type(X)(X @ turn)
+        sums = type(X)((mark, (np.arange(len(mark)), owner)), shape=(len(mark), d))
+        return type(X)(X @ sums)
     out = np.zeros((len(X), d))
     for j, column in enumerate(owner):
         out[:, column] += mark[j] * X[:, j]
     return out
 
 
-def _turned(X: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """X times the basis, each row by the same steps: equal rows stay equal wherever they stand, which
-    matrix products do not promise.
+def _rotated(X: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """X times the basis, with the same operations for each row: equal rows stay equal at any position,
+    which matrix products do not guarantee.
     """
     out = np.zeros((len(X), basis.shape[1]))
     for first in range(0, len(X), 256):
@@ -268,8 +268,8 @@ def _turned(X: np.ndarray, basis: np.ndarray) -> np.ndarray:
 
 
 def _unit(X: np.ndarray, direction: np.ndarray | None = None) -> np.ndarray:
-    """Rows of length 1, less `direction`; a row of zeros points into a direction of its own, at
-    distance 1 of all.
+    """Rows of length 1, minus `direction`. A row of zeros has a direction of its own, at distance 1
+    from all others.
     """
     X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1])  # without rounding
     if direction is not None:
@@ -294,9 +294,10 @@ def finish(space: dict[str, Any], metric: Any, raw: np.ndarray, d: int) -> np.nd
     return raw
 
 
-def rawest(space: dict[str, Any], metric: Any, radius: float, d: int, power: int = 0) -> float:
-    """A raw distance, of rows divided by 2**power, that no row within `radius` exceeds; a little too
-    large, never too small.
+def raw_radius(space: dict[str, Any], metric: Any, radius: float, d: int, power: int = 0) -> float:
+    """A raw distance, of rows divided by 2**power, that no row within `radius` exceeds.
+
+    It may be slightly too large, but never too small.
     """
     twice = 2 if metric == "sqeuclidean" else 1
     with np.errstate(over="ignore", under="ignore"):

@@ -1,4 +1,4 @@
-"""What a neighbour model read from a file must satisfy before its arrays reach the loops.
+"""Checks of a neighbour model that was read from a file, before its arrays reach the compiled loops.
 
 Invariant: a tree is accepted only if its boxes are those of its rows, so a damaged file cannot hide a
 neighbour.
@@ -15,7 +15,7 @@ from pellucid.persist.fitted_state import n_terms
 
 
 def check(model: Any) -> None:
-    """Raise `ModelFileError` unless rows, order, space and tree belong together."""
+    """Raise `ModelFileError` unless rows, order, space and tree are consistent."""
     name, n = type(model).__name__, vars(model).get("n_samples_fit_")
     order, rows, space = (vars(model).get(key) for key in ("order_", "rows_", "space_"))
     _require(type(n) is int and n >= 1, name, "n_samples_fit_")
@@ -26,7 +26,7 @@ def check(model: Any) -> None:
     metric, more = distances.effective(model.metric, params, model.metric_params)
     known = vars(model).get("effective_metric_")
     _require(metric == known and set(more) == set(model.effective_metric_params_), name, "metric")
-    if model._pairwise:
+    if metric == "precomputed":
         _require(_is(rows, np.float64, (n, n)) and space["kind"] == "", name, "rows_")
         return
     _check_space(name, model, space, metric)
@@ -131,7 +131,7 @@ def check_codes(model: Any) -> None:
     _require(bool((np.diff(codes) >= 0).all()), name, "codes_")
 
 
-def check_numbers(model: Any) -> None:
+def check_targets(model: Any) -> None:
     """`targets_` holds finite targets, one row per training row."""
     y, name = vars(model).get("targets_"), type(model).__name__
     good = type(y) is np.ndarray and y.dtype == np.float64 and y.ndim in (1, 2)
@@ -146,4 +146,4 @@ def _is(array: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
 
 def _require(good: bool, owner: str, what: str) -> None:
     if not good:
-        raise ModelFileError(f"its {owner} has no {what} that fits its other parts")
+        raise ModelFileError(f"the {what} of its {owner} is missing or inconsistent")

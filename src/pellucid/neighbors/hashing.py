@@ -1,11 +1,11 @@
 """Locality-sensitive hashing: rows on the same sides of random planes are candidates.
 
 Each table has `bits` planes through the median of the rows along a random direction; rows with equal
-sides share a bucket. A query looks into its own bucket of each table and into those across its
-nearest planes; the candidates are measured exactly.
+sides share a bucket. A query searches its own bucket of each table and those across its nearest
+planes; the distances of the candidates are computed exactly.
 
-Invariant: approximate, and it says how much: recall is measured on rows that took no part in any
-choice, each without itself. Directions come from one fixed seed, so nothing depends on chance.
+Invariant: the search is approximate, and its recall is known: it is measured on rows that were not used
+for any choice, each without itself. Directions come from one fixed seed, so results are repeatable.
 """
 
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.neighbors import _loops
+from pellucid.neighbors import _loops, distances
 
 TABLES = 4
-BUCKET = 50  # rows in a bucket, about
+BUCKET = 50  # approximate number of rows in a bucket
 PROBES = (1, 2, 4, 8, 16)
-WANTED = 0.95  # recall for which buckets are added
+WANTED = 0.95  # recall up to which more buckets are searched
 SAMPLE = 100  # rows that choose the number of buckets; twice as many measure the recall
-DEAREST = 60.0  # distances one by one cost about so many of those found by products
-WORST = 0.7  # recall below which nothing is gained
+DEAREST = 60.0  # cost of one distance, relative to one from matrix products
+WORST = 0.7  # smallest recall with which hashing is used
 # Which of the nearest planes (0: the nearest) a probe crosses.
 FLIPS = (
     (), (0,), (1,), (2,), (0, 1), (3,), (0, 2), (4,), (1, 2), (0, 3), (5,), (0, 1, 2), (1, 3), (6,),
@@ -55,7 +55,7 @@ class Buckets:
         return len(self.thresholds) // TABLES
 
     def keys(self, Q: np.ndarray, probes: int) -> np.ndarray:
-        """Buckets that each query looks into, (queries, TABLES * probes)."""
+        """Buckets that each query searches, (queries, TABLES * probes)."""
         bits, m = self.bits, len(Q)
         planes = directions(Q.shape[1], bits)
         margins = (Q @ planes.T - self.thresholds).reshape(m, TABLES, bits)
@@ -72,7 +72,7 @@ class Buckets:
         self, X: np.ndarray, Q: np.ndarray, near: np.ndarray, rows: np.ndarray, probes: int,
         left_out: np.ndarray, stop: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
-        """Fill the best lists of a block of queries; returns how many rows each measured."""
+        """Fill the lists of nearest rows of a block of queries; returns their numbers of candidates."""
         counts = np.zeros(len(Q), dtype=np.int64)
         stamps = np.full(len(X), -1, dtype=np.int32)
         _loops.gather(
@@ -82,6 +82,7 @@ class Buckets:
         return counts
 
     def state(self) -> dict[str, Any]:
+        """The arrays by name, for the fitted model."""
         return dict(vars(self))
 
 
@@ -102,11 +103,23 @@ def build(X: np.ndarray) -> Buckets:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The buckets if they pay, else None; their recall; and why not."""
+    """The buckets if they make the search faster, else None and the reason; their recall."""
 
     buckets: Buckets | None
     recall: float
     reason: str
+
+
+def unsuitable(metric: Any) -> str:
+    """Why hashing cannot be used, and for which metrics it can."""
+    known = ", ".join(repr(name) for name, kind in distances.KINDS.items() if kind == "squared")
+    if not isinstance(metric, str):
+        reason = "the metric is a function"
+    elif distances.KINDS.get(metric) == "squared":
+        reason = "the table is large and sparse"
+    else:
+        reason = f"the metric is {metric!r}"
+    return f"hashing works on dense rows for the metrics {known}, but {reason}"
 
 
 def judge(X: np.ndarray, exact: Any, k: int) -> Verdict:
@@ -116,7 +129,7 @@ def judge(X: np.ndarray, exact: Any, k: int) -> Verdict:
     """
     n = len(X)
     if n < 10 * SAMPLE or k >= n // 10:
-        return Verdict(None, 1.0, f"{n} rows are searched faster one and all")
+        return Verdict(None, 1.0, f"an exact search of {n:,} rows is fast")
     buckets = build(X)
     rng = parallel.stream(parallel.seed_sequence(0), "sample", n)
     drawn = rng.choice(n, 3 * SAMPLE, replace=False)
@@ -141,7 +154,7 @@ def judge(X: np.ndarray, exact: Any, k: int) -> Verdict:
 def _recall(
     buckets: Buckets, X: np.ndarray, rows: np.ndarray, truth: np.ndarray, k: int, probes: int
 ) -> tuple[float, float]:
-    """Share of the true neighbours found, and share of rows measured."""
+    """Share of the true neighbours found, and share of rows that were candidates."""
     near, found = np.full((len(rows), k), np.inf), np.full((len(rows), k), -1, dtype=np.int32)
     stop = np.zeros(1, dtype=np.int32)
     own = rows.astype(np.int32)

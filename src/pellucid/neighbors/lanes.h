@@ -41,7 +41,7 @@ INLINE double gower(const double *q, const double *x, ptrdiff_t step, ptrdiff_t 
     return seen > 0.0 ? sum / seen : 1.0;
 }
 
-/* Sums only grow: eight rows all farther than `worst` after half of the columns keep what they have. */
+/* Sums only grow: eight rows that are all farther than `worst` after half of the columns stop there. */
 INLINE void panel_body(int metric, double p, const double *restrict q, const double *restrict x,
                        ptrdiff_t d, ptrdiff_t m, double worst, double *restrict out)
 {
@@ -123,7 +123,7 @@ INLINE double box_body(int metric, double p, const double *q, const double *box,
     double s = 0.0;
     for (ptrdiff_t f = 0; f < d; f++) {
         const double under = box[f] - q[f], over = q[f] - box[d + f];
-        const double out = under > over ? under : over; /* no branch: it could not be foretold */
+        const double out = under > over ? under : over; /* no branch, which could not be predicted */
         s = joined(metric, s, column_part(metric, p, out > 0.0 ? out : 0.0, 0.0));
     }
     return s;

@@ -1,38 +1,22 @@
-"""`NearestNeighbors`: looking up rows, without a target."""
+"""`NearestNeighbors`: search for neighbours, without a target."""
 
 from typing import Any, Self
 
 from pellucid.data import Problem
-from pellucid.neighbors.base import METRIC_PARAMETERS, KNearest, WithinRadius
-from pellucid.parameters import Integer, Real
+from pellucid.neighbors.neighbor_parameters import (
+    ALGORITHM,
+    LEAF_SIZE,
+    METRIC,
+    METRIC_PARAMS,
+    SCALED,
+    P,
+)
+from pellucid.neighbors.queries import KNeighborsQueries, RadiusQueries
+from pellucid.parameters import N_JOBS, Integer, Real, param
 
 
-class NearestNeighbors(KNearest, WithinRadius):
+class NearestNeighbors(KNeighborsQueries, RadiusQueries):
     """The nearest training rows of any row: the k smallest pairs (distance, row).
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-    radius : float, default=1.0
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute", "lsh"}, default="auto"
-        How to search; all but "lsh" find the same rows. "ball_tree" is the KD-tree too. "lsh" (hashing)
-        finds most of them, `recall_` says how many; where it does not pay, and for more than
-        the fitted `n_neighbors`, the search is exact.
-    leaf_size : int, default=30
-    metric : str or callable(a, b), default="minkowski"
-        As in `KNeighborsClassifier`.
-    p : float, default=2
-    metric_params : dict or None
-    n_jobs : int or None
-    standardize : bool, default=False
-        Divide numbers by their standard deviations first; levels stay 0 and 1.
-    table : Table, optional
-
-    Attributes
-    ----------
-    n_samples_fit_, effective_metric_, effective_metric_params_
-    rows_, order_, tree_, space_ : the training rows as they are searched.
-    n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -43,40 +27,22 @@ class NearestNeighbors(KNearest, WithinRadius):
     array([[1, 0]])
     """
 
-    _min_rows = 1  # an index may hold one row
-    _parameters = {
-        "n_neighbors": Integer(1),
-        "radius": Real(0, None, "left"),
-        **METRIC_PARAMETERS,
-    }
+    n_neighbors: int = param(5, Integer(1), "Number of neighbours that `kneighbors` returns.")
+    radius: float = param(
+        1.0, Real(0, None, "left"), "Largest distance of the rows that `radius_neighbors` returns."
+    )
+    algorithm: str = ALGORITHM
+    leaf_size: int = LEAF_SIZE
+    metric: Any = METRIC
+    p: float = P
+    metric_params: dict[str, Any] | None = METRIC_PARAMS
+    n_jobs: int | None = N_JOBS
+    standardize: bool = SCALED
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        standardize: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.standardize = standardize
-        self.table = table
+    _min_rows = 1  # an index may hold one row
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows. `y` is ignored."""
+        """Store the rows. `y` is ignored."""
         return self._learn(X)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:

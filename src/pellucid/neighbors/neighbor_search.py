@@ -1,8 +1,8 @@
-"""Searching: which training rows are nearest, by panels, by products or down a tree.
+"""Search for the nearest training rows: panel by panel, by matrix products, or in a KD-tree.
 
-Invariant: every way gives the k smallest pairs (distance, row), with the same bits; blocks of queries
-have a fixed size, so results do not depend on the number of threads, and memory is bounded: beside the
-rows themselves, `HALVES` cells of copies in all and `BLOCK` x `CHUNK` scores per thread.
+Invariant: every method finds the k smallest pairs (distance, row), with the same bits. Blocks of queries
+have a fixed size, so results do not depend on the number of threads. Memory is bounded: besides the rows
+themselves, `HALVES` cells of copies in all and `BLOCK` x `CHUNK` scores per thread.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,20 +15,20 @@ import numpy as np
 from pellucid import parallel
 from pellucid.neighbors import _loops, _tree, distances, overflow
 
-PANEL = 64  # rows in a panel outside trees
+PANEL = 64  # rows in a panel without a tree
 PACKED = 128  # panels that one task writes
-CHUNK = 1024  # rows whose products with a block of queries are held at once
+CHUNK = 1024  # rows whose products with a block of queries are in memory at a time
 BLOCK = 256  # queries per task
-CELLS = 2**22  # of a block or a chunk of very wide rows, at most
-HALVES = 2**21  # cells of single-precision copies that exist at once
-FEW = 16  # queries for which single-precision copies do not pay
-DENSE_CELLS = 2**25  # larger sparse tables are spread out chunk by chunk
-TREE_COLUMNS = 16  # up to so many columns a tree pays
-TREE_ROWS = 512
-GROUP = 64  # queries that walk down a tree together
-TRIED = 32  # queries that show whether a tree leaves rows out,
-MANY = 16  # of at least so many times as many
-SHARE = 0.5  # of the rows measured in a tree: then products with all rows take as long
+CELLS = 2**22  # largest number of cells of a block or a chunk of very wide rows
+HALVES = 2**21  # cells of single-precision copies in memory at a time
+FEW = 16  # largest number of queries for which single-precision copies are not worth making
+DENSE_CELLS = 2**25  # larger sparse tables become dense chunk by chunk
+TREE_COLUMNS = 16  # largest number of columns for which a tree is faster
+TREE_ROWS = 512  # smallest number of rows for which a tree is faster
+GROUP = 64  # queries that search a tree together
+TRIED = 32  # queries that measure whether a tree excludes rows
+MANY = 16  # it is measured if there are at least this many times as many queries
+SHARE = 0.5  # share of the rows visited in a tree above which matrix products are faster
 NONE = np.iinfo(np.int32).max
 
 
@@ -37,8 +37,9 @@ def flat_starts(n: int) -> np.ndarray:
 
 
 def tree_depth(n: int, leaf_size: int) -> int:
-    """Halvings until a leaf has at most 8 * leaf_size rows, and never more than 256: whole panels are
-    measured faster than boxes.
+    """Levels until a leaf has at most 8 * leaf_size rows, and never more than 256.
+
+    Large leaves are faster, because distances to a whole panel are cheaper than those to boxes.
     """
     return max(int(n - 1) // min(max(8 * leaf_size, 8), 256), 0).bit_length()
 
@@ -64,7 +65,7 @@ def unpacked(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def build_tree(X: np.ndarray, leaf_size: int) -> dict[str, Any]:
-    """The order of the rows in the tree, the boxes of its nodes, and the first row in each."""
+    """The order of the rows in the tree, the bounding boxes of its nodes, and the first row in each."""
     n, d = X.shape
     depth = tree_depth(n, leaf_size)
     order, stop = np.arange(n, dtype=np.int32), parallel.StopFlag()
@@ -78,8 +79,8 @@ def build_tree(X: np.ndarray, leaf_size: int) -> dict[str, Any]:
 class Index:
     """Training rows in the space of a metric, ready to be searched.
 
-    rows : packed panels (n, d); or CSR. tree : as `build_tree` returns it, or None.
-    space, metric : see `metrics`.
+    rows : packed panels (n, d), or CSR. tree : as `build_tree` returns it, or None.
+    space, metric : from `distances`. buckets : hash tables, or None.
     """
 
     rows: Any
@@ -101,7 +102,7 @@ class Index:
         return flat_starts(self.n) if self.tree is None else tree_starts(self.n, self.tree["depth"])
 
     def dense(self) -> Any:
-        """The rows as they were placed, in the order of ties."""
+        """The rows in the space of the metric, in the order of ties."""
         if not isinstance(self.rows, np.ndarray):
             return self.rows
         X = unpacked(self.rows, self.starts)
@@ -112,7 +113,7 @@ class Index:
         return out
 
     def cells_of(self) -> Callable[[np.ndarray], np.ndarray]:
-        """The function that gives the placed cells (m, d) of m row numbers."""
+        """The function that returns the cells (m, d) of m row numbers."""
         if not isinstance(self.rows, np.ndarray):
             return lambda rows: self.rows[rows].toarray()
         flat, d, starts = self.rows.reshape(-1), self.d, self.starts
@@ -131,8 +132,7 @@ class Index:
     def nearest(self, Q: Any, k: int, jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Distances (n, k) and row numbers (n, k) of the k nearest rows, nearest first.
 
-        Queries whose distances are too large or small for powers are measured again in units of their
-        own.
+        Queries whose distances overflow or underflow are repeated in units of their own.
         """
         power = int(overflow.powers(self.space, self.space["reach"], self.space["reach"]))
         index, seen = self.scaled(power), overflow.scaled(Q, power)
@@ -151,13 +151,13 @@ class Index:
         """The same with raw distances."""
         m = Q.shape[0]
         near, rows = np.full((m, k), np.inf), np.full((m, k), NONE, dtype=np.int32)
-        stop, turn = parallel.StopFlag(), self._turn(Q)
-        for one in self._hashed() if self.buckets is not None else self._ways(Q, k):
+        stop, order = parallel.StopFlag(), self._query_order(Q)
+        for one in self._hashed() if self.buckets is not None else self._methods(Q, k):
 
             def task(block: slice, one: Any = one) -> None:
-                own = block if turn is None else turn[block]
+                own = block if order is None else order[block]
                 best, found = near[own], rows[own]
-                one(spread(Q[own]), best, found, stop.array)
+                one(to_dense(Q[own]), best, found, stop.array)
                 near[own], rows[own] = best, found
 
             parallel.map(task, query_blocks(m, self.d), jobs)
@@ -166,6 +166,7 @@ class Index:
         return near, rows
 
     def finished(self, raw: np.ndarray, power: int) -> np.ndarray:
+        """Distances of the metric from raw ones of rows divided by 2**power."""
         found = distances.finish(self.space, self.metric, raw, self.d)
         if power == 0:
             return found
@@ -173,7 +174,7 @@ class Index:
             return np.ldexp(found, power * (2 if self.metric == "sqeuclidean" else 1))
 
     def scaled(self, power: int) -> "Index":
-        """The rows divided by a power of two. Buckets have other thresholds then: none are used."""
+        """The rows divided by a power of two, without buckets, whose thresholds would not fit."""
         if power == 0:
             return self
         tree = self.tree
@@ -187,15 +188,16 @@ class Index:
         return Index(overflow.scaled(self.rows, power), tree, space, self.metric)
 
     def of_kind(self, kind: str) -> "Index":
+        """The same rows with another compiled distance."""
         return Index(self.rows, self.tree, self.space | {"kind": kind}, self.metric)
 
-    def _ways(self, Q: Any, k: int) -> Iterator[Any]:
-        """Functions that together offer all rows to the best lists of a block of queries."""
+    def _methods(self, Q: Any, k: int) -> Iterator[Any]:
+        """Functions that together compare all rows with the nearest ones of a block of queries."""
         kind, p, m = distances.RAW[self.space["kind"]], self.space["p"], Q.shape[0]
         if self.tree is not None:
-            walk = self._down_the_tree(kind, p)
-            if kind != 0 or not self._spread_out(walk, Q, k):
-                yield walk
+            search = self._by_tree(kind, p)
+            if kind != 0 or not self._tree_is_slow(search, Q, k):
+                yield search
                 return
         if kind == 0 and (m > FEW or not isinstance(self.rows, np.ndarray)):
             yield from self._by_products()
@@ -212,7 +214,7 @@ class Index:
         return panels
 
     def _hashed(self) -> Iterator[Any]:
-        """Candidates of the buckets; a query with fewer than k of them is searched exactly."""
+        """Candidates from the buckets; a query with fewer than k of them is searched exactly."""
         from pellucid.neighbors.hashing import Buckets
 
         assert self.buckets is not None
@@ -230,21 +232,21 @@ class Index:
 
         yield hashed
 
-    def _down_the_tree(self, kind: int, p: float) -> Any:
+    def _by_tree(self, kind: int, p: float) -> Any:
         tree = self.tree
         assert tree is not None
         order, boxes, least, depth = tree["order"], tree["boxes"], tree["least"], tree["depth"]
 
-        def walk(Q: Any, near: Any, rows: Any, stop: Any) -> int:
+        def search(Q: Any, near: Any, rows: Any, stop: Any) -> int:
             group = GROUP if len(Q) > TRIED else 1
             return _tree.search(
                 kind, p, Q, self.rows, order, boxes, least, depth, group, near, rows, stop
             )
 
-        return walk
+        return search
 
-    def _turn(self, Q: Any) -> np.ndarray | None:
-        """Queries in the order of their leaves: those that walk down the tree together are near."""
+    def _query_order(self, Q: Any) -> np.ndarray | None:
+        """Queries in the order of their leaves, so that queries searched together are near."""
         if self.tree is None or len(Q) <= TRIED:
             return None
         leaf = np.empty(len(Q), dtype=np.int32)
@@ -252,21 +254,21 @@ class Index:
         _tree.homes(kind, self.space["p"], Q, self.tree["boxes"], self.tree["depth"], leaf)
         return np.argsort(leaf, kind="stable")
 
-    def _spread_out(self, walk: Any, Q: Any, k: int) -> bool:
-        """Whether some of many queries measure so large a part of the rows in the tree that products
-        with all rows take less time; both find the same.
+    def _tree_is_slow(self, search: Any, Q: Any, k: int) -> bool:
+        """Whether a sample of many queries visits so many rows of the tree that matrix products are
+        faster; both find the same rows.
         """
         if len(Q) < MANY * TRIED:
             return False
         some = np.ascontiguousarray(Q[:: len(Q) // TRIED][:TRIED])
         near, rows = np.full((TRIED, k), np.inf), np.full((TRIED, k), NONE, dtype=np.int32)
-        return walk(some, near, rows, np.zeros(1, dtype=np.int32)) > SHARE * self.n * TRIED
+        return search(some, near, rows, np.zeros(1, dtype=np.int32)) > SHARE * self.n * TRIED
 
     def scale(self) -> np.ndarray:
         return self.space["scale"] if self.space["kind"] == "gower" else np.zeros(1)
 
     def chunks(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """About `CHUNK` rows at a time: the place of the first, their panels, where each one starts."""
+        """About `CHUNK` rows at a time: position of the first, their panels, where each panel starts."""
         starts = self.starts
         many = max(chunk_rows(self.d) // int(np.diff(starts).max()), 1)
         for j in range(0, len(starts) - 1, many):
@@ -293,11 +295,11 @@ class Index:
             yield multiply
 
     def scored(self) -> Iterator[Any]:
-        """|x|^2 / 2 - q x in single precision leaves out most rows; the others are measured.
+        """|x|^2 / 2 - q x in single precision excludes most rows; distances of the others are exact.
 
-        Rows are centred and scaled first. An error bound for the products, which holds for any order
-        of summation, makes the choice safe; what overflows is measured too. One function for as many
-        rows as `HALVES` cells of single-precision copies hold: no more of them exist at a time.
+        Rows are centred and scaled first. An error bound of the products that holds for any order of
+        summation makes the exclusion safe; rows that overflow are not excluded. Each function serves
+        as many rows as `HALVES` cells of single-precision copies hold.
         """
         centre, d = self.space["centre"], self.d
         power = int(np.clip(np.frexp(self.space["reach"])[1], -500, 500))
@@ -312,11 +314,11 @@ class Index:
                     C = (Q - centre) * factor
                     lengths = 0.5 * np.einsum("ij,ij->i", C, C)
                     left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
-                    bound = error * (lengths + 2.0 * longest) + 2.0**-120  # what is lost below
-                    bound[~(lengths < 2.0**100)] = np.nan  # a score is no reason to leave out a row
-                room = np.empty(len(Q) * max(len(half) for *_, half in copies), dtype=np.float32)
+                    bound = error * (lengths + 2.0 * longest) + 2.0**-120  # plus underflow
+                    bound[~(lengths < 2.0**100)] = np.nan  # then no score excludes a row
+                memory = np.empty(len(Q) * max(len(half) for *_, half in copies), dtype=np.float32)
                 for first, chunk, starts, half in copies:
-                    out = room[: len(Q) * len(half)].reshape(len(Q), len(half))  # the same memory
+                    out = memory[: len(Q) * len(half)].reshape(len(Q), len(half))  # the same memory
                     with np.errstate(over="ignore", invalid="ignore"):
                         np.matmul(left, half.T, out=out)
                     yield out, lengths, bound, first, chunk, starts, factor**2
@@ -337,16 +339,16 @@ def query_blocks(m: int, d: int = 1) -> list[slice]:
 
 
 def chunk_rows(d: int) -> int:
-    """Rows of d columns that are visited at once."""
+    """Number of rows of d columns that are visited at a time."""
     return max(1, min(CHUNK, CELLS // d))
 
 
-def spread(X: Any) -> np.ndarray:
+def to_dense(X: Any) -> np.ndarray:
     return X if isinstance(X, np.ndarray) else X.toarray()
 
 
 def position(X: Any, kind: str, known: Any = None) -> dict[str, Any]:
-    """How far from 0 placed rows are, and their centre; from the facts of a schema, if given."""
+    """The largest absolute value of the rows, and their centre; from a schema, if given."""
     if known is not None:
         largest = float(np.maximum(np.abs(known.low), np.abs(known.high)).max(initial=0.0)) or 1.0
         centre = known.mean if isinstance(X, np.ndarray) and kind == "squared" else 0.0 * known.mean

@@ -1,7 +1,7 @@
-"""Distances whose powers are no float64: which queries have them, and by what to divide both tables.
+"""Distances whose powers overflow or underflow: which queries have them, and how to scale both tables.
 
-Invariant: what is done for a query depends on the rows and on this query alone, never on the others that
-are asked with it; powers of two change no digit.
+Invariant: the scaling of a query depends on the training rows and on this query only, never on other
+queries; scaling by powers of two does not round.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 SMALLEST = 2.0**-900  # below it, sums of squares or powers may have lost digits
-STEP = 64  # powers come in steps of so many, or fewer for steep powers: few groups of queries
-CELLS = 2**20  # compared at once
-LOWEST = -900  # the smallest power: ordinary cells must not overflow beside tiny ones
+STEP = 64  # powers are multiples of this, or of less for large p, so that there are few groups
+CELLS = 2**20  # compared at a time
+LOWEST = -900  # smallest power, so that ordinary cells next to tiny ones do not overflow
 
 
 def cells(X: Any) -> np.ndarray:
@@ -33,8 +33,9 @@ def sizes(Q: Any) -> np.ndarray:
 
 
 def scaled(X: Any, power: int) -> Any:
-    """X divided by a power of two. What would overflow lies between 2**1023 and 2**1024 instead, in its
-    own order, and far apart unless it was equal.
+    """X divided by a power of two.
+
+    Cells that would overflow are mapped to values between 2**1023 and 2**1024, in the same order.
     """
     if power == 0:
         return X
@@ -50,9 +51,9 @@ def scaled(X: Any, power: int) -> Any:
 
 
 def powers(space: dict[str, Any], extents: Any, largest: Any) -> np.ndarray:
-    """Powers of two near distances of these sizes; 0 where they can be raised to p as they are.
+    """Powers of two near distances of these sizes; 0 where their p-th powers are float64 numbers.
 
-    `largest` is the size of all numbers in a distance.
+    `largest` is the largest number that enters a distance.
     """
     found = np.frexp(extents)[1]
     if space["kind"] in ("gower", "hamming"):
@@ -64,8 +65,9 @@ def powers(space: dict[str, Any], extents: Any, largest: Any) -> np.ndarray:
 
 
 def lost(index: Any, Q: Any, near: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Queries whose k-th raw distance has overflowed, or is too small to hold its digits (0 is none of
-    these if all rows that were found equal the query).
+    """Queries whose k-th raw distance has overflowed, or is so small that it lost digits.
+
+    A distance of 0 is right if all rows that were found equal the query.
     """
     kind, last = index.space["kind"], near[:, -1]
     if kind in ("gower", "hamming"):
@@ -79,7 +81,7 @@ def lost(index: Any, Q: Any, near: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _different(index: Any, Q: Any, rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Which of the chosen queries differ from a row that they found."""
+    """Which of the chosen queries differ from a row that was found for them."""
     if not len(chosen):
         return np.zeros(0, dtype=bool)
     k, d = rows.shape[1], index.d
@@ -93,12 +95,12 @@ def _different(index: Any, Q: Any, rows: np.ndarray, chosen: np.ndarray) -> np.n
 
 
 def groups(index: Any, Q: Any, k: int, jobs: int | None) -> Iterator[tuple[int, np.ndarray]]:
-    """(power, queries of Q) such that distances near the k-th one, divided by it, are about 1.
+    """(power, queries of Q) such that the k-th distances, divided by 2**power, are about 1.
 
-    The largest difference of a column is found for numbers of any size, and the k-th distance lies
-    between the k-th smallest of these and their multiple by the number of columns.
+    Largest differences of a column (Chebyshev distances) can be computed for numbers of any size. The
+    k-th distance lies between the k-th smallest of these and its product with the number of columns.
     """
-    plain = index.scaled(1).of_kind("chebyshev")  # halves: their differences are float64
+    plain = index.scaled(1).of_kind("chebyshev")  # divided by 2, so that no difference overflows
     extent = plain.least(scaled(Q, 1), k, jobs)[0][:, -1]
     step = max(1, min(STEP, int(256 / index.space["p"])))
     own = (step * np.round(np.frexp(extent)[1] / step)).astype(np.int64)

@@ -1,7 +1,7 @@
-"""All rows within a radius: down the tree, by products or by panels.
+"""Search for all rows within a radius: in a KD-tree, by matrix products, or panel by panel.
 
-Invariant: as in `search`, every way finds the same rows with the same bits, and what is found for a
-query does not depend on the others.
+Invariant: every method finds the same rows with the same bits, and what is found for a query does not
+depend on the other queries.
 """
 
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.neighbors import _within, distances, overflow
-from pellucid.neighbors.neighbor_search import BLOCK, CELLS, FEW, Index, spread
+from pellucid.neighbors.neighbor_search import BLOCK, CELLS, FEW, Index, to_dense
 from pellucid.neighbors.ragged import Lists, grouped, joined, merged
 
 
 def within(index: Index, Q: Any, radius: float, jobs: int | None) -> Lists:
     """For each query the distances and numbers of the rows within `radius`, nearest first.
 
-    No distance that counts is larger than the radius, nor than all numbers: that is the unit where
-    powers need one.
+    Where powers would overflow or underflow, distances are computed in units of the radius, or of the
+    largest number if that is smaller.
     """
     length = np.sqrt(radius) if index.metric == "sqeuclidean" else radius
     largest = np.maximum(index.space["reach"], overflow.sizes(Q))
     own = overflow.powers(index.space, np.minimum(length, largest), largest)
-    if index.metric == "cosine":  # directions have no size
+    if index.metric == "cosine":  # directions have length 1
         own = 0 * own
     several = [(int(power), np.flatnonzero(own == power)) for power in np.unique(own)]
     if len(several) == 1:
@@ -35,14 +35,14 @@ def within(index: Index, Q: Any, radius: float, jobs: int | None) -> Lists:
 def _part(index: Index, Q: Any, radius: float, power: int, jobs: int | None) -> Lists:
     """The same for queries that need the same power of two."""
     seen, Q = index.scaled(power), overflow.scaled(Q, power)
-    limit = distances.rawest(index.space, index.metric, radius, index.d, power)
+    limit = distances.raw_radius(index.space, index.metric, radius, index.d, power)
     stop, rows = parallel.StopFlag(), max(1, min(BLOCK, CELLS // max(index.n, index.d, 1)))
     blocks = [slice(i, min(i + rows, Q.shape[0])) for i in range(0, Q.shape[0], rows)]
     found: list[Any] = [_within.Found() for _ in blocks]
     for one in _collectors(seen, limit, Q.shape[0]):
 
         def task(i: int, one: Any = one) -> None:
-            one(spread(Q[blocks[i]]), found[i], stop.array)
+            one(to_dense(Q[blocks[i]]), found[i], stop.array)
 
         parallel.map(task, range(len(blocks)), jobs)
         stop.check()

@@ -1,7 +1,7 @@
-"""Neighbours of several queries when their numbers differ: one list after the other.
+"""Lists of neighbours of unequal length, one after the other.
 
-Invariant: `distances` and `rows` hold sum(counts) entries; those of query i stand after those of query
-i - 1, nearest first, equally near ones by row.
+Invariant: `distances` and `rows` have sum(counts) entries; those of query i follow those of query i - 1,
+nearest first, equally near ones by row.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from pellucid.neighbors import _loops, _within
 
 @dataclass(frozen=True)
 class Lists:
-    """counts (m,) neighbours of m queries, their distances and rows."""
+    """Numbers of neighbours of m queries (m,), their distances and rows."""
 
     counts: np.ndarray
     distances: np.ndarray
@@ -28,6 +28,7 @@ class Lists:
 
     @property
     def starts(self) -> np.ndarray:
+        """Where the entries of each query begin, and the end of the last."""
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     def within(self, distances: np.ndarray, radius: float) -> "Lists":
@@ -35,6 +36,7 @@ class Lists:
         return Lists(self.counts, distances, self.rows).keep(distances <= radius)
 
     def keep(self, mask: np.ndarray) -> "Lists":
+        """Only the entries where the mask is True."""
         if mask.all():
             return self
         counts = np.bincount(self.owners[mask], minlength=len(self.counts))
@@ -47,7 +49,7 @@ class Lists:
 
 
 def grouped(found: _within.Found, m: int) -> Lists:
-    """What the loops found for m queries, query by query and sorted."""
+    """What the compiled loops found for m queries, query by query and sorted."""
     size = len(found)
     owners, near = np.empty(size, dtype=np.int32), np.empty(size)
     rows = np.empty(size, dtype=np.int32)
@@ -68,11 +70,11 @@ def joined(parts: list[Lists]) -> Lists:
 
 
 def merged(parts: list[tuple[np.ndarray, Lists]]) -> Lists:
-    """Lists of some queries each, (queries, lists), in the order of the queries."""
+    """Lists of groups of queries, (queries, lists) each, in the order of the queries."""
     each = {int(i): one for queries, lists in parts for i, one in zip(queries, lists.each())}
-    turn = [each[i] for i in range(len(each))]
-    counts = np.array([len(near) for near, _ in turn])
-    return Lists(counts, *(np.concatenate(part) for part in zip(*turn)))
+    ordered = [each[i] for i in range(len(each))]
+    counts = np.array([len(near) for near, _ in ordered])
+    return Lists(counts, *(np.concatenate(part) for part in zip(*ordered)))
 
 
 def of_table(table: np.ndarray, radius: float) -> Lists:

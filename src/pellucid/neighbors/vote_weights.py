@@ -1,7 +1,7 @@
-"""How much each neighbour counts, as a function of its distance.
+"""Weights of the neighbours as functions of their distances.
 
-Invariant: weights are finite, at least 0, and of every row at least one is positive; only their ratios
-within a row matter, so each row is scaled where its weights would all vanish.
+Invariant: weights are finite and not negative, and every row has a positive one. Only their ratios
+within a row matter, so a row whose weights would all underflow is scaled.
 """
 
 from collections.abc import Callable
@@ -58,14 +58,14 @@ def weigh(rule: Any, distances: np.ndarray, beta: float) -> np.ndarray:
     if found.shape != distances.shape:
         raise DataError(
             f"The weights function returned shape {found.shape} for distances of shape "
-            f"{distances.shape}: one weight per distance is needed."
+            f"{distances.shape}, but one weight per distance is needed."
         )
     good = np.isfinite(found) & (found >= 0)
     bad = ~(good.all(axis=1) & (found.sum(axis=1) > 0))
     if bad.any():
         raise DataError(
-            f"The weights function gives row {int(np.argmax(bad))} no positive weight, or one that "
-            "is negative or not finite: its neighbours cannot vote."
+            f"The weights function gives row {int(np.argmax(bad))} no positive weight, or one that is "
+            "negative or not finite. Return finite weights >= 0 with a positive one in every row."
         )
     return found
 
@@ -77,9 +77,7 @@ def shares(rule: Any, distances: np.ndarray, beta: float) -> np.ndarray:
 
 
 def shares_of_lists(rule: Any, lists: Lists, beta: float) -> np.ndarray:
-    """Weights of all entries that sum to 1 over the list of every query; a callable sees one list
-    (1, k) at a time.
-    """
+    """Weights that sum to 1 for every query; a function gets one list (1, k) at a time."""
     if not len(lists.distances):
         return lists.distances
     if callable(rule):

@@ -5,13 +5,33 @@ underflows; the leading class is the first largest entry of the posterior.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from pellucid.errors import ParameterError
 from pellucid.numerics.densities import by_blocks, loops
 
 FEW = 32  # rows up to which probabilities are found sooner than the rows that need none
 NEAR = 1e-13  # difference of logarithms below which rounding decides which class leads
+
+
+def checked_priors(given: Any, n_classes: int, name: str, owner: str) -> np.ndarray:
+    """Prior probabilities that a user gave in parameter `name` of class `owner`."""
+    prior = np.asarray(given, dtype=float)
+    if prior.shape != (n_classes,):
+        raise ParameterError(
+            f"Number of priors must match number of classes: {name} of {owner} has shape "
+            f"{prior.shape}, but there are {n_classes} classes."
+        )
+    if not (prior >= 0).all():
+        raise ParameterError(f"Priors must be non-negative. Got {prior.tolist()}.")
+    if not np.isclose(prior.sum(), 1.0):
+        raise ParameterError(
+            f"The sum of the priors should be 1. Got {prior.tolist()}, which sum to {prior.sum():g}: "
+            "divide them by their sum."
+        )
+    return prior
 
 
 def log_joint(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
@@ -22,7 +42,7 @@ def log_joint(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
 def log_posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """log p(c | x), rows normalised: (n, K).
 
-    A row that no class can produce (all densities 0) says nothing: its posterior is the prior.
+    A row that no class can produce (all densities 0) has the prior as its posterior.
     """
     return _normalised(log_density, prior, logs=True)
 
@@ -44,9 +64,9 @@ def _normalised(log_density: np.ndarray, prior: np.ndarray, logs: bool) -> np.nd
     return out
 
 
-def _log(chances: np.ndarray) -> np.ndarray:
+def _log(probabilities: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        return np.log(chances)
+        return np.log(probabilities)
 
 
 def leading_class(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
@@ -54,11 +74,11 @@ def leading_class(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     return _largest(log_density, _log(prior), lambda rows: posterior(log_density[rows], prior))
 
 
-def leading(Z: np.ndarray, chances: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def leading(Z: np.ndarray, probabilities: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """The column of the largest score of each row, or whether a single score is positive: (n,).
 
-    Where two are as good as equal, the first largest of `chances(rows)` decides, so that the answer
-    is always that of the probabilities.
+    Where two are practically equal, the first largest of `probabilities(rows)` decides, so that the
+    answer always agrees with the probabilities.
     """
     if len(Z) == 1:
         scores = Z[0].tolist() if Z.ndim == 2 else [0.0, Z.item()]
@@ -66,17 +86,17 @@ def leading(Z: np.ndarray, chances: Callable[[np.ndarray], np.ndarray]) -> np.nd
         if sum(not top - score > NEAR for score in scores) == 1:
             return np.array([scores.index(top)])
     if len(Z) <= FEW:
-        return chances(np.arange(len(Z))).argmax(axis=1)
+        return probabilities(np.arange(len(Z))).argmax(axis=1)
     if Z.ndim == 1:
         codes = (Z > 0).astype(np.int64)
         rows = np.flatnonzero(~(np.abs(Z) > NEAR))
-        codes[rows] = chances(rows).argmax(axis=1)
+        codes[rows] = probabilities(rows).argmax(axis=1)
         return codes
-    return _largest(Z, np.zeros(Z.shape[1]), chances)
+    return _largest(Z, np.zeros(Z.shape[1]), probabilities)
 
 
 def _largest(
-    Z: np.ndarray, log_prior: np.ndarray, chances: Callable[[np.ndarray], np.ndarray]
+    Z: np.ndarray, log_prior: np.ndarray, probabilities: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     Z = np.ascontiguousarray(Z)
     codes, close = np.empty(len(Z), dtype=np.int64), np.empty(len(Z), dtype=np.uint8)
@@ -85,5 +105,5 @@ def _largest(
     )
     if any(near):
         rows = np.flatnonzero(close)
-        codes[rows] = chances(rows).argmax(axis=1)
+        codes[rows] = probabilities(rows).argmax(axis=1)
     return codes

@@ -2,7 +2,7 @@
 
 Invariant: within a block every class is centred on its own mean before anything is squared, and
 blocks are merged by the exact formula for two groups. Missing cells (NaN) are left out where the
-caller says that there are some.
+caller states that there are some.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Which columns others span: asked of the table, not of its Gram, which forgets half the digits.
+"""Which columns are combinations of others: computed from the table, because its Gram matrix loses half
+the digits.
 
-Invariant: the intercept is asked first, then the columns in their order; the first ones are kept.
+Invariant: the intercept comes first, then the columns in their order; the first ones are kept.
 """
 
 from dataclasses import dataclass
@@ -26,8 +27,9 @@ class Aliases:
 def find_aliases(R: np.ndarray, intercept: bool) -> Aliases:
     """Of a table whose triangle is R (., p + 1), the intercept in its last column.
 
-    Newton's method stands still along what has less than p eps of the largest curvature, so a
-    column of which others leave less than about the root of that was not estimated.
+    Newton's method does not move along directions with less than p eps of the largest curvature.
+    So a column was not estimated if its part that is independent of the others is below about the
+    root of that.
     """
     p = R.shape[1] - 1
     order = np.append(p, np.arange(p)) if intercept else np.arange(p)

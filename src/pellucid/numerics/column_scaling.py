@@ -1,8 +1,9 @@
 """Centres and units of columns, for the models that can standardise them (`standardize=True`).
 
-Invariant: nothing overflows while a column's own deviation is a float64, and the rounding of a constant
-column is no deviation. Only measured numbers have a unit of their own: levels, flags of missing cells
-and counts of words keep theirs (`Schema.measured`), else the rarest of them would weigh most.
+Invariant: nothing overflows while a column's own deviation is a float64, and the rounding of a
+constant column does not count as deviation. Only measured numbers have a unit of their own: levels,
+flags of missing cells and counts of words keep theirs (`Schema.measured`), otherwise the rarest of them
+would weigh most.
 """
 
 from typing import Any
@@ -45,7 +46,8 @@ def units(X: Any, weights: np.ndarray, schema: Any) -> tuple[np.ndarray, np.ndar
 
 def can_be_centred(X: Any, schema: Any) -> np.ndarray:
     """The encoded columns whose mean may be taken away: of a sparse table the measured numbers that
-    are seldom 0. A year has no use for its 0, and small steps would take long to find that out.
+    are seldom 0. For example, the 0 of a year has no meaning, and gradient steps would need long to
+    compensate for it.
     """
     if isinstance(X, np.ndarray):
         return np.ones(X.shape[1], dtype=bool)

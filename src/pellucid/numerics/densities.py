@@ -19,7 +19,7 @@ TILE = 4  # columns of a whitening that are taken together
 
 
 def by_blocks(visit: Callable[[slice], int], X: np.ndarray) -> list[int]:
-    """What a compiled loop says of each block of rows; a small table needs no threads."""
+    """Results of a compiled loop over blocks of rows; a small table needs no threads."""
     blocks = parallel.row_blocks(*X.shape)
     return parallel.map(visit, blocks) if len(blocks) > 1 else [visit(blocks[0])]
 
@@ -29,8 +29,8 @@ def normal_log_density(
 ) -> tuple[np.ndarray, bool]:
     """-1/2 (sum_j (x_j - mean_kj)^2 precision_kj + constant_k) of every row and class.
 
-    Also whether all of it is as it should be: a distance above LARGEST counts as that, one that is
-    no number stays NaN.
+    Also whether all values are ordinary: a distance above LARGEST is replaced by it, NaN stays
+    NaN.
     """
     out = np.empty((len(X), len(means)))
     means, precision = np.ascontiguousarray(means), np.ascontiguousarray(precision)
@@ -57,7 +57,7 @@ def whitened_log_density(
 ) -> tuple[np.ndarray, bool]:
     """-1/2 (|(x 2**-units - mean_k) W_k|^2 + constant_k) of every row and class; W is (K, p, r).
 
-    Also whether all of it is as it should be, as `normal_log_density`.
+    Also whether all values are ordinary, as in `normal_log_density`.
     """
     out = np.empty((len(X), len(means)))
     tiles, begin, p = *_tiled(W), X.shape[1]

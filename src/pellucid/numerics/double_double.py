@@ -50,9 +50,9 @@ def residuals(X: Rows, y: np.ndarray, b: Vector) -> np.ndarray:
 
 
 def inverse_gram_diagonal(X: Rows, weights: np.ndarray, constant: bool) -> np.ndarray | None:
-    """diag((A' W A)^-1) for A = X, or [X, 1]; None if A has not full rank to 30 digits.
+    """diag((A' W A)^-1) for A = X, or [X, 1]; None if A does not have full rank to 30 digits.
 
-    Costs n p^2 double-double steps: for small tables, where ill conditioning would eat the digits.
+    Costs n p^2 double-double steps: for small tables, where ill conditioning would cost the digits.
     """
     p = X.p + constant
     high, low = np.zeros((p, p)), np.zeros((p, p))

@@ -175,7 +175,7 @@ def least_squares(
 ) -> LeastSquares:
     """Fit the columns of Y (n, k) on X (n, p), an array or CSR.
 
-    0. Independent rows, no more of them than columns, are met exactly: see `interpolation`.
+    0. Independent rows, no more of them than columns, are met exactly: see `min_norm`.
     1. Bring columns of extreme size near 1 by powers of two.
     2. Factor the centred X' W X: Cholesky of the Gram matrix, or QR of X where that is too rough.
     3. Refine each solution with double-double residuals until the correction stalls.
@@ -209,7 +209,7 @@ def _leaves_no_freedom(table: Rows, weights: np.ndarray) -> bool:
 
 
 def _interpolated(design: Design, found: Interpolation, lift: np.ndarray) -> LeastSquares:
-    """A fit that meets every row: nothing is left over to tell a variance by."""
+    """Whether the fit passes through every row, so that nothing is left to estimate a variance."""
     k, p = len(found.b), design.X.p
     spanned = np.ones(p, dtype=bool)
     spanned[found.independent] = False
@@ -287,8 +287,8 @@ def _assemble(
 def _shortest(
     moments: Moments, units: np.ndarray, coef: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Of equally good coefficients (k, p) the shortest, which columns are not determined, and the
-    null space, if there is need to make it."""
+    """The shortest of equally good coefficients (k, p), which columns are not determined, and the
+    null space if it had to be computed."""
     along = row_space(moments.R, moments.factor, units)
     if along is not None:
         return (coef @ along) @ along.T, 1 - np.square(along).sum(axis=1) > 16 * EPS, None

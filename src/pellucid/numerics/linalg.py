@@ -1,6 +1,6 @@
-"""Factors of X' W X and solutions of systems with them, sound for any units and any rank.
+"""Factors of X' W X and solutions of systems with them, accurate for any units and any rank.
 
-Invariant: no inverse is formed where a factor does; columns are scaled by powers of two (exact);
+Invariant: no inverse is formed where a factor suffices; columns are scaled by powers of two (exact);
 rank is decided on scaled columns: pivoted, with the tolerance max(n, p) eps, or in their order.
 """
 
@@ -124,7 +124,7 @@ def triangular_factor(R: np.ndarray, n: int) -> Factor:
 def ordered_factor(R: np.ndarray, least: float) -> Factor:
     """Factor of R' R, any rank; of columns that depend on each other the first ones are kept.
 
-    A column of which earlier ones leave less than the share `least` depends on them.
+    A column depends on earlier ones if less than the share `least` of it is independent of them.
     """
     p = R.shape[1]
     scale = -np.frexp(np.linalg.norm(R, axis=0))[1]
@@ -159,7 +159,7 @@ def block_qr(block: Callable[[slice], np.ndarray], blocks: list[slice]) -> np.nd
 def row_space(R: np.ndarray, factor: Factor, units: np.ndarray) -> np.ndarray | None:
     """Orthonormal columns (p, rank) spanning the rows of R, x_j counting 2**units_j.
 
-    None where the null space is as quickly made, or columns of very different size need more care.
+    None where the null space is computed as quickly, or columns of very different size need more care.
     """
     rank, p = len(R), R.shape[1]
     size = factor.exponents + units

@@ -3,7 +3,7 @@
 It is a combination b = X's of the rows, with 1's = 0 beside an intercept: as many unknowns as rows.
 
 Invariant: the factor of X X' only steers the iteration; the digits come from X's and y - X b - b0,
-which are summed in double-double. Where rows depend on each other, or nearly, there is no answer.
+which are summed in double-double. Rows that are nearly dependent have no solution here.
 """
 
 from collections.abc import Callable
@@ -127,7 +127,7 @@ def make_dual(design: Design) -> Dual | None:
 def refine(dual: Dual, k: int) -> tuple[np.ndarray, int] | None:
     """(p + 1) coefficients of target k and passes; None if corrections do not shrink.
 
-    Corrections shrink by a constant rate: the last one is that after which none would be seen.
+    Corrections shrink by a constant rate: the last one is that after which no digit would change.
     """
     design, p = dual.design, dual.design.X.p
     X, y = design.X, np.ascontiguousarray(design.Y[:, k])

@@ -1,7 +1,7 @@
 """Minimising smooth convex functions: Newton, L-BFGS, gradient descent, proximal and stochastic.
 
 Invariant: a solver takes functions of a flat parameter vector and returns a Solution whose Status
-says truthfully how it ended; one row of history per iteration, the start included.
+states how it ended; one row of history per iteration, the start included.
 """
 
 import math
@@ -62,34 +62,34 @@ class Curvature:
 
     def learn(self, s: Array, y: Array) -> None:
         """Remember that the gradient changed by y along s."""
-        bend = float(s @ y)
-        with np.errstate(over="ignore"):  # what is too large to square teaches nothing
+        curvature = float(s @ y)
+        with np.errstate(over="ignore"):  # a step that is too large to square is not used
             least = 1e-14 * math.sqrt(float(s @ s) * float(y @ y))
-        if bend > least:
-            self.steps.append((s, y, bend))
+        if curvature > least:
+            self.steps.append((s, y, curvature))
             del self.steps[: -self.memory]
 
     def solve(self, g: Array) -> Array:
         """The two-loop recursion."""
         q = g.copy()
         shares = []
-        for s, y, bend in reversed(self.steps):
-            share = float(s @ q) / bend
+        for s, y, curvature in reversed(self.steps):
+            share = float(s @ q) / curvature
             q -= share * y
             shares.append(share)
         if self.base is not None:
             q = self.base(q)
         elif self.steps:
-            _, y, bend = self.steps[-1]
-            q *= bend / float(y @ y)
-        for (s, y, bend), share in zip(self.steps, reversed(shares)):
-            q += (share - float(y @ q) / bend) * s
+            _, y, curvature = self.steps[-1]
+            q *= curvature / float(y @ y)
+        for (s, y, curvature), share in zip(self.steps, reversed(shares)):
+            q += (share - float(y @ q) / curvature) * s
         return q
 
 
 @dataclass
 class Point:
-    """`step` is how far along its direction a search went to come here; NaN for a start."""
+    """A point of the search; `step` is the step size that led here, NaN for a start."""
 
     x: Array
     value: float
@@ -117,10 +117,10 @@ def largest(x: Array) -> float:
 
 
 def line_search(evaluate: Evaluate, start: Point, d: Array, t: float = 1.0) -> Point | None:
-    """A point along d with enough decrease, or None if there is none to be found.
+    """A point along d with enough decrease, or None if none was found.
 
-    Near the optimum values differ by less than rounding; there the slope decides. A step after
-    which the slope is as steep as before was too short and is doubled.
+    Near the optimum values differ by less than rounding; there the derivative along d decides. A step
+    after which it is as steep as before was too short and is doubled.
     """
     slope = float(start.gradient @ d)
     best: Point | None = None
@@ -138,8 +138,8 @@ def line_search(evaluate: Evaluate, start: Point, d: Array, t: float = 1.0) -> P
         if not lower and not (flat and abs(new_slope) <= 0.9 * abs(slope)):
             if best is not None:
                 return best
-            bend = (new_slope - slope) / t  # the minimum of the parabola through both slopes
-            t = float(np.clip(-slope / bend if bend > 0 else 0.1 * t, 0.1 * t, 0.5 * t))
+            curvature = (new_slope - slope) / t  # the minimum of the parabola through both slopes
+            t = float(np.clip(-slope / curvature if curvature > 0 else 0.1 * t, 0.1 * t, 0.5 * t))
             continue
         if best is not None and trial.value >= best.value:
             return best
@@ -163,7 +163,7 @@ def newton(
     measure: Callable[[Point], dict[str, Any]] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
 ) -> Solution:
-    """Newton's method to the last digit, with curvature kept while it still serves.
+    """Newton's method to the last digit, reusing the factored Hessian while it is good enough.
 
     1. d = -H^-1 g, H factored at an earlier point and corrected by the steps since then.
     2. Go along d until the objective falls enough.
@@ -201,7 +201,7 @@ def newton(
         curvature.learn(step, trial.gradient - point.gradient)
         point = trial
         size, reach = largest(scale * point.x), largest(scale * step)
-        # Only full steps tell how fast the steps shrink.
+        # Only full steps show how fast the steps shrink.
         full = reach > 0.9 * largest(scale * d)
         rate = reach / previous if full and reach < previous else 1.0
         note(recorder, k, point, measure)
@@ -216,8 +216,8 @@ def newton(
             curvature.restart(factor(point.x))
         previous = reach
     else:
-        slope = largest(point.gradient)
-        status = out_of_iterations(max_iter, f"the largest slope is {slope:.2g}")
+        steepest = largest(point.gradient)
+        status = out_of_iterations(max_iter, f"the largest gradient component is {steepest:.2g}")
         return Solution(point.x, status, recorder.history(), max_iter)
     # No descent left although the model of H is fresh: the gradient is rounding error.
     return Solution(point.x, converged(max(k, 1)), recorder.history(), max(k, 1))
@@ -243,11 +243,11 @@ def lbfgs(
     curvature, flag = Curvature(memory=memory), StopFlag()
     gentlest, lowest, progress, k = np.inf, np.inf, 0, 0
     for k in range(1, max_iter + 1):
-        slope = largest(point.gradient)
-        if slope <= tol:
+        steepest = largest(point.gradient)
+        if steepest <= tol:
             return Solution(point.x, converged(k - 1), recorder.history(), k - 1)
-        if slope < gentlest or point.value < lowest - 1e-13 * abs(lowest):
-            gentlest, lowest, progress = min(slope, gentlest), min(point.value, lowest), k
+        if steepest < gentlest or point.value < lowest - 1e-13 * abs(lowest):
+            gentlest, lowest, progress = min(steepest, gentlest), min(point.value, lowest), k
         elif k - progress > PATIENCE:
             break
         flag.check()
@@ -265,17 +265,20 @@ def lbfgs(
         verdict = stop(point) if stop is not None else None
         if verdict is not None:
             return Solution(point.x, verdict, recorder.history(), k)
-    slope = largest(point.gradient)
-    if slope <= tol:
+    steepest = largest(point.gradient)
+    if steepest <= tol:
         return Solution(point.x, converged(max_iter), recorder.history(), max_iter)
     if k < max_iter:
         status = Status(
             "stalled",
-            f"Double precision allows no further decrease; the largest slope is {slope:.2g}.",
-            "The solution is as good as it gets; increase tol to silence this.",
+            "Double precision allows no further decrease; the largest gradient component is "
+            f"{steepest:.2g}.",
+            "The solution cannot be improved in double precision. Increase tol to avoid this message.",
         )
         return Solution(point.x, status, recorder.history(), k)
-    status = out_of_iterations(max_iter, f"the largest slope is {slope:.2g}, tol is {tol:.2g}")
+    status = out_of_iterations(
+        max_iter, f"the largest gradient component is {steepest:.2g}, tol is {tol:.2g}"
+    )
     return Solution(point.x, status, recorder.history(), max_iter)
 
 
@@ -348,6 +351,6 @@ def note(
     point: Point,
     measure: Callable[[Point], dict[str, Any]] | None,
 ) -> None:
-    """One row of history: the objective, and what `measure` knows (gradient norm by default)."""
+    """One row of history: the objective, and what `measure` gives (gradient norm by default)."""
     more = measure(point) if measure else {"gradient_norm": length(point.gradient)}
     recorder.add(iteration=iteration, objective=point.value, state=lambda: {"x": point.x}, **more)

@@ -1,7 +1,7 @@
 """Probabilities from scores: softmax(slope * scores + biases), fitted to held-out scores.
 
 For two classes this is Platt's sigmoid. Invariant: the slope is never negative, so the probability
-of a class never falls when its score rises; where scores say nothing, the slope is 0 and the
+of a class never falls when its score rises; where scores carry no information, the slope is 0 and the
 probabilities are the shares of the classes.
 """
 

@@ -51,7 +51,7 @@ def _around(f: Function, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray,
 
 def _interpolated(a: np.ndarray, fa: np.ndarray, b: np.ndarray, fb: np.ndarray, c: np.ndarray,
                   fc: np.ndarray) -> np.ndarray:  # fmt: skip
-    """Share of the way from a to b; a half where a parabola through three points is no guide."""
+    """Share of the way from a to b; one half where the parabola through three points cannot be used."""
     with np.errstate(all="ignore"):
         place, height = (a - b) / (c - b), (fa - fb) / (fc - fb)
         guided = (height**2 < place) & ((1 - height) ** 2 < 1 - place)

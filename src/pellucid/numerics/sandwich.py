@@ -6,7 +6,7 @@
     HC2  each term divided by 1 - h_i            HC3  by (1 - h_i)^2,  h_i the leverage
     clustered  scores are summed within groups first; times G / (G - 1) (n - 1) / (n - rank)
 
-Invariant: nothing here knows a model; a row counts `counts` times, so weights can mean copies.
+Invariant: nothing here depends on a model; a row counts `counts` times, so weights can mean copies.
 """
 
 from collections.abc import Callable

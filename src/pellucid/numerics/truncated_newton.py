@@ -1,7 +1,7 @@
-"""Newton's method for many parameters: the curvature is known by its products alone.
+"""Newton's method for many parameters: the Hessian is used only in products with vectors.
 
-Invariant: it ends where the step to the optimum promises next to nothing, which gentle slopes alone
-do not say: along directions of little curvature they lead far down.
+Invariant: it ends where the step to the optimum promises almost no decrease. A small gradient alone does
+not show that: along directions of little curvature it can lead far down.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ from pellucid.numerics.optimise import (
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 
-ROUGH = 0.03  # of the slopes that a step may leave
-PRODUCTS = 1000  # of the curvature that a step may ask for
+ROUGH = 0.03  # share of the gradient that a step may leave
+PRODUCTS = 1000  # with the curvature, at most, for one step
 
 Array = np.ndarray
 Product = Callable[[Array], Array]  # v -> H v
@@ -40,7 +40,7 @@ def truncated_newton(
     measure: Callable[[Point], dict[str, Any]] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
 ) -> Solution:
-    """From x0, after `done` iterations of another solver, whose history is gone on with.
+    """From x0, after `done` iterations of another solver, whose history is continued.
 
     1. d = -H^-1 g, roughly, by conjugate gradients.
     2. Go along d until the objective falls enough.
@@ -52,15 +52,15 @@ def truncated_newton(
         promise = -0.5 * float(d @ point.gradient)
         enough = settled and promise <= gain * abs(point.value)
         trial = line_search(evaluate, point, d) if promise > 0 else None
-        if trial is None:  # slopes and values are rounding
+        if trial is None:  # differences are rounding
             return Solution(point.x, converged(k - 1), recorder.history(), k - 1)
         point = trial
         note(recorder, k, point, measure)
         verdict = stop(point) if stop is not None else None
         if enough or verdict is not None:
             return Solution(point.x, verdict or converged(k), recorder.history(), k)
-    slope = largest(point.gradient)
-    status = out_of_iterations(max_iter, f"the largest slope is {slope:.2g}")
+    steepest = largest(point.gradient)
+    status = out_of_iterations(max_iter, f"the largest gradient component is {steepest:.2g}")
     return Solution(point.x, status, recorder.history(), max_iter)
 
 
@@ -72,11 +72,11 @@ def conjugate_gradients(product: Product, g: Array, flag: StopFlag) -> tuple[Arr
     for _ in range(min(PRODUCTS, 20 * len(g))):
         flag.check()
         bent = product(way)
-        bend = float(way @ bent)
-        if not bend > 0:
+        curvature = float(way @ bent)
+        if not curvature > 0:
             break
-        d = d + (size / bend) * way
-        left = left - (size / bend) * bent
+        d = d + (size / curvature) * way
+        left = left - (size / curvature) * bent
         previous, size = size, float(left @ left)
         if size <= goal:
             return d, True

@@ -1,4 +1,4 @@
-"""Work over fixed blocks or tasks: the only place that knows threads, BLAS limits and seeds.
+"""Work over fixed blocks or tasks: the only place that handles threads, BLAS limits and seeds.
 
 Invariant: what is computed depends on the tasks and their order alone. Blocks are a function of the
 table's shape, results are combined in block order, BLAS runs on one thread inside, and a random

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pellucid.parallel.stop import StopFlag, root_thread, set_root_thread, stop_all
 from pellucid.parallel.threads import enter_pool, in_pool, move_apart, one_blas_thread, resolve_jobs
 
-# Seconds of a first task from which on it pays to send a thread to another CPU, which may be busy.
+# Seconds of a first task from which a thread is sent to another CPU, which may be busy.
 LONG = 3e-4
 
 Task = TypeVar("Task")
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 class _Pool:
-    """Daemon threads that wait for jobs; it grows to the largest number ever asked for."""
+    """Daemon threads that wait for jobs; it grows to the largest number ever needed."""
 
     def __init__(self) -> None:
         self.jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -123,7 +123,7 @@ class _Region:
             enter_pool(False)
 
     def _one_task(self) -> bool:
-        """Do the next task; False if there is none, or no use in it."""
+        """Do the next task; False if there is none left, or no reason to do it."""
         if self.errors or self.stop.is_set():
             return False
         with self.lock:
@@ -151,7 +151,7 @@ def map(
 ) -> list[Result]:
     """`[function(task) for task in tasks]` on several threads, in task order.
 
-    Threads that share a CPU part after a first task that took long; before it, if all are `long`.
+    Threads that share a CPU are moved apart after a first task that took long, or before it if `long`.
     """
     tasks = list(tasks)
     threads = min(resolve_jobs(n_jobs), len(tasks))
@@ -184,7 +184,7 @@ class _Fold:
         part = self.partial(block)
         with self.lock:
             self.waiting[number] = part
-            if self.busy:  # somebody combines just now and will find this part
+            if self.busy:  # another thread is combining and will find this part
                 return
             self.busy = True
         while True:

@@ -62,7 +62,7 @@ class StopFlag:
         self.array[0] = 1
 
     def is_set(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Whether a stop was requested."""
         return bool(self.array[0])
 
     def check(self) -> None:

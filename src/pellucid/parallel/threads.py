@@ -16,7 +16,7 @@ from typing import Any
 from pellucid.errors import ParameterError
 
 _can_move = hasattr(os, "sched_setaffinity")
-# Number of the CPU that runs the calling thread, where the system tells it.
+# Number of the CPU that runs the calling thread, if the system reports it.
 _cpu_here = getattr(ctypes.CDLL(None), "sched_getcpu", None) if _can_move else None
 _lock = threading.Lock()
 _inside = threading.local()
@@ -101,7 +101,7 @@ def _cpus() -> int:
 
 
 def move_apart(taken: set[int]) -> None:
-    """Leave a CPU that a fellow worker runs on for any other, and note where this thread runs.
+    """Move to another CPU if another worker runs on this one, and note where this thread runs.
 
     On a busy machine two threads that wake on one CPU may share it for longer than their work
     takes (measured: slower than one thread). Nothing stays tied to a CPU.
@@ -136,9 +136,9 @@ _BLAS_OWNERS = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "scipy.optimize"
 class _Blas:
     """One loaded BLAS: reads and sets its number of threads, from any thread.
 
-    OpenBLAS is asked directly, which takes less than a microsecond. The way through threadpoolctl is
-    for the others: it lets the first thread that asks keep control and ignores the rest without a
-    word, so its memory of that thread is cleared before and after.
+    OpenBLAS is called directly, which takes less than a microsecond. The way through threadpoolctl is
+    for the others: it lets the first thread that calls it keep control and silently ignores the
+    others, so its memory of that thread is cleared before and after.
     """
 
     def __init__(self, blas: Any) -> None:
@@ -213,7 +213,7 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _inside = threading.local()
     _jobs.set(None)
-    _chosen = 1 if _chosen == 1 else None  # workers of a server that said 1 are meant, too
+    _chosen = 1 if _chosen == 1 else None  # a server that chose 1 means its workers, too
     _depth = 0
     while _limits:
         blas, threads = _limits.pop()

@@ -1,6 +1,6 @@
 """Parameters of estimators: one declaration each, from which constructor, checks and help are made.
 
-`constraints` says which values are accepted, `declarations` how a class declares its parameters and
+`constraints` defines which values are accepted, `declarations` how a class declares its parameters and
 learned attributes, `constructors` and `descriptions` make `__init__` and the docstring from them,
 `shared` holds the declarations that many classes have in common.
 """

@@ -13,7 +13,7 @@ from pellucid.parameters.declarations import REQUIRED, Parameter, parameters_of
 
 
 class Constructor:
-    """Stands for `__init__` of one class until somebody looks; importing a class compiles nothing."""
+    """The `__init__` of one class, compiled at its first use; importing a class compiles nothing."""
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
@@ -25,7 +25,7 @@ class Constructor:
 
 
 class Docstring:
-    """Stands for `__doc__` of a class until somebody reads it."""
+    """The `__doc__` of a class, composed when it is first read."""
 
     def __init__(self, prose: str) -> None:
         self.prose = prose

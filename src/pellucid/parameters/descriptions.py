@@ -35,7 +35,7 @@ def _kind(own: Parameter) -> str:
 
 
 def _type(annotation: Any) -> str:
-    """`np.ndarray` as "ndarray"; a type that says nothing as ""."""
+    """`np.ndarray` as "ndarray"; `Any` as ""."""
     if annotation is Any:
         return ""
     if isinstance(annotation, type) and not hasattr(annotation, "__args__"):

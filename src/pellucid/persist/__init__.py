@@ -13,7 +13,7 @@ A file is `safetensors` with one metadata key, `pellucid`, whose JSON text reads
     {"sha256": ..., "format": 2, "reader": "0.1", "model": {...}, "provenance": {...}}
 
 - `sha256` is taken over the whole file with these 64 digits as zeros: every changed bit shows.
-- `reader` is the first release that can read the file; keys a reader does not know are skipped.
+- `reader` is the first release that can read the file; unknown keys are skipped.
 - JSON's null, booleans, strings, finite floats, integers below 2**53 and arrays mean themselves (an
   array is a list). Every object is tagged by `@`: float (inf, nan), int, bytes, date, datetime,
   scalar, str_, bytes_, tuple, set, frozenset, dict, array, objects, texts, numbers, repeat, csr,

@@ -1,7 +1,7 @@
 """Which classes a model file may name: the labels of `names.py` and no others.
 
-A label is a word such as "DummyClassifier" or "Nodes": it says what is meant, and `names.py` says
-where that class is found today. Files of format 1 hold paths instead; `aliases.py` has their labels.
+A label is a word such as "DummyClassifier" or "Nodes": it names the class, and `names.py` says
+where that class is found today. Files of format 1 hold paths instead, see `format1_labels.py`.
 Invariant: nothing here imports other modules than those listed in `names.py`.
 """
 

@@ -74,7 +74,7 @@ def open_file(path: str | os.PathLike[str]) -> Contents:
 
 
 def blame(name: str, error: ModelFileError) -> ModelFileError:
-    """The same fault, told with the file's name and what to do."""
+    """The same error with the name of the file and what to do."""
     if error.args and "\n" in str(error):  # a complete story already
         return ModelFileError(f"Cannot load {name!r}: {error}")
     return ModelFileError(
@@ -175,7 +175,7 @@ def _tensor(name: str, entry: Any) -> Tensor:
 
 
 def check_tiling(tensors: dict[str, Tensor], size: int) -> None:
-    """Arrays lie one behind the other without overlap or gap and have the bytes of their shape."""
+    """Arrays lie one behind the other without overlap or holes and have the bytes of their shape."""
     position = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
         count = ITEMSIZE[tensor.dtype]
@@ -189,7 +189,7 @@ def check_tiling(tensors: dict[str, Tensor], size: int) -> None:
 
 
 def check_format(document: dict[str, Any]) -> None:
-    """A file of a newer format says which release reads it; nothing else of it is looked at."""
+    """A file of a newer format names the release that reads it; the rest of it is not read."""
     version, reader = document.get("format"), document.get("reader")
     if type(version) is not int or version < 1:
         raise ModelFileError("it does not state the version of its format")
@@ -258,7 +258,7 @@ def _mode_of(target: str) -> int | None:
 
 
 def _create(scratch: str, mode: int | None) -> int:
-    """Claim the name, so that a folder that cannot be written says so; the umask gives the mode."""
+    """Reserve the name, so that a read-only folder is an error now; the umask gives the mode."""
     handle = os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
         return stat.S_IMODE(os.fstat(handle).st_mode) if mode is None else mode

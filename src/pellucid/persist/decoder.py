@@ -1,7 +1,7 @@
 """A checked container as a model: the reading half of the format.
 
 The tree is untrusted: every tag, type, count and name is checked, classes come from `names.py`
-only, and each is built by its own constructor and then asked whether it makes sense: records check
+only, and each is built by its own constructor and then checked: records check
 themselves in `__post_init__`, estimators in `_check_state`. Invariant: arrays are disjoint,
 writable views of the one buffer the file was read into, so a model takes the memory of its file.
 """
@@ -229,7 +229,7 @@ def _build(cls: type, arguments: dict[str, Any]) -> Any:
         if name not in known:
             raise ModelFileError(
                 f"its {cls.__name__} has {name[:80]!r}, which this version of Pellucid does not "
-                "know.\nIt was probably saved by a newer version; load it with that one."
+                "have.\nIt was probably saved by a newer version; load it with that one."
             )
     return _asked(cls, lambda: cls(**arguments))
 

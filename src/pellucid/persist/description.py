@@ -1,4 +1,4 @@
-"""What a model file says of itself, read without building the model and without NumPy.
+"""What a model file contains, read without building the model and without NumPy.
 
 Invariant: nothing of the file is executed or imported, and what is shown is bounded whatever the
 file holds.
@@ -29,7 +29,7 @@ class Description:
     """A model file in plain values; `vars(description)` can be printed as JSON.
 
     estimator : where the class of the model is imported from, as "pellucid.dummy.DummyClassifier"
-    parameters, learned, provenance : by name; long lists are cut, large arrays told by their shape
+    parameters, learned, provenance : by name; long lists are cut, large arrays are shown by their shape
     columns : name and kind of each training column, and levels where it has them
     size : bytes of the file; arrays : number of arrays; format, sha256 : of the file
     """

@@ -53,7 +53,7 @@ def _versions() -> dict[str, Any]:
 
 
 class Encoder:
-    """Walks a model once; remembers where it is, so that a refusal can say which value it means."""
+    """Visits a model once; remembers where it is, so that an error can name the value."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -242,8 +242,8 @@ class Encoder:
         if schema is not None and not reads_text_quickly(schema):
             raise CannotSaveError(
                 f"Cannot save {self.owner}: the 'pattern' {schema.text_pattern!r} of its Text could "
-                "take for ever on some texts, so no file may hold it. Use characters and classes "
-                r"of characters of which only the last repeats, such as '[a-z][a-z-]+' or '\w\w+'."
+                "take forever on some texts, so no file may hold it. Use characters and classes "
+                r"of characters where only the last one repeats, such as '[a-z][a-z-]+' or '\w\w+'."
             )
         role = self._role
         self._role = "parameter"
@@ -259,7 +259,7 @@ class Encoder:
         }
         self._role = role
         if learned and hasattr(model, "_check_parameters"):
-            model._check_parameters()  # `load` will ask, so ask before writing
+            model._check_parameters()  # `load` will check them, so check before writing
         tree = {
             "@": "estimator",
             "class": estimator_label(type(model)),

@@ -30,8 +30,8 @@ def _check_diagnostics(learned: dict[str, Any], name: str) -> None:
     """What the solver left behind: shown by the model's card, never used to predict."""
     history, n_iter = learned.get("history_"), learned.get("n_iter_")
     if history is not None:
-        told = isinstance(history, dict) and {"iteration", "objective"} <= history.keys()
-        columns = list(history.values()) if told else [None]
+        table = isinstance(history, dict) and {"iteration", "objective"} <= history.keys()
+        columns = list(history.values()) if table else [None]
         vectors = [c for c in columns if isinstance(c, np.ndarray) and c.dtype.kind in "fiub"]
         shapes = {vector.shape for vector in vectors}
         if len(vectors) < len(columns) or any(v.ndim != 1 for v in vectors) or len(shapes) > 1:
@@ -52,7 +52,7 @@ def _check_columns(model: Any) -> None:
     expected = None if schema.names is None else list(schema.names)
     found = None if given is None else np.asarray(given, object).tolist()
     if not reads_text_quickly(schema):
-        raise ModelFileError(f"its {name} finds words by a pattern that may take for ever")
+        raise ModelFileError(f"its {name} finds words by a pattern that may take forever")
     if learned.get("n_features_in_") != schema.n_columns or found != expected:
         raise ModelFileError(f"its {name} has other columns than its schema")
 

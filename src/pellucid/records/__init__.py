@@ -1,7 +1,7 @@
-"""Frozen results: what a solver did, why a model predicted, what a summary says.
+"""Frozen results: what a solver did, why a model predicted, what a summary contains.
 
 Invariant: a record is plain data (strings, numbers, tuples, arrays), checked when it is made and
-never changed afterwards; it knows no model. What it looks like is drawn by `pellucid.draw`.
+never changed afterwards; it does not depend on a model. `pellucid.draw` draws it.
 """
 
 from pellucid.records.coefficient_table import SummaryTable

@@ -112,18 +112,18 @@ class Explanation:
 
     @property
     def called(self) -> str:
-        """The scale in words: scores of several classes are no log-odds before the softmax."""
+        """The scale in words; scores of several classes are not log-odds before the softmax."""
         several = self.scale == "log-odds" and len(self.base) > 1
         return "score before softmax" if several else self.scale
 
     def called_of(self, outcome: Outcome) -> str:
-        """The scale, and of two classes the one it is about."""
+        """The scale, with the name of the class that it describes if there are two."""
         from pellucid.draw.label_text import clean
 
         return f"{self.called} of {clean(outcome.of, 60)}" if outcome.kind else self.called
 
     def towards(self, i: int) -> tuple[Outcome, np.ndarray]:
-        """What row `i` comes to, and the contributions towards the class `outcome.of`.
+        """The outcome of row `i`, and the contributions towards the class `outcome.of`.
 
         That is the second of two classes in every row, and the predicted one of more.
         """

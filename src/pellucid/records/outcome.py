@@ -1,4 +1,4 @@
-"""What one prediction says: the label it leads to, and the class that its numbers are about.
+"""One prediction: the label it leads to, and the class that its numbers are about.
 
 Invariant: with two classes the numbers are always about the second one (the positive class), with
 more about the predicted one, so that a sign means the same in all rows, texts, tables and files.
@@ -91,7 +91,7 @@ def _shares(scores: np.ndarray, scale: str) -> list[float]:
 
 
 def largest_gap(total: np.ndarray, prediction: np.ndarray) -> float:
-    """Largest difference; equal infinities (a probability of exactly 0 or 1) differ by nothing."""
+    """Largest difference; equal infinities (a probability of exactly 0 or 1) do not differ."""
     with np.errstate(invalid="ignore"):
         gaps = np.where(total == prediction, 0.0, np.abs(total - prediction))
     return float(np.max(gaps, initial=0.0))

@@ -1,4 +1,4 @@
-"""Which training rows spoke for a prediction: neighbours, or support vectors.
+"""Training rows that explain a prediction: neighbours, or support vectors.
 
 Invariant: `base + votes.sum(axis=1) + others == prediction`, up to rounding, for every row.
 """

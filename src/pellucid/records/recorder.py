@@ -1,4 +1,4 @@
-"""One row of numbers per iteration, and who may watch.
+"""One row of numbers per iteration, and the means to watch them.
 
 Invariant: a history has at most `HISTORY_ROWS` rows, the first and the last among them; parameter
 states are copied only inside `watching`, and only for fits started in the same context.
@@ -122,7 +122,7 @@ def watching(
 
 
 class Recorder:
-    """The solver's notebook: one row of numbers per iteration.
+    """The history of a solver: one row of numbers per iteration.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Recorder:
 def joined(
     earlier: Mapping[str, np.ndarray], later: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """The history of a fit that went on from an earlier one; where they meet, the later one counts."""
+    """The history of a fit that continued an earlier one; where they overlap, the later one counts."""
     before = earlier["iteration"] < later["iteration"][0]
     n, kept = int(before.sum()) + len(later["iteration"]), _Thinned(HISTORY_ROWS)
     for i in range(n):

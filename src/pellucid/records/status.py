@@ -1,6 +1,6 @@
 """How a solver ended, and what it hands back.
 
-Invariant: every solver returns a `Solution` whose status says whether it is what was asked for.
+Invariant: every solver returns a `Solution` whose status says whether it is the requested one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid.records.fields import require
 
-# Codes after which the solution is what was asked for; every other code is a reason to warn.
+# Codes after which the solution is the requested one; every other code is a reason to warn.
 OK_CODES = frozenset({"ok", "converged", "early_stopped"})
 
 
@@ -24,7 +24,7 @@ class Status:
     Parameters
     ----------
     code : lower-case identifier. `"ok"` (direct solution), `"converged"` and `"early_stopped"`
-        mean that the solution is what was asked for; any other code (`"max_iter"`, `"diverged"`,
+        mean that the solution is the requested one; any other code (`"max_iter"`, `"diverged"`,
         `"stopped"`, ...) names what happened instead.
     message : what happened and what it means for the user, as one sentence.
     suggestion : what to try; empty if there is nothing to do.

@@ -14,7 +14,7 @@ from pellucid.comparison.analysis.verdict import (
     BEST,
     FAR,
     LOWER,
-    MOST_LOST,
+    MAX_LOST,
     NEAR,
     NO_BETTER,
     SAME,
@@ -70,11 +70,11 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     lines = [
         f"= as good as the best: loses less than {_margin(data)} of the best model's gain over the "
         f"baseline, or is not significantly worse ({over}) and probably loses at most "
-        f"{percent(MOST_LOST)} of that gain"
+        f"{percent(MAX_LOST)} of that gain"
     ]
     if any(map(starred, rows)):
         lines.append(f"{STAR} {STARRED}")
-    known = {FAR: f"probably loses more than {percent(MOST_LOST)} of the best's gain",
+    known = {FAR: f"probably loses more than {percent(MAX_LOST)} of the best's gain",
              LOWER: "ranks below a model that is not as good"}  # fmt: skip
     lower = [text for reason, text in known.items() if reason in reasons]
     if lower:

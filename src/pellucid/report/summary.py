@@ -215,7 +215,7 @@ def _candidate(entry: dict[str, Any]) -> dict[str, Any]:
 
 def portraits(result: Result) -> dict[str, dict[str, Any]]:
     """What each model learned; the recommended model with the importances of its final fit."""
-    found, best = dict(result.portraits), result.recommended
+    found, best = dict(result.model_details), result.recommended
     if best in found and result.finish.get("importances"):
         found[best] = {**found[best], "importances": result.finish["importances"]}
     return found
@@ -261,7 +261,7 @@ def _near(found: dict[str, Any], classes: list[str] | None, numbers: np.ndarray)
 def regions(result: Result) -> dict[str, Any] | None:
     """Predictions of every model over two columns."""
     plane, classes = result.details["profile"]["plane"], result.details["classes"]
-    found = {m: p["region"] for m, p in result.portraits.items() if p.get("region")}
+    found = {m: p["region"] for m, p in result.model_details.items() if p.get("region")}
     if plane is None or not found or len(classes or ()) > MOST_CLASSES:
         return None
     return {

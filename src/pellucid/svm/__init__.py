@@ -1,4 +1,4 @@
-"""Support vector machines: wide margins, straight or in the space of a kernel."""
+"""Support vector machines: linear, or with a kernel."""
 
 from pellucid.svm.linear_svc import LinearSVC
 from pellucid.svm.linear_svr import LinearSVR

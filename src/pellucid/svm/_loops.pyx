@@ -33,8 +33,8 @@ ctypedef fused real:
     float
     double
 
-cdef double TINY = 1e-12  # curvatures below are taken for it; in units of small kernels
-cdef Py_ssize_t STRIP = 1024  # columns of a sum that stay in the nearest cache
+cdef double TINY = 1e-12  # smallest curvature of a step, relative to kernels below 1
+cdef Py_ssize_t STRIP = 1024  # columns of a sum that stay in the cache
 
 
 def use_wide(bint wide):
@@ -129,14 +129,14 @@ cdef inline void set_bars(Py_ssize_t t, double sign, double a, double limit, dou
 def steps(const double[:, ::1] K, const double[::1] diagonal, const double[::1] signs,
           const double[::1] limits, double[::1] a, double[::1] gradient, double tol,
           int64_t most, double cap, const int32_t[::1] stop):
-    """Steps on the pair that promises most, until none violates the conditions by more than tol.
+    """Steps on the pair with the largest expected decrease, until no violation exceeds tol.
 
-    1. i: the largest violation -s_i g_i among multipliers that may move up.
-    2. j: the partner of the largest decrease of the objective, to second order.
+    1. i: the largest -s_i g_i among multipliers that may move up.
+    2. j: the partner with the largest decrease of the objective, to second order.
     3. Move both along the constraint to the minimum, or to the border of the box.
 
-    Returns (steps taken, the last violation, the least curvature of a pair as a share of its three
-    terms). Ends early when a multiplier exceeds `cap`.
+    Returns (number of steps, the last violation, the smallest curvature of a pair as a share of its
+    three terms). Ends early when a multiplier exceeds `cap`.
     """
     cdef Py_ssize_t n = a.shape[0], t
     cdef int64_t taken
@@ -177,13 +177,13 @@ cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *
             break
         si, sj = signs[i], signs[j]  # 3
         curvature = (diagonal[i] + diagonal[j]) - 2.0 * K[i, j]
-        if curvature < 0.0:  # no inner product; or rounding
+        if curvature < 0.0:  # not semi-definite, or rounding
             least[0] = min(least[0], curvature / (fabs(diagonal[i]) + fabs(diagonal[j])
                                                   + 2.0 * fabs(K[i, j])))
         step = (best - value[j]) / (curvature if curvature > tiny else tiny)
         ai = moved(a[i], limits[i], si * step)
         aj = moved(a[j], limits[j], -sj * step)
-        # The shorter of the two moves holds for both, so that the constraint is kept.
+        # Both take the shorter of the two moves, which keeps the constraint.
         step = min(si * (ai - a[i]), -sj * (aj - a[j]))
         if si * (ai - a[i]) > step:
             ai = moved(a[i], limits[i], si * step)
@@ -200,7 +200,7 @@ cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *
     return taken
 
 
-# Linear machines ----------------------------------------------------------------------------------
+# Linear models ------------------------------------------------------------------------------------
 
 cdef inline double product(const double *data, const int32_t *indices, Py_ssize_t n,
                            const double *w, bint dense) noexcept nogil:
@@ -224,7 +224,7 @@ cdef inline double product(const double *data, const int32_t *indices, Py_ssize_
 
 cdef inline double best_beta(double old, double slope, double curve, double epsilon, double low,
                              double high, double *violation) noexcept nogil:
-    """The minimum along one multiplier; `violation` becomes the slope that may still be used."""
+    """The minimum along one multiplier; `violation` is raised to its violation if that is larger."""
     cdef double up = slope + epsilon if old >= 0 else slope - epsilon
     cdef double down = slope + epsilon if old > 0 else slope - epsilon
     cdef double new
@@ -247,8 +247,8 @@ def dual_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t
                const int32_t[::1] stop):
     """One pass over the multipliers of 1/2 |w|**2 - t'beta + epsilon |beta|, w = X'beta.
 
-    The last entry of w belongs to a column that is `bias` everywhere. Returns the largest violation
-    of the conditions met on the way. Rows lie at data[indptr[i]:indptr[i + 1]].
+    The last entry of w belongs to a constant column of value `bias`. Returns the largest violation of
+    the optimality conditions during the pass. Row i is data[indptr[i]:indptr[i + 1]].
     """
     cdef Py_ssize_t k, i, j, start, count, p = w.shape[0] - 1
     cdef double slope, step, violation = 0.0
@@ -282,12 +282,12 @@ def dual_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t
 cdef double best_shares(double *slopes, double *shares, double *sorted, int own, double price,
                         double curve, Py_ssize_t K) noexcept nogil:
     """The minimum over the K multipliers of one row, which sum to 0 and stay below `price` (own class)
-    or 0 (others): min(limit, (level - slope) / curve). `slopes` are those at multipliers of 0.
+    or 0 (others): min(limit, (level - slope) / curve). `slopes` is the gradient at multipliers of 0.
     Returns the level.
     """
     cdef Py_ssize_t k, r
     cdef double level, value
-    for k in range(K):  # the slopes at which a class would be held by its limit, largest first
+    for k in range(K):  # gradients at which a class reaches its limit, largest first
         value = slopes[k] + (curve * price if k == own else 0.0)
         r = k
         while r > 0 and sorted[r - 1] < value:
@@ -308,10 +308,10 @@ def joint_epoch(const double[::1] data, const int32_t[::1] indices, const int64_
                 bint dense, const int32_t[::1] codes, const double[::1] prices,
                 const double[::1] curves, double bias, const int64_t[::1] order,
                 double[:, ::1] A, double[:, ::1] W, double[:, ::1] room, const int32_t[::1] stop):
-    """One pass over the rows of 1/2 |W|**2 + sum of A off the own class, W = A'X: all classes at once.
+    """One pass over the rows of 1/2 |W|**2 + sum of A outside the own class, W = A'X, for all classes.
 
     A (n, K) holds the multipliers, W (K, p + 1) the weights with that of the constant column last,
-    `room` (3, K) is scratch.
+    `room` (3, K) is scratch memory.
     """
     cdef Py_ssize_t t, i, j, k, start, count, K = W.shape[0], p = W.shape[1] - 1
     cdef double step
@@ -341,7 +341,7 @@ def joint_epoch(const double[::1] data, const int32_t[::1] indices, const int64_
 
 def soft_sweeps(const double[:, ::1] H, double[::1] slope, double[::1] u, double strength,
                 int sweeps, double tol):
-    """Coordinate descent on slope'd + 1/2 d'Hd + strength |u + d|, with `slope` kept up to date."""
+    """Coordinate descent on slope'd + 1/2 d'Hd + strength |u + d|; `slope` (the gradient) is updated."""
     cdef Py_ssize_t j, t, p = u.shape[0]
     cdef int k
     cdef double new, step, most

@@ -16,15 +16,17 @@ from pellucid import parallel
 from pellucid.numerics.optimise import largest
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops
-from pellucid.svm.kernel_cache import Rows
+from pellucid.svm.kernel_cache import KernelRows
 from pellucid.svm.kernel_checks import several_minima
 from pellucid.svm.kernels import Kernel
 
-WHOLE = 1500  # up to so many rows the whole kernel matrix is one working set
+WHOLE = 1500  # largest number of rows for which all rows are one working set
 WORKING = 512  # rows of a working set otherwise
-ROUNDING = 1e-14  # conditions cannot be met closer than this part of the largest gradient
-BENT = 1e-10  # a curvature below minus this share of its terms is more than rounding
-FEWEST_STEPS = 10_000_000  # without max_iter: the cap on steps, or 100 per row
+ROUNDING = (
+    1e-14  # the conditions cannot be met more closely than this share of the largest gradient
+)
+NEGATIVE = 1e-10  # a curvature below minus this share of its terms is not due to rounding
+FEWEST_STEPS = 10_000_000  # without max_iter at least this many steps are allowed, or 100 per row
 
 
 @dataclass(frozen=True)
@@ -38,17 +40,17 @@ class Dual:
     limits: np.ndarray
     start: np.ndarray
     base: np.ndarray
-    K: np.ndarray | None = None  # a kernel matrix that is given
+    K: np.ndarray | None = None  # a precomputed kernel matrix
 
     @property
     def unit(self) -> float:
-        """The size of p: 1 for margins, that of the targets for tubes."""
+        """The size of p: 1 for classification, the largest target for regression."""
         return largest(self.linear)
 
 
 @dataclass(frozen=True)
-class Rule:
-    """When to stop: the violation allowed, steps, seconds, and the largest multiplier."""
+class StoppingRule:
+    """Limits of the violation, the steps, the seconds and the largest multiplier."""
 
     tol: float
     max_iter: int = -1
@@ -56,13 +58,14 @@ class Rule:
     cap: float = np.inf
 
     def steps(self, n: int) -> int:
+        """Largest number of steps for n rows."""
         return max(FEWEST_STEPS, 100 * n) if self.max_iter < 0 else self.max_iter
 
 
 @dataclass
 class State:
-    """What the iteration changes: multipliers a, gradient Qa + p, steps, the least curvature met (a
-    share of its terms), the last working set.
+    """What the iteration changes: multipliers a, gradient Qa + p, number of steps and working sets, the
+    smallest curvature so far (as a share of its terms), the last working set.
     """
 
     a: np.ndarray
@@ -73,51 +76,50 @@ class State:
     last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-def solve(problem: Dual, rule: Rule, megabytes: float, recorder: Recorder) -> Solution:
-    """The minimum, with BLAS on one thread: sums do not depend on the number of threads."""
+def solve(problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorder) -> Solution:
+    """The minimum, with BLAS on one thread so that sums do not depend on the number of threads."""
     with parallel.one_blas_thread():
         return _solved(problem, rule, megabytes, recorder)
 
 
-def _solved(problem: Dual, rule: Rule, megabytes: float, recorder: Recorder) -> Solution:
+def _solved(problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorder) -> Solution:
     """Multipliers, gradient and offset by steps on working sets.
 
-    1. Working set: the rows that violate the conditions most, and the half of the last set that
-       moved last.
-    2. Steps on pairs inside it, until its own violation is a tenth of the whole one.
-    3. The gradient of all rows follows from the kernel rows of the multipliers that moved.
+    1. Working set: the rows that violate the conditions most, and half of the last working set.
+    2. Steps on pairs inside it, until its violation is a tenth of the violation of all rows.
+    3. The gradient of all rows is updated with the kernel rows of the multipliers that moved.
     """
     n = len(problem.signs)
     size = n if n <= WHOLE else WORKING
-    rows = Rows(problem, megabytes, size, rule.tol)
+    rows = KernelRows(problem, megabytes, size, rule.tol)
     state = State(problem.start.copy(), problem.linear.copy())
     if state.a.any():
         state.gradient = rows.gradient(state.a)
     most, began, diagonal = rule.steps(n), time.monotonic(), rows.diagonal()[problem.base]
     while True:
-        gap = _note(problem, state, recorder)
+        violation = _record(problem, state, recorder)
         tol = max(rule.tol, ROUNDING * largest(state.gradient))
         late = rule.seconds is not None and time.monotonic() - began > rule.seconds
         beyond = state.epochs > 0 and _without_margin(problem, state, rule.cap)
-        if gap <= tol and rows.too_coarse(state.a, tol):
+        if violation <= tol and rows.too_coarse(state.a, tol):
             rows.refine()
             state.gradient = rows.gradient(state.a)
             continue
-        if gap <= tol or late or beyond or state.taken >= most:
+        if violation <= tol or late or beyond or state.taken >= most:
             break
-        _improve(problem, replace(rule, tol=tol), rows, diagonal, state, gap, size)
-    status = _status(gap, replace(rule, tol=tol), state.taken, beyond, late)
-    if rows.doubt is not None and not beyond:
-        status = rows.doubt
-    elif status.ok and problem.K is None and state.curvature < -BENT:
+        _improve(problem, replace(rule, tol=tol), rows, diagonal, state, violation, size)
+    status = _status(violation, replace(rule, tol=tol), state.taken, beyond, late)
+    if rows.indefinite is not None and not beyond:
+        status = rows.indefinite
+    elif status.ok and problem.K is None and state.curvature < -NEGATIVE:
         status = several_minima(problem.kernel)
     offset = _offset(problem, state.a, state.gradient)
     return Solution((state.a, state.gradient, offset), status, {}, state.taken)
 
 
 def _without_margin(problem: Dual, state: State, cap: float) -> bool:
-    """Whether a hard margin or tube (C = inf) is too narrow to tell from none: a multiplier exceeds the
-    cap; or, as |w| is at least -p'a / sqrt(a'Qa), its square does. Both in units of p.
+    """Whether the margin with C = inf is too narrow to distinguish from none: a multiplier exceeds the
+    cap, or the lower bound -p'a / sqrt(a'Qa) of |w|, squared, does. Both are in units of p.
     """
     if not np.isfinite(cap):
         return False
@@ -127,55 +129,61 @@ def _without_margin(problem: Dual, state: State, cap: float) -> bool:
 
 
 def _improve(
-    problem: Dual, rule: Rule, rows: Rows, diagonal: np.ndarray, state: State, gap: float, size: int
+    problem: Dual,
+    rule: StoppingRule,
+    rows: KernelRows,
+    diagonal: np.ndarray,
+    state: State,
+    violation: float,
+    size: int,
 ) -> None:
-    """One working set: choose it (1), solve it (2), and carry its moves to all rows (3)."""
+    """One working set: choose it (1), solve it (2), and update the gradient of all rows (3)."""
     upper, lower = _sides(problem, state.a)
-    pull = -problem.signs * state.gradient
-    chosen = _working_set(pull, upper, lower, state.last, size)  # 1
-    own, slope, signs = state.a[chosen], state.gradient[chosen], problem.signs[chosen]
+    descent = -problem.signs * state.gradient
+    chosen = _working_set(descent, upper, lower, state.last, size)  # 1
+    own, gradient, signs = state.a[chosen], state.gradient[chosen], problem.signs[chosen]
     whole = size == len(problem.signs)
-    target = rule.tol if whole else max(0.1 * gap, 0.5 * rule.tol)
-    # Of a table that is one working set, some steps at a time: there is a history to look at.
+    target = rule.tol if whole else max(0.1 * violation, 0.5 * rule.tol)
+    # If all rows are one working set, some steps at a time, so that the history has several entries.
     most = max(size // 8, state.taken // 4, 8) if whole else 50 * size
-    allowed = min(rule.steps(len(pull)) - state.taken, most)
+    allowed = min(rule.steps(len(descent)) - state.taken, most)
     stop, local = parallel.StopFlag(), rows.local(chosen)
     count, _, curvature = _loops.steps(
-        local, diagonal[chosen], signs, problem.limits[chosen], own, slope, target, allowed,
+        local, diagonal[chosen], signs, problem.limits[chosen], own, gradient, target, allowed,
         rule.cap * (problem.unit or 1.0), stop.array,
     )  # fmt: skip  # 2
     stop.check()
     state.curvature = min(state.curvature, curvature)
-    if whole:  # 3; the steps have kept it, up to rounding
+    if whole:  # 3; the steps kept the gradient up to date, apart from rounding
         ended = count < allowed
-        state.gradient = problem.linear + signs * (local @ (signs * own)) if ended else slope
+        state.gradient = problem.linear + signs * (local @ (signs * own)) if ended else gradient
     else:
         base, place = np.unique(problem.base[chosen], return_inverse=True)
         moved = np.bincount(place, (own - state.a[chosen]) * signs)
         some = np.flatnonzero(moved)
         state.a[chosen] = own
-        carrying = np.bincount(problem.base, state.a, problem.X.shape[0]) > 0
-        pulled = rows.pull(base[some], moved[some], carrying)
-        state.gradient += problem.signs * pulled[problem.base]
+        nonzero = np.bincount(problem.base, state.a, problem.X.shape[0]) > 0
+        change = rows.weighted_sum(base[some], moved[some], nonzero)
+        state.gradient += problem.signs * change[problem.base]
     state.a[chosen] = own
     state.taken, state.epochs, state.last = state.taken + max(count, 1), state.epochs + 1, chosen
 
 
-def _note(problem: Dual, state: State, recorder: Recorder) -> float:
+def _record(problem: Dual, state: State, recorder: Recorder) -> float:
     """Record the objective, the violation and the duality gap; returns the violation."""
     upper, lower = _sides(problem, state.a)
     with np.errstate(over="ignore", invalid="ignore"):
-        gap = _violation(-problem.signs * state.gradient, upper, lower)
+        violation = _violation(-problem.signs * state.gradient, upper, lower)
         recorder.add(
             iteration=state.taken, objective=_objective(problem, state.a, state.gradient),
-            violation=gap, duality_gap=_duality_gap(problem, state.a, state.gradient),
+            violation=violation, duality_gap=_duality_gap(problem, state.a, state.gradient),
         )  # fmt: skip
-    return gap
+    return violation
 
 
 def _duality_gap(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
     """Primal minus dual objective: sum_i a_i max(e_i, 0) + (C_i - a_i) max(-e_i, 0), with
-    e = gradient - s rho. NaN while a hard margin (C = inf) is violated: no primal value is finite.
+    e = gradient - s rho. NaN while a margin with C = inf is violated, because the primal is infinite.
     """
     slack = gradient - problem.signs * _offset(problem, a, gradient)
     short = slack < 0
@@ -189,23 +197,24 @@ def _sides(problem: Dual, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(plus, inside_high, inside_low), np.where(plus, inside_low, inside_high)
 
 
-def _violation(pull: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> float:
+def _violation(descent: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> float:
+    """Largest violation of the optimality conditions by a pair of multipliers."""
     if not upper.any() or not lower.any():
         return 0.0
-    return float(pull[upper].max() - pull[lower].min())
+    return float(descent[upper].max() - descent[lower].min())
 
 
 def _working_set(
-    pull: np.ndarray, upper: np.ndarray, lower: np.ndarray, last: np.ndarray, size: int
+    descent: np.ndarray, upper: np.ndarray, lower: np.ndarray, last: np.ndarray, size: int
 ) -> np.ndarray:
-    n = len(pull)
+    n = len(descent)
     if size >= n:
         return np.arange(n)
     kept = last[len(last) - size // 2 :] if len(last) else last
     taken = np.zeros(n, dtype=bool)
     taken[kept] = True
     parts = [kept]
-    for values, side in ((-pull, upper), (pull, lower)):
+    for values, side in ((-descent, upper), (descent, lower)):
         open_rows = np.flatnonzero(side & ~taken)
         count = min((size - len(kept)) // 2, len(open_rows))
         if count < len(open_rows):
@@ -217,31 +226,31 @@ def _working_set(
 
 
 def _objective(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
-    """The dual objective as it is maximised: -(1/2 a'Qa + p'a)."""
+    """The dual objective, which is maximised: -(1/2 a'Qa + p'a)."""
     return -0.5 * float(a @ (gradient + problem.linear))
 
 
 def _offset(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
     """rho: the mean of s_i g_i over free multipliers, or the middle of its bounds."""
     free = (a > 0) & (a < problem.limits)
-    pull = problem.signs * gradient
+    signed = problem.signs * gradient
     if free.any():
-        return float(pull[free].mean())
+        return float(signed[free].mean())
     upper, lower = _sides(problem, a)
-    above = pull[upper].min() if upper.any() else np.nan
-    below = pull[lower].max() if lower.any() else np.nan
+    above = signed[upper].min() if upper.any() else np.nan
+    below = signed[lower].max() if lower.any() else np.nan
     ends = [end for end in (above, below) if np.isfinite(end)]
     return float(np.mean(ends)) if ends else 0.0
 
 
-def _status(gap: float, rule: Rule, taken: int, beyond: bool, late: bool) -> Status:
+def _status(violation: float, rule: StoppingRule, taken: int, beyond: bool, late: bool) -> Status:
     if beyond:
-        return Status("not_separable", "The classes cannot be separated.", "Give a finite C.")
-    if gap <= rule.tol:
-        return Status("converged", f"No condition is violated by more than tol={rule.tol:g}.")
-    left = f"conditions are violated by {gap:.2g}, tol={rule.tol:g}."
-    advice = "Scale the columns to comparable units, lower C or gamma, or raise "
+        return Status("not_separable", "The classes cannot be separated.", "Use a finite C.")
+    if violation <= rule.tol:
+        return Status("converged", f"The optimality conditions hold within tol={rule.tol:g}.")
+    left = f"the optimality conditions are violated by {violation:.2g}, more than tol={rule.tol:g}."
+    advice = "Use standardize=True, a smaller C or gamma, or a larger "
     if late:
-        words = f"{rule.seconds:g} seconds ({taken} steps) were not enough: {left}"
-        return Status("max_time", words, advice + "max_time.")
+        message = f"{rule.seconds:g} seconds ({taken} steps) were not enough: {left}"
+        return Status("max_time", message, advice + "max_time.")
     return Status("max_iter", f"{taken} steps were not enough: {left}", advice + "max_iter.")

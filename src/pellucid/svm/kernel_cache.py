@@ -1,8 +1,8 @@
-"""Rows of the kernel matrix while a machine is trained: a bounded store of the most recent ones.
+"""Rows of the kernel matrix during the fit: a bounded cache of the most recently used ones.
 
-Invariant: at most `megabytes` are held (and at least one working set). Gaussian rows are stored in
-single precision as long as their rounding stays far below the tolerance; `too_coarse` says when it
-does not, and `refined` turns to double precision.
+Invariant: the cache takes at most `megabytes` (but at least one working set). Rows of the kernel "rbf"
+are stored in single precision while their rounding is far below the tolerance; `too_coarse` is True
+when it is not, and `refine` switches to double precision.
 """
 
 from typing import Any
@@ -12,31 +12,31 @@ import numpy as np
 from pellucid import parallel
 from pellucid.records import Status
 from pellucid.svm import _loops, kernels
-from pellucid.svm.kernel_checks import allowance, check_part, doubt
+from pellucid.svm.kernel_checks import allowance, check_part, indefinite_status
 
-SINGLE_TOL = 1e-4  # from this tolerance on, rows may be kept in single precision
+SINGLE_TOL = 1e-4  # from this tolerance on, rows may be stored in single precision
 ROUNDING = 2.0**-24
 
 
-class Rows:
-    """Kernel rows of the training rows of a `Dual`, most recently used first to stay."""
+class KernelRows:
+    """Least-recently-used cache of the kernel rows of a `Dual`."""
 
     def __init__(self, problem: Any, megabytes: float, working: int, tol: float) -> None:
         n = problem.X.shape[0]
         self.problem, self.megabytes, self.working = problem, megabytes, working
-        given = problem.K is not None
-        self.norms = np.zeros(n) if given else problem.kernel.norms(problem.X)
-        coarse = not given and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
-        self.kept = problem.K if given else self._store(np.float32 if coarse else np.float64)
+        precomputed = problem.K is not None
+        self.norms = np.zeros(n) if precomputed else problem.kernel.norms(problem.X)
+        coarse = not precomputed and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
+        self.kept = problem.K if precomputed else self._store(np.float32 if coarse else np.float64)
         self.whole: np.ndarray | None = None
-        self.carrying = np.zeros(n, dtype=bool)  # rows whose multipliers are not 0
-        self.slack = allowance(problem.K) if given else 0.0
-        self.doubt: Status | None = None  # of a kernel function
+        self.nonzero = np.zeros(n, dtype=bool)  # rows whose multipliers are not 0
+        self.slack = allowance(problem.K) if precomputed else 0.0
+        self.indefinite: Status | None = None  # set for a kernel function that is not semi-definite
 
     def _store(self, dtype: Any) -> np.ndarray:
         n = self.problem.X.shape[0]
         size = np.dtype(dtype).itemsize * n
-        most = max(n - n // 16, min(n, self.working))  # the last rows are hardly ever used again
+        most = max(n - n // 16, min(n, self.working))  # the last rows are rarely used again
         slots = int(min(max(self.megabytes * 2**20 / size, self.working), most))
         self.slot = np.full(n, -1)
         self.owner = np.full(slots, -1)
@@ -45,13 +45,14 @@ class Rows:
         return np.empty((slots, n), dtype=dtype)
 
     def diagonal(self) -> np.ndarray:
+        """k(x, x) of all rows."""
         problem = self.problem
         if problem.K is not None:
             return np.ascontiguousarray(np.diagonal(problem.K))
         return problem.kernel.diagonal(problem.X)
 
     def local(self, chosen: np.ndarray) -> np.ndarray:
-        """Kernel values of the chosen variables among each other."""
+        """Kernel matrix of the chosen variables."""
         problem, base = self.problem, self.problem.base[chosen]
         everything = len(chosen) == len(problem.base)
         if everything and self.whole is not None:
@@ -62,19 +63,19 @@ class Rows:
                 check_part(found, self.slack)
         else:
             found = problem.kernel.square(problem.X[base], self.norms[base])
-            if problem.kernel.function is not None and self.doubt is None:
-                self.doubt = doubt(found, len(problem.base))
+            if problem.kernel.function is not None and self.indefinite is None:
+                self.indefinite = indefinite_status(found, len(problem.base))
         if everything:
             self.whole = found
         return found
 
     def _slots(self, rows: np.ndarray) -> np.ndarray:
-        """Where in `kept` the kernel rows of distinct rows of X are; missing ones are computed."""
+        """Positions in `kept` of the kernel rows of distinct rows of X; missing ones are computed."""
         if self.problem.K is not None:
             return rows
         self.clock += 1
-        held = rows[self.slot[rows] >= 0]
-        self.used[self.slot[held]] = self.clock
+        cached = rows[self.slot[rows] >= 0]
+        self.used[self.slot[cached]] = self.clock
         missing = rows[self.slot[rows] < 0]
         if len(missing):
             age = np.where(self._spent(), -1, self.used)
@@ -86,15 +87,18 @@ class Rows:
         return self.slot[rows]
 
     def _spent(self) -> np.ndarray:
-        """Which slots hold rows that carry nothing any more: they are taken before new memory is."""
-        idle = ~self.carrying[np.maximum(self.owner, 0)] & (self.owner >= 0)
+        """Which slots hold rows whose multipliers became 0; they are reused before free memory."""
+        idle = ~self.nonzero[np.maximum(self.owner, 0)] & (self.owner >= 0)
         return idle & (self.used < self.clock)
 
-    def pull(self, rows: np.ndarray, weights: np.ndarray, carrying: np.ndarray) -> np.ndarray:
-        """sum_i weights[i] k(x_rows[i], .) for all rows of X, in parallel blocks; `carrying`: the rows
-        whose multipliers are not 0.
+    def weighted_sum(
+        self, rows: np.ndarray, weights: np.ndarray, nonzero: np.ndarray
+    ) -> np.ndarray:
+        """sum_i weights[i] k(x_rows[i], .) for all rows of X, in parallel blocks.
+
+        `nonzero` marks the rows whose multipliers are not 0.
         """
-        self.carrying = carrying
+        self.nonzero = nonzero
         slots = self._slots(rows)
         out = np.zeros(self.kept.shape[1])
         parallel.map(
@@ -109,16 +113,16 @@ class Rows:
         weights = np.bincount(problem.base, a * problem.signs, problem.X.shape[0])
         rows = np.flatnonzero(weights)
         if problem.K is not None:
-            pulled = problem.K[:, rows] @ weights[rows]
+            sums = problem.K[:, rows] @ weights[rows]
         else:
             X = problem.X
-            pulled = kernels.weighted_sum(problem.kernel, X, X[rows], weights[rows, None])[:, 0]
-        return problem.signs * pulled[problem.base] + problem.linear
+            sums = kernels.weighted_sum(problem.kernel, X, X[rows], weights[rows, None])[:, 0]
+        return problem.signs * sums[problem.base] + problem.linear
 
     def too_coarse(self, a: np.ndarray, tol: float) -> bool:
-        """Whether rounded rows may move a gradient by a tenth of `tol` (three deviations)."""
+        """Whether rounding may change a gradient by a tenth of `tol` (three standard deviations)."""
         return self.kept.dtype == np.float32 and 3 * ROUNDING * np.sqrt(a @ a) > 0.1 * tol
 
     def refine(self) -> None:
-        """Keep rows in double precision from now on."""
+        """Store rows in double precision from now on."""
         self.kept = self._store(np.float64)

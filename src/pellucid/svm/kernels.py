@@ -1,8 +1,8 @@
-"""Kernels: inner products of rows in another space, block by block.
+"""Kernels: inner products of rows in a feature space, block by block.
 
-Invariant: a block is a C-contiguous float64 array whose bits depend on its rows alone, not on threads.
-Products come from BLAS in blocks that stay in the cache, and the exponential follows at once; sums over
-Gaussians of few columns are formed in registers.
+Invariant: a block is a C-contiguous float64 array whose bits depend on its rows only, not on threads.
+Products come from BLAS in blocks that stay in the cache, and the exponential follows at once. Sums over
+Gaussian kernels of few columns are formed in registers.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,10 @@ from pellucid.svm import _loops
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 BLOCK = 128  # rows per task
-CHUNK = 256  # columns of kernel values that are held at once
-NARROW = 256  # columns up to which products of rows need no BLAS
-PANELS = 2048  # columns of panels of eight vectors that stay in the nearer caches
-STRIP = 32  # kernel rows computed at once where whole rows are kept
+CHUNK = 256  # columns of kernel values in memory at a time
+NARROW = 256  # largest number of columns for which products of rows are formed without BLAS
+PANELS = 2048  # columns of panels of eight vectors that stay in the cache
+STRIP = 32  # kernel rows computed at a time where whole rows are stored
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,18 @@ class Kernel:
             found = np.ascontiguousarray(values, dtype=float)
         except (TypeError, ValueError):
             raise DataError(
-                f"The kernel function returned {str(values)[:40]!r}: one number per pair is needed."
+                f"The kernel function returned {str(values)[:40]!r}: one number per pair of rows is "
+                "needed."
             ) from None
         if found.shape == (X.shape[0], Z.shape[0]) and not np.isfinite(found).all():
             raise DataError(
-                f"The kernel function returned {found[~np.isfinite(found)][0]}: one number per pair "
-                "is needed."
+                f"The kernel function returned {found[~np.isfinite(found)][0]}: one number per pair of "
+                "rows is needed."
             )
         if found.shape != (X.shape[0], Z.shape[0]):
             raise DataError(
                 f"The kernel function returned shape {found.shape} for {X.shape[0]} and "
-                f"{Z.shape[0]} rows: one number per pair is needed."
+                f"{Z.shape[0]} rows: one number per pair of rows is needed."
             )
         return found
 
@@ -120,7 +121,7 @@ class Kernel:
         return out
 
     def sums(self, Z: Any, coefficients: np.ndarray) -> Callable[[Any], np.ndarray]:
-        """The function that gives sum_j k(x_i, z_j) coefficients[j], (rows, m), of a block of rows."""
+        """The function that returns sum_j k(x_i, z_j) coefficients[j], (rows, m), of a block of rows."""
         right = self.norms(Z)
 
         def of(X: Any) -> np.ndarray:
@@ -133,10 +134,10 @@ class Kernel:
         return of
 
     def narrow_sums(self, Z: np.ndarray, weights: np.ndarray) -> Callable[[Any], np.ndarray]:
-        """The same for dense rows of few columns, a Gaussian and one coefficient per vector.
+        """The same for dense rows of few columns, the kernel "rbf" and one coefficient per vector.
 
-        Rows are measured in units in which the kernel is 2**-|x - z|**2. Eight vectors lie beside each
-        other; zeros of weight 0 fill the last panel.
+        Rows are scaled so that the kernel is 2**-|x - z|**2. Eight vectors lie side by side in a panel;
+        zeros of weight 0 fill the last panel.
         """
         unit, p, m = np.sqrt(self.gamma / np.log(2.0)), Z.shape[1], -(-len(Z) // 8)
         rows, weights = np.zeros((8 * m, p)), np.pad(weights, (0, 8 * m - len(Z)))

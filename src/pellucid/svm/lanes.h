@@ -155,7 +155,7 @@ INLINE void bell_sums_body(const double *x, ptrdiff_t n, ptrdiff_t p, const doub
 ADD(add_double_body, double)
 ADD(add_single_body, float)
 
-/* Place of the first largest of value + bar, and that number; bar is 0 or -inf. */
+/* Position of the first largest of value + bar, and that number; bar is 0 or -inf. */
 INLINE ptrdiff_t largest_body(const double *value, const double *bar, ptrdiff_t n, double *most)
 {
     ptrdiff_t t = 0, best = -1;
@@ -181,7 +181,7 @@ INLINE ptrdiff_t largest_body(const double *value, const double *bar, ptrdiff_t 
     return best;
 }
 
-/* Place of the first largest (best - x)^2 / curvature where x = value + bar < best, or -1; `least`
+/* Position of the first largest (best - x)^2 / curvature where x = value + bar < best, or -1; `least`
    is the smallest x. bar is 0 or +inf; the curvature is own + diagonal - 2 row, at least `tiny`. */
 INLINE ptrdiff_t partner_body(const double *value, const double *bar, const double *diagonal,
                               const double *row, double own, double best, double tiny, ptrdiff_t n,

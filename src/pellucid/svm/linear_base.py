@@ -1,6 +1,6 @@
-"""What `LinearSVC` and `LinearSVR` share: their parameters, the rows they see, explanations.
+"""What `LinearSVC` and `LinearSVR` share: parameters, preparation of the rows, explanations.
 
-Invariant: `coef_` and `intercept_` are those of the user's columns, whatever was done inside.
+Invariant: `coef_` and `intercept_` are reported on the original scale.
 """
 
 from typing import Any
@@ -12,49 +12,94 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import Boolean, Choice, Integer, RandomState, Real, Verbose
-from pellucid.records import Solution
-from pellucid.svm.kernel_base import TOO_LARGE, largest_cell, scaled
+from pellucid.parameters import (
+    FIT_INTERCEPT,
+    STANDARDIZE,
+    STATUS,
+    Choice,
+    Ignored,
+    Integer,
+    RandomState,
+    Real,
+    learned,
+    param,
+)
+from pellucid.records import Solution, Status
+from pellucid.svm.kernel_base import largest_cell, scaled
 
-HARD = "the hard margin is SVC(kernel='linear', C=inf), the hard tube SVR(kernel='linear', C=inf)"
+TOO_LARGE = (
+    "A product of these rows exceeds the largest float64. Divide the columns by a power of ten, or use "
+    "standardize=True."
+)
 
 
-class Price(Real):
-    """A finite price; who asks for an infinite one hears where it is to be had."""
+class FiniteC(Real):
+    """A finite C; the error message names the models that accept an infinite one."""
 
     def __str__(self) -> str:
-        return f"{super().__str__()} ({HARD})"
+        return f"{super().__str__()} (for C=inf use SVC or SVR with kernel='linear')"
 
 
-LINEAR_PARAMETERS = {
-    "dual": Choice("auto", True, False),
-    "tol": Real(0, None, "neither"),
-    "C": Price(0, None, "neither"),
-    "fit_intercept": Boolean,
-    "intercept_scaling": Real(0, None, "neither"),
-    "verbose": Verbose,
-    "random_state": RandomState,
-    "max_iter": Integer(1),
-    "standardize": Boolean,
-}
+DUAL = param(
+    "auto",
+    Ignored("the solver follows from the penalty and the loss.", Choice("auto", True, False)),
+)
+TOL = param(
+    1e-4,
+    Real(0, None, "neither"),
+    "Largest accepted violation of the optimality conditions, for the loss 'hinge' and the penalty "
+    "'l1'. Newton's method, used otherwise, solves to full precision.",
+)
+C = param(
+    1.0,
+    FiniteC(0, None, "neither"),
+    "Cost of an error; a smaller C is a stronger penalty on the coefficients.",
+)
+INTERCEPT = FIT_INTERCEPT.replace(
+    description="Whether to fit an intercept. It is penalised like the coefficients, less so with a "
+    "larger `intercept_scaling`."
+)
+INTERCEPT_SCALING = param(
+    1.0,
+    Real(0, None, "neither"),
+    "Value of the constant column whose coefficient gives the intercept. A large value makes the "
+    "penalty on the intercept small.",
+)
+FIXED_ORDER = param(None, Ignored("the rows are always visited in the same order.", RandomState))
+MAX_ITER = param(1000, Integer(1), "Largest number of iterations of the solver.")
+SCALED = STANDARDIZE.replace(
+    description="Subtract the means of the columns and divide numbers by their standard deviations "
+    "before the fit. Columns of categories, missing-value indicators and words are not divided. Sparse "
+    "columns, and all columns without an intercept, are not centred. `coef_` and `intercept_` are "
+    "reported on the original scale."
+)
+HISTORY = (
+    "Diagnostics by iteration: 'iteration', 'objective' and 'duality_gap', and 'violation' or "
+    "'gradient_norm', depending on the solver. With more than two classes also 'machine', the number of "
+    "the binary problem."
+)
 
 
-class LinearMachine(Estimator):
-    """Base of the linear machines."""
+class LinearSVM(Estimator):
+    """Base of LinearSVC and LinearSVR."""
+
+    intercept_: np.ndarray = learned("Intercepts, one for each row of coefficients.")
+    means_: np.ndarray = learned("Means of the encoded columns, where explanations start.")
+    n_iter_: int = learned("Number of iterations; the largest of all binary problems.")
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
 
     _rows = "canonical"
     _takes_text = True
 
-    def _seen(self, problem: Problem) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-        """Rows as the solver sees them, their scale, what was taken off the columns before, and the
-        means that explanations start from.
-        """
+    def _prepared(self, problem: Problem) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows as the solver sees them, factors of the columns, values subtracted before, and means."""
         X, w = problem.table, problem.weights
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
             scale = 1.0 / units(X, w, problem.schema)[1] if self.standardize else np.zeros(0)
             means = np.asarray(X.T @ (w / w.sum())).ravel()
-            # Without an intercept, or with zeros to keep, columns stay where they are.
+            # Without an intercept, or with zeros to keep, columns are not centred.
             move = self.standardize and self.fit_intercept and dense
             shift = means if move else np.zeros(len(means))
             seen = scaled(X - shift if move else X, scale)
@@ -64,12 +109,14 @@ class LinearMachine(Estimator):
         return seen, scale, shift, means
 
     def _bias(self) -> float:
+        """Value of the constant column."""
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
-    def _prices(self, weights: np.ndarray) -> np.ndarray:
+    def _costs(self, weights: np.ndarray) -> np.ndarray:
+        """C times the weights, without overflow."""
         return self.C * np.minimum(weights, 1e300 / max(self.C, 1.0))
 
-    def _learned_line(
+    def _learned_from(
         self, found: list[Solution], scale: np.ndarray, shift: np.ndarray
     ) -> dict[str, Any]:
         """Coefficients and intercepts (one row per solution), the worst status, all histories."""
@@ -87,16 +134,16 @@ class LinearMachine(Estimator):
             "status_": worst,
         }
 
-    def _line_scores(self, X: Any) -> np.ndarray:
+    def _linear_scores(self, X: Any) -> np.ndarray:
         """x . coef_ + intercept_: (n,) for one row of coefficients, else one column for each."""
         coef = np.atleast_2d(self.coef_)
         intercept = np.atleast_1d(self.intercept_)
         one = len(coef) == 1
         return linear_scores(X, coef[0] if one else coef, intercept[0] if one else intercept)
 
-    def _line_parts(self, X: Any, scale: str) -> dict[str, Any]:
+    def _linear_parts(self, X: Any, scale: str) -> dict[str, Any]:
         dense = X if isinstance(X, np.ndarray) else X.toarray()
-        coef, scores = np.atleast_2d(self.coef_), self._line_scores(X)
+        coef, scores = np.atleast_2d(self.coef_), self._linear_scores(X)
         return {
             "base": coef @ self.means_ + self.intercept_,
             "contributions": (dense - self.means_)[:, :, None] * coef.T,
@@ -105,9 +152,18 @@ class LinearMachine(Estimator):
             "method": "coefficient times distance from the training mean",
         }
 
+    def _check_linear(self, *shape: int) -> None:
+        """Raise an error for inconsistent arrays in a model file; `shape` without the columns."""
+        from pellucid.persist.fitted_state import expect_array, n_terms
+
+        p = n_terms(self)
+        expect_array(self, "coef_", *shape, p, finite=True)
+        expect_array(self, "intercept_", *(shape or (1,)), finite=True)
+        expect_array(self, "means_", p, finite=True)
+
 
 def _joined(found: list[Solution]) -> dict[str, np.ndarray]:
-    """Histories one after the other, with the number of the solution."""
+    """Histories one after the other, with the number of the binary problem as "machine"."""
     if len(found) == 1:
         return found[0].history
     names = [name for name in found[0].history if all(name in one.history for one in found)]

@@ -1,8 +1,9 @@
-"""How several classes are divided: pair by pair, or each class against all others.
+"""Several classes as binary problems: one for each pair, or each class against all others.
 
-Invariant: a machine is a pair (first, second) of class codes, second -1 for "all others"; positive
-scores speak for the first. Coefficients of pairs are packed as in LIBSVM: (classes - 1, support
-vectors), where a vector of class i keeps what it says against class j in row j - 1 (j > i) or j.
+Invariant: a binary problem is a pair (first, second) of class codes, where second is -1 for "all
+others"; positive scores mean the first. The coefficients of pairs are packed as in LIBSVM, shape
+(classes - 1, support vectors): a vector of class i has its coefficient against class j in row j - 1
+(j > i) or j.
 """
 
 from itertools import combinations
@@ -14,10 +15,10 @@ from pellucid.records import Solution
 REST = -1
 
 
-def machines(K: int, multi_class: str) -> list[tuple[int, int]]:
-    """The machines for K classes; two classes need one of them, either way.
+def binary_problems(K: int, multi_class: str) -> list[tuple[int, int]]:
+    """The binary problems of K classes; two classes always have one.
 
-    >>> machines(3, "ovo"), machines(3, "ovr")
+    >>> binary_problems(3, "ovo"), binary_problems(3, "ovr")
     ([(0, 1), (0, 2), (1, 2)], [(0, -1), (1, -1), (2, -1)])
     """
     if multi_class == "ovr" and K > 2:
@@ -25,17 +26,17 @@ def machines(K: int, multi_class: str) -> list[tuple[int, int]]:
     return list(combinations(range(K), 2))
 
 
-def rows_of(y: np.ndarray, machine: tuple[int, int]) -> np.ndarray:
-    """The rows that a machine learns from."""
-    first, second = machine
+def rows_of(y: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
+    """The training rows of a binary problem."""
+    first, second = pair
     return np.arange(len(y)) if second == REST else np.flatnonzero((y == first) | (y == second))
 
 
-def gathered(y: np.ndarray, parts: list[tuple[int, int]], found: list[Solution], K: int) -> tuple:
-    """Support rows class by class, packed coefficients, offsets per machine, counts per class."""
-    rest = parts[0][1] == REST
-    dual, offsets = np.zeros((K if rest else K - 1, len(y))), np.zeros(len(parts))
-    for number, ((i, j), solution) in enumerate(zip(parts, found)):
+def packed(y: np.ndarray, pairs: list[tuple[int, int]], found: list[Solution], K: int) -> tuple:
+    """Support vectors class by class, packed coefficients, offsets per problem, counts per class."""
+    rest = pairs[0][1] == REST
+    dual, offsets = np.zeros((K if rest else K - 1, len(y))), np.zeros(len(pairs))
+    for number, ((i, j), solution) in enumerate(zip(pairs, found)):
         rows, a, _, rho = solution.x
         first = y[rows] == i
         if rest:
@@ -51,7 +52,7 @@ def gathered(y: np.ndarray, parts: list[tuple[int, int]], found: list[Solution],
 
 
 def unpacked(dual: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """(support vectors, machines): what each support vector says in each machine."""
+    """Coefficient of each support vector in each binary problem: (vectors, problems)."""
     K = len(counts)
     if len(dual) == K:
         return np.ascontiguousarray(dual.T)
@@ -64,19 +65,28 @@ def unpacked(dual: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return out
 
 
-def by_class(scores: np.ndarray, K: int) -> np.ndarray:
-    """Votes of the pairs per class, moved by less than a third of a vote by their confidence."""
-    votes, sums = np.zeros((len(scores), K)), np.zeros((len(scores), K))
+def votes(scores: np.ndarray, K: int) -> np.ndarray:
+    """Votes of the pairs for each class, plus a confidence of less than a third of a vote."""
+    count, sums = np.zeros((len(scores), K)), np.zeros((len(scores), K))
     for number, (i, j) in enumerate(combinations(range(K), 2)):
         score = scores[:, number]
         sums[:, i] += score
         sums[:, j] -= score
-        votes[:, i] += score >= 0
-        votes[:, j] += score < 0
-    return votes + confidence(sums)
+        count[:, i] += score >= 0
+        count[:, j] += score < 0
+    return count + confidence(sums)
 
 
 def confidence(sums: np.ndarray) -> np.ndarray:
-    """Sums of scores squeezed between -1/3 and 1/3, in their order."""
+    """Sums of scores mapped into (-1/3, 1/3), in the same order."""
     with np.errstate(over="ignore", invalid="ignore"):
         return sums / (3.0 * (np.abs(sums) + 1.0))
+
+
+def class_terms(terms: np.ndarray, K: int) -> np.ndarray:
+    """Terms (n, vectors, pairs) added up over the pairs of each class: (n, vectors, K)."""
+    out = np.zeros((*terms.shape[:2], K))
+    for number, (i, j) in enumerate(combinations(range(K), 2)):
+        out[:, :, i] += terms[:, :, number]
+        out[:, :, j] -= terms[:, :, number]
+    return out

@@ -1,10 +1,11 @@
-"""Linear machines with squared errors: two solvers of one objective.
+"""Linear support vector machines with squared errors: two solvers of one objective.
 
     minimise R(v) + sum_i c_i l(t_i, z_i),   z_i = x_i w + bias b,   v = (w, b)
 
 R is |v|**2 / 2 or |v|_1 (the intercept is penalised, as in LIBLINEAR; a large `bias` makes that
-penalty small). Margins are a loss of targets t = +-1, tubes of numbers; `linear_dual` minimises errors
-that are not squared. Invariant: each solver returns v, its status and one row of history per iteration.
+penalty small). The targets t are +-1 for a hinge loss, or numbers for an epsilon-insensitive loss;
+`linear_dual` minimises errors that are not squared. Invariant: each solver returns v, its status and one
+row of history per iteration.
 """
 
 from collections.abc import Callable
@@ -20,86 +21,89 @@ from pellucid.numerics.optimise import Point, length, newton, out_of_iterations
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops
 
-DIRECT = 1500  # up to so many columns the Hessian is factored
-L1_COLUMNS = 5000  # the l1 solver holds a matrix of columns x columns
-SWEEPS = (200, 20_000)  # fewest and most, as far as `SWEPT` operations go
-SWEPT = 2e7
+DIRECT = 1500  # largest number of columns for which the Hessian is factored
+L1_COLUMNS = 5000  # the l1 solver needs a matrix of columns x columns
+SWEEPS = (200, 20_000)  # smallest and largest number of sweeps
+SWEPT = 2e7  # operations that the sweeps may take in between
 
 
 @dataclass(frozen=True)
-class Line:
-    """Rows X, targets t, prices c, the value of the constant column (0: none), the tube."""
+class LinearProblem:
+    """Rows X, targets t, costs c of errors, the value of the constant column (0: none), epsilon."""
 
     X: Any
     targets: np.ndarray
-    prices: np.ndarray
+    costs: np.ndarray
     bias: float
-    epsilon: float  # half width of a tube; NaN for margins
+    epsilon: float  # errors up to it are free (regression); NaN for the hinge loss
 
     @property
     def margin(self) -> bool:
+        """Whether the loss is the hinge loss."""
         return bool(np.isnan(self.epsilon))
 
     def scores(self, v: np.ndarray) -> np.ndarray:
         return np.asarray(self.X @ v[:-1]) + self.bias * v[-1]
 
-    def pull(self, r: np.ndarray) -> np.ndarray:
-        """The columns, the constant one last, times r."""
+    def transposed(self, r: np.ndarray) -> np.ndarray:
+        """X'r, followed by the product of the constant column with r."""
         return np.append(np.asarray(self.X.T @ r), self.bias * r.sum())
 
     def errors(self, z: np.ndarray) -> np.ndarray:
-        """How far each score is on the wrong side, with the sign of the move that mends it."""
+        """The error of each score, with the sign of the change that reduces it."""
         if self.margin:
             return self.targets * np.maximum(1.0 - self.targets * z, 0.0)
-        gap = self.targets - z
-        return np.sign(gap) * np.maximum(np.abs(gap) - self.epsilon, 0.0)
+        error = self.targets - z
+        return np.sign(error) * np.maximum(np.abs(error) - self.epsilon, 0.0)
 
 
-def _blocks(line: Line) -> list[slice]:
-    n, p = line.X.shape
-    return parallel.row_blocks(n, p + 1) if isinstance(line.X, np.ndarray) else [slice(0, n)]
+def _blocks(problem: LinearProblem) -> list[slice]:
+    n, p = problem.X.shape
+    return parallel.row_blocks(n, p + 1) if isinstance(problem.X, np.ndarray) else [slice(0, n)]
 
 
-def _part(line: Line, block: slice) -> Line:
-    whole = block.stop - block.start == line.X.shape[0]
-    X = line.X if whole else line.X[block]
-    return Line(X, line.targets[block], line.prices[block], line.bias, line.epsilon)
+def _part(problem: LinearProblem, block: slice) -> LinearProblem:
+    whole = block.stop - block.start == problem.X.shape[0]
+    X = problem.X if whole else problem.X[block]
+    return LinearProblem(
+        X, problem.targets[block], problem.costs[block], problem.bias, problem.epsilon
+    )
 
 
 def _summed(a: tuple, b: tuple) -> tuple:
     return tuple(x + y for x, y in zip(a, b))
 
 
-def squared_loss(line: Line, v: np.ndarray) -> tuple[float, np.ndarray]:
+def squared_loss(problem: LinearProblem, v: np.ndarray) -> tuple[float, np.ndarray]:
     """sum_i c_i errors**2 and its gradient."""
 
     def partial(block: slice) -> tuple[float, np.ndarray]:
-        part = _part(line, block)
+        part = _part(problem, block)
         e = part.errors(part.scores(v))
-        return float(part.prices @ (e * e)), part.pull(-2.0 * part.prices * e)
+        return float(part.costs @ (e * e)), part.transposed(-2.0 * part.costs * e)
 
-    value, gradient = parallel.reduce(partial, _summed, _blocks(line))
+    value, gradient = parallel.reduce(partial, _summed, _blocks(problem))
     return value, gradient
 
 
-def squared_bend(line: Line, v: np.ndarray) -> np.ndarray:
-    """The Hessian of the squared loss: 2 X'cX over the rows with errors."""
+def squared_hessian(problem: LinearProblem, v: np.ndarray) -> np.ndarray:
+    """Hessian of the squared loss: 2 X'cX over the rows with an error."""
 
     def partial(block: slice) -> np.ndarray:
-        part = _part(line, block)
+        part = _part(problem, block)
         rows = np.flatnonzero(part.errors(part.scores(v)))
-        return _squares(part.X[rows], 2.0 * part.prices[rows], line.bias)
+        return _squares(part.X[rows], 2.0 * part.costs[rows], problem.bias)
 
-    return parallel.reduce(partial, np.add, _blocks(line))
+    return parallel.reduce(partial, np.add, _blocks(problem))
 
 
-def weighted_squares(line: Line, weights: np.ndarray) -> np.ndarray:
-    """X'wX, the constant column last, for weights of at least 0."""
+def weighted_squares(problem: LinearProblem, weights: np.ndarray) -> np.ndarray:
+    """X'wX with the constant column last; the weights are not negative."""
 
     def partial(block: slice) -> np.ndarray:
-        return _squares(_part(line, block).X, weights[block], line.bias)
+        return _squares(_part(problem, block).X, weights[block], problem.bias)
 
-    return parallel.reduce(partial, np.add, _blocks(line))
+    return parallel.reduce(partial, np.add, _blocks(problem))
 
 
 def _squares(X: Any, weights: np.ndarray, bias: float) -> np.ndarray:
@@ -112,22 +116,22 @@ def _squares(X: Any, weights: np.ndarray, bias: float) -> np.ndarray:
     return np.block([[G, side[:, None]], [side[None, :], np.array([[corner]])]])
 
 
-def ridge_squared(line: Line, max_iter: int, source: str) -> Solution:
-    """|v|**2 / 2 and squared errors, by Newton's method: the Hessian changes with the rows in error.
+def ridge_squared(problem: LinearProblem, max_iter: int, source: str) -> Solution:
+    """|v|**2 / 2 and squared errors, by Newton's method; the Hessian depends on the rows in error.
 
-    The multipliers 2 c_i e_i of the errors are feasible for the dual problem, and their objective lies
-    below this one by |gradient|**2 / 2: the duality gap.
+    The multipliers 2 c_i e_i of the errors are feasible for the dual problem. Their dual objective is
+    smaller than the primal one by |gradient|**2 / 2, which is the duality gap.
     """
-    size = line.X.shape[1] + 1
+    size = problem.X.shape[1] + 1
 
     def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = squared_loss(line, v)
+        value, gradient = squared_loss(problem, v)
         return 0.5 * float(v @ v) + value, v + gradient
 
     def factor(v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         if size > DIRECT:
-            return _conjugate(line, v)
-        H = squared_bend(line, v)
+            return _conjugate(problem, v)
+        H = squared_hessian(problem, v)
         H[np.diag_indices(size)] += 1.0
         return _factored(H)
 
@@ -147,19 +151,19 @@ def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     scale = 1.0 / np.sqrt(np.diagonal(H))
     try:
         root = linalg.cho_factor(H * scale * scale[:, None], check_finite=False)
-    except linalg.LinAlgError:  # rounding ate the 1 of the penalty
+    except linalg.LinAlgError:  # the penalty was lost to rounding
         values, vectors = linalg.eigh(H * scale * scale[:, None])
         inverse = 1.0 / np.maximum(values, 1e-15 * values[-1])
         return lambda g: scale * (vectors @ (inverse * (vectors.T @ (scale * g))))
     return lambda g: scale * linalg.cho_solve(root, scale * g, check_finite=False)
 
 
-def _conjugate(line: Line, v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """H^-1 g by conjugate gradients, for many columns."""
-    active = 2.0 * line.prices * (line.errors(line.scores(v)) != 0)
+def _conjugate(problem: LinearProblem, v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """H^-1 g by conjugate gradients, for tables with many columns."""
+    active = 2.0 * problem.costs * (problem.errors(problem.scores(v)) != 0)
 
     def times(d: np.ndarray) -> np.ndarray:
-        return d + line.pull(active * line.scores(d))
+        return d + problem.transposed(active * problem.scores(d))
 
     def solve(g: np.ndarray) -> np.ndarray:
         x, r = np.zeros_like(g), g.copy()
@@ -179,19 +183,19 @@ def _conjugate(line: Line, v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return solve
 
 
-def lasso_squared(line: Line, tol: float, max_iter: int, source: str) -> Solution:
-    """|v|_1 and squared errors, by Newton steps on the parts that the penalty does not hold at zero."""
-    size = line.X.shape[1] + 1
+def lasso_squared(problem: LinearProblem, tol: float, max_iter: int, source: str) -> Solution:
+    """|v|_1 and squared errors, by Newton steps on the coefficients that are not 0."""
+    size = problem.X.shape[1] + 1
     if size > L1_COLUMNS:
         raise DataError(
-            f"penalty='l1' holds a matrix of columns x columns, for at most {L1_COLUMNS} columns; "
-            f"there are {size - 1}. Use penalty='l2', or LogisticRegression(l1_ratio=1)."
+            f"penalty='l1' needs a matrix of columns x columns and takes at most {L1_COLUMNS} columns, "
+            f"but X has {size - 1}. Use penalty='l2', or LogisticRegression(l1_ratio=1)."
         )
     free = np.ones(size)
-    free[-1] = float(line.bias != 0)
+    free[-1] = float(problem.bias != 0)
     v, recorder = np.zeros(size), Recorder(source, max_iter)
     sweeps = int(np.clip(SWEPT / size**2, *SWEEPS))
-    value, gradient = squared_loss(line, v)
+    value, gradient = squared_loss(problem, v)
     first = None
     for k in range(max_iter + 1):
         wrong = np.where(v == 0, np.maximum(np.abs(gradient) - 1, 0), gradient + np.sign(v)) * free
@@ -201,31 +205,33 @@ def lasso_squared(line: Line, tol: float, max_iter: int, source: str) -> Solutio
         gap = objective - _lasso_dual(v, value, gradient * free)
         recorder.add(iteration=k, objective=objective, violation=worst, duality_gap=gap)
         if worst <= tol * min(max(first, 1e-300), 1.0):
-            status = Status("converged", f"No condition is violated by more than tol={tol:g}.")
+            status = Status("converged", f"The optimality conditions hold within tol={tol:g}.")
             return Solution(v, status, recorder.history(), max(k, 1))
         if k == max_iter:
             break
-        H = np.ascontiguousarray(squared_bend(line, v))
+        H = np.ascontiguousarray(squared_hessian(problem, v))
         H[np.diag_indices(size)] += 1e-12 * max(float(np.diagonal(H).max()), 1e-300)
         u, slope = v.copy(), gradient.copy()
         _loops.soft_sweeps(H, slope, u, 1.0, sweeps, 1e-16 * max(value, 1e-300))
         before, v_old = value + float(np.abs(v).sum()), v
-        v, value, gradient = _shortened(line, v, _signs_kept(H, slope, u), value, gradient)
+        v, value, gradient = _shortened(problem, v, _signs_kept(H, slope, u), value, gradient)
         if v is v_old or value + float(np.abs(v).sum()) >= before * (1 - 1e-15):
-            words = f"No step lowers the objective; conditions are violated by {worst:.2g}."
-            return Solution(v, Status("converged", words), recorder.history(), k + 1)
-    status = out_of_iterations(max_iter, f"conditions are violated by {worst:.2g}")
+            message = (
+                f"No step lowers the objective any further; the largest violation is {worst:.2g}."
+            )
+            return Solution(v, Status("converged", message), recorder.history(), k + 1)
+    status = out_of_iterations(max_iter, f"the optimality conditions are violated by {worst:.2g}")
     return Solution(v, status, recorder.history(), max_iter)
 
 
 def _lasso_dual(v: np.ndarray, value: float, gradient: np.ndarray) -> float:
-    """The dual objective of the multipliers 2 c_i e_i, shrunk until no column pulls by more than 1."""
+    """The dual objective of the multipliers 2 c_i e_i, scaled down until feasible."""
     shrunk = 1.0 / max(float(np.abs(gradient).max()), 1.0)
     return shrunk * (2.0 * value - float(gradient @ v)) - shrunk**2 * value
 
 
 def _signs_kept(H: np.ndarray, slope: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """The exact minimum of the model on the support of u, if no sign changes on the way."""
+    """The exact minimum of the quadratic model on the support of u, if no sign changes."""
     some = np.flatnonzero(u)
     if not len(some):
         return u
@@ -241,15 +247,15 @@ def _signs_kept(H: np.ndarray, slope: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def _shortened(
-    line: Line, v: np.ndarray, u: np.ndarray, value: float, gradient: np.ndarray
+    problem: LinearProblem, v: np.ndarray, u: np.ndarray, value: float, gradient: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """The longest step towards u, halved from 1, that lowers the objective."""
+    """Backtracking: the step towards u, halved from 1 until it lowers the objective enough."""
     size, t = float(np.abs(v).sum()), 1.0
-    promise = float(gradient @ (u - v)) + float(np.abs(u).sum()) - size
+    expected = float(gradient @ (u - v)) + float(np.abs(u).sum()) - size
     for _ in range(40):
         w = u if t == 1.0 else v + t * (u - v)
-        new, slope = squared_loss(line, w)
-        if new + float(np.abs(w).sum()) <= value + size + 1e-4 * t * min(promise, 0.0):
+        new, slope = squared_loss(problem, w)
+        if new + float(np.abs(w).sum()) <= value + size + 1e-4 * t * min(expected, 0.0):
             return w, new, slope
         t *= 0.5
     return v, value, gradient

@@ -1,6 +1,5 @@
-"""`SVC`: the widest margin between classes, in the space of a kernel."""
+"""`SVC`: support vector classification with a kernel."""
 
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -13,73 +12,39 @@ from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.parameters import (
     Boolean,
     Choice,
-    ClassWeight,
+    Ignored,
     RandomState,
     Real,
+    learned,
+    param,
 )
 from pellucid.protocol import available_if
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm import multiclass
-from pellucid.svm.explain import linear_parts, pair_parts, speakers
-from pellucid.svm.kernel_base import KERNEL_PARAMETERS, KernelMachine, n_rows, scaled
+from pellucid.svm import explain, multiclass
+from pellucid.svm.kernel_base import KernelSVM, n_rows, scaled
+from pellucid.svm.kernel_parameters import (
+    CACHE_SIZE,
+    CLASS_WEIGHT,
+    COEF0,
+    DEGREE,
+    GAMMA,
+    KERNEL,
+    MAX_ITER,
+    MAX_TIME,
+    QUIET,
+    SCALED,
+    SHRINKING,
+    TOL,
+)
 
 
-class SVC(KernelMachine, Classifier):
+class SVC(KernelSVM, Classifier):
     """Support vector classifier: minimise 1/2 |w|**2 + sum_i C_i max(0, 1 - y_i (w f(x_i) + b)).
 
-    f is the map of the kernel, C_i = C times the weight of the row and of its class. The dual is solved
-    by steps on pairs of multipliers until no pair violates the conditions by more than `tol`; several
-    classes are divided pair by pair, or each from all others.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Price of a violated margin; inf is the hard margin, and rows that no margin divides are an error.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable(X, Z), default="rbf"
-    degree : int, default=3
-    gamma : {"scale", "auto"} or float, default="scale"
-        "scale" is 1 / (columns x variance of all cells), "auto" 1 / columns.
-    coef0 : float, default=0.0
-    shrinking : bool, default=True
-        Accepted for compatibility: working sets always leave out rows at their bounds.
-    tol : float, default=1e-3
-    cache_size : float, default=200
-        Megabytes for rows of the kernel matrix.
-    class_weight : dict {label: weight}, "balanced" or None
-    verbose : bool, default=False
-        Accepted for compatibility; see `pellucid.watching`.
-    max_iter : int, default=-1
-        Steps allowed per machine; -1 allows ten million, or a hundred per row.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        What `decision_function` shows of machines for pairs: one column per class, or per pair.
-    break_ties : bool, default=False
-        Accepted for compatibility: equal votes are always decided by the decision function.
-    random_state : int, generator or None
-        Accepted for compatibility: nothing is drawn.
-    max_time : float or None
-        Seconds allowed per machine; a fit that needs more keeps what it has and says so.
-    standardize : bool, default=False
-        Subtract the means of the columns and divide numbers by their standard deviations first (levels,
-        flags of missing cells and words keep their unit; large sparse tables are only divided).
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        How several classes are learned: a machine for each pair of classes, which vote; or one for each
-        class against all others, the largest score wins (more rows per machine, one score per class).
-    calibrate : bool, default=False
-        Offer `predict_proba`: softmax(slope x scores + biases), fitted to scores of rows that their
-        machine has not seen (5 folds); then `predict` is the most probable class.
-    table : Table, optional
-
-    Attributes
-    ----------
-    support_, support_vectors_, n_support_ : rows that carry the boundary, class by class.
-    dual_coef_ : (classes - 1, support vectors), multipliers with their signs; with
-        `multi_class="ovr"` (classes, support vectors).
-    intercept_, coef_ (linear kernel), class_weight_, classes_, shape_fit_, fit_status_
-    n_iter_ : steps per machine.
-    history_ : dual objective, violation of the conditions and duality gap after each working set.
-    status_ : how the solver ended.
-    calibration_ : slope and biases of the probabilities, with `calibrate`.
-    n_features_in_, feature_names_in_, schema_
+    f is the feature map of the kernel and C_i is C times the weights of the row and of its class. The
+    dual problem is solved by steps on pairs of multipliers until no pair violates the optimality
+    conditions by more than `tol`. More than two classes become binary problems: one for each pair of
+    classes, or one for each class against all others.
 
     Examples
     --------
@@ -89,93 +54,112 @@ class SVC(KernelMachine, Classifier):
     (array([[0.5, 0.5]]), array([-1.]))
     """
 
-    _parameters = {
-        "C": Real(0, None, "right"),
-        **KERNEL_PARAMETERS,
-        "class_weight": ClassWeight,
-        "decision_function_shape": Choice("ovr", "ovo"),
-        "break_ties": Boolean,
-        "random_state": RandomState,
-        "multi_class": Choice("ovo", "ovr"),
-        "calibrate": Boolean,
-    }
+    C: float = param(
+        1.0,
+        Real(0, None, "right"),
+        "Cost of a violation of the margin; a smaller C is a stronger penalty on w. `np.inf` allows no "
+        "violation: fit raises an error if the kernel cannot separate the classes.",
+    )
+    kernel: Any = KERNEL
+    degree: int = DEGREE
+    gamma: Any = GAMMA
+    coef0: float = COEF0
+    shrinking: bool = SHRINKING
+    tol: float = TOL
+    cache_size: float = CACHE_SIZE
+    class_weight: Any = CLASS_WEIGHT
+    verbose: bool = QUIET
+    max_iter: int = MAX_ITER.replace(
+        description="Largest number of solver steps in each binary problem. -1 allows ten million, or "
+        "100 per row if that is more."
+    )
+    decision_function_shape: str = param(
+        "ovr",
+        Choice("ovr", "ovo"),
+        "Columns of `decision_function` for more than two classes: one per class ('ovr') or one per "
+        "pair of classes ('ovo').",
+    )
+    break_ties: bool = param(
+        False, Ignored("the decision function always decides between equal votes.", Boolean)
+    )
+    random_state: Any = param(
+        None,
+        Ignored("the solver, and the folds of `calibrate`, are always the same.", RandomState),
+    )
+    max_time: float | None = MAX_TIME.replace(
+        description="Largest number of seconds of the solver in each binary problem. A fit that needs "
+        "more keeps what it has and warns."
+    )
+    standardize: bool = SCALED
+    multi_class: str = param(
+        "ovo",
+        Choice("ovo", "ovr"),
+        "How more than two classes are learned. 'ovo' solves one binary problem for each pair of "
+        "classes, and the pairs vote. 'ovr' solves one for each class against all others, and the "
+        "largest score wins.",
+        last=True,
+    )
+    calibrate: bool = param(
+        False,
+        Boolean,
+        "Whether to provide `predict_proba`: softmax(slope x scores + biases), fitted to the scores of "
+        "5-fold cross-validation. `predict` is then the most probable class.",
+        last=True,
+    )
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        max_time: float | None = None,
-        standardize: bool = False,
-        multi_class: str = "ovo",
-        calibrate: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.max_time = max_time
-        self.standardize = standardize
-        self.multi_class = multi_class
-        self.calibrate = calibrate
-        self.table = table
+    support_: np.ndarray = learned(
+        "Row numbers of the support vectors in the training table, class by class, shape (n_support,)."
+    )
+    dual_coef_: np.ndarray = learned(
+        "Signed multipliers of the support vectors, shape (n_classes - 1, n_support), or "
+        "(n_classes, n_support) with `multi_class='ovr'` and more than two classes."
+    )
+    intercept_: np.ndarray = learned("Intercept of each binary problem, shape (n_problems,).")
+    n_support_: np.ndarray = learned("Number of support vectors of each class.")
+    n_iter_: np.ndarray = learned("Number of solver steps in each binary problem.")
+    class_weight_: np.ndarray = learned("Factor of the weights of each class.")
+    calibration_: np.ndarray = learned(
+        "Slope, then the bias of each class, of the probabilities; only with `calibrate=True`."
+    )
+
+    _refused = {
+        "probability": "Use calibrate=True instead: predict is then always the most probable class, "
+        "which scikit-learn's probability=True does not guarantee."
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the margin; weight k counts as k equal rows."""
         return self._learn(X, y, weights=sample_weight)
 
-    def __new__(cls, *args: Any, **given: Any) -> Self:
-        if "probability" in given:
-            raise ParameterError(
-                "SVC has no 'probability' parameter: the probabilities of scikit-learn's contradict "
-                "its predictions. Use calibrate=True: predict is then the most probable class."
-            )
-        return super().__new__(cls)
-
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        learned = self._machine(problem)
+        """Adds the calibration, which refits the model without calibrating it."""
+        learned = self._solve(problem)
         if self.calibrate:
             from pellucid.svm.calibration import calibration
 
-            learned["calibration_"] = calibration(self, problem)
+            kernel = self._kernel_matrix(problem) if self._pairwise else None
+            learned["calibration_"] = calibration(problem, kernel, self._scores_after)
         return learned
 
-    def _machine(self, problem: Problem) -> dict[str, Any]:
+    def _scores_after(self, problem: Problem, X: Any) -> np.ndarray:
+        """Scores of the encoded rows X by a copy of this model that is fitted to `problem`."""
+        model = type(self)(**self.get_params(deep=False))
+        vars(model).update(model._solve(problem), classes_=problem.classes)
+        return model._finite(model._scores(X))
+
+    def _solve(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K, factors = len(problem.classes), class_factors(self.class_weight, problem)
         weights = problem.weights * factors[problem.y]
         X, facts = self._prepared(problem, weights)
         recorder = Recorder("SVC")
         limits = self._limits(weights)
-        parts = self._parts(K)
+        pairs = self._pairs(K)
         found = parallel.interruptible(
-            self._solve_parts, X, problem.y, limits, parts, facts["gamma_"], recorder
+            self._solve_pairs, X, problem.y, limits, pairs, facts["gamma_"], recorder
         )
-        _check_separable(found, parts, problem.classes)
-        rows, dual, offsets, counts = multiclass.gathered(problem.y, parts, found, K)
+        _check_separable(found, pairs, problem.classes)
+        rows, dual, offsets, counts = multiclass.packed(problem.y, pairs, found, K)
         sign = -1.0 if K == 2 else 1.0  # for two classes, positive scores mean the second one
         worst = next((one.status for one in found if not one.status.ok), found[0].status)
         learned = facts | self._supported(problem, X, rows) | {
@@ -189,46 +173,46 @@ class SVC(KernelMachine, Classifier):
             "history_": recorder.history(),
             "status_": Status(worst.code, worst.message, worst.suggestion),
         }  # fmt: skip
-        return self._unmoved(learned, multiclass.unpacked(learned["dual_coef_"], counts).T)
+        return self._for_raw_rows(learned, multiclass.unpacked(learned["dual_coef_"], counts).T)
 
     def _n_matrices(self, problem: Problem) -> float:
-        """One for each class, or K (K - 1) / 2 of about 2 n / K rows."""
+        """One for each class, or K (K - 1) / 2 of about 2 n / K rows each."""
         assert problem.classes is not None
         K = len(problem.classes)
         return K if self.multi_class == "ovr" and K > 2 else 2.0 * (K - 1) / K
 
-    def _parts(self, K: int) -> list[tuple[int, int]]:
-        """The machines for K classes."""
+    def _pairs(self, K: int) -> list[tuple[int, int]]:
+        """The binary problems of K classes."""
         if self.multi_class == "ovr" and self.decision_function_shape == "ovo" and K > 2:
             raise ParameterError(
-                "decision_function_shape='ovo' shows one column per pair of classes, but "
-                "multi_class='ovr' learns one machine per class. Use multi_class='ovo', or "
+                "decision_function_shape='ovo' returns one column per pair of classes, but "
+                "multi_class='ovr' learns one score per class. Use multi_class='ovo', or "
                 "decision_function_shape='ovr'."
             )
-        return multiclass.machines(K, self.multi_class)
+        return multiclass.binary_problems(K, self.multi_class)
 
-    def _solve_parts(
-        self, X: Any, y: np.ndarray, limits: np.ndarray, parts: list, gamma: float, recorder: Any
+    def _solve_pairs(
+        self, X: Any, y: np.ndarray, limits: np.ndarray, pairs: list, gamma: float, recorder: Any
     ) -> list[Solution]:
-        def one(machine: tuple[int, int]) -> Solution:
-            rows = multiclass.rows_of(y, machine)
+        def one(pair: tuple[int, int]) -> Solution:
+            rows = multiclass.rows_of(y, pair)
             n = len(rows)
             part = X if n == len(y) else X[np.ix_(rows, rows)] if self._pairwise else X[rows]
-            own = Recorder(f"SVC {machine[0]} {machine[1]}")
+            own = Recorder(f"SVC {pair[0]} {pair[1]}")
             found = self._minimum(
                 part, gamma, own, np.isinf(self.C),
-                signs=np.where(y[rows] == machine[0], 1.0, -1.0), linear=-np.ones(n),
+                signs=np.where(y[rows] == pair[0], 1.0, -1.0), linear=-np.ones(n),
                 limits=limits[rows], start=np.zeros(n), base=np.arange(n),
             )  # fmt: skip
             return Solution((rows, *found.x), found.status, own.history(), found.n_iter)
 
-        found = [one(parts[0])] if len(parts) == 1 else parallel.map(one, parts)
+        found = [one(pairs[0])] if len(pairs) == 1 else parallel.map(one, pairs)
         steps = 0
         for number, solution in enumerate(found):
             names = ("iteration", "objective", "violation", "duality_gap")
-            for i, value, wrong, gap in zip(*(solution.history[name] for name in names)):
+            for i, value, violation, gap in zip(*(solution.history[name] for name in names)):
                 recorder.add(
-                    iteration=steps + int(i), objective=value, violation=wrong, duality_gap=gap,
+                    iteration=steps + int(i), objective=value, violation=violation, duality_gap=gap,
                     pair=number,
                 )  # fmt: skip
             steps += solution.n_iter
@@ -242,79 +226,96 @@ class SVC(KernelMachine, Classifier):
 
         return probabilities(self._finite(self._scores(X)), self.calibration_)
 
-    def _machines(self, X: Any) -> np.ndarray:
-        """Scores of the machines (n, machines): positive for the first (two classes: second)."""
+    def _pair_scores(self, X: Any) -> np.ndarray:
+        """Scores of the binary problems (n, problems): positive for the first class of each.
+
+        With two classes they are positive for the second.
+        """
         return self._sums(X, self._coefficients()) + self.intercept_
 
     def _coefficients(self) -> np.ndarray:
-        """(support vectors, machines): what each support vector says in each machine."""
+        """Coefficient of each support vector in each binary problem: (vectors, problems)."""
         return multiclass.unpacked(self.dual_coef_, self.n_support_)
 
-    def _by_rest(self) -> bool:
-        """Whether each class has a machine of its own."""
+    def _one_vs_rest(self) -> bool:
+        """Whether each class has a score of its own."""
         return len(self.dual_coef_) == len(self.classes_)
 
     def _scores(self, X: Any) -> np.ndarray:
-        scores, K = self._machines(X), len(self.classes_)
+        scores, K = self._pair_scores(X), len(self.classes_)
         if K == 2:
             return scores[:, 0]
-        return scores if self._by_rest() else multiclass.by_class(scores, K)
+        return scores if self._one_vs_rest() else multiclass.votes(scores, K)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n,) for two classes, else one column per class, or per pair of classes."""
         several = len(self.classes_) > 2 if "classes_" in vars(self) else False
-        ask = self._machines if several and self.decision_function_shape == "ovo" else self._scores
-        return self._answer(ask, X)
+        by_pair = several and self.decision_function_shape == "ovo"
+        return self._answer(self._pair_scores if by_pair else self._scores, X)
 
     def _linear_weights(self) -> np.ndarray:
         return scaled(np.asarray((self._vectors().T @ self._coefficients()).T), self.scale_)
 
     def _explain(self, X: Any) -> Any:
-        """Contributions of columns (linear kernel), else the support vectors that speak."""
+        """Contributions of columns (linear kernel), else the most influential support vectors."""
+        single = len(self.classes_) == 2 or self._one_vs_rest()
         if self.kernel != "linear":
-            return speakers(self, X)
-        if len(self.classes_) == 2 or self._by_rest():
-            return linear_parts(self, X, self._scores(X), "votes")
-        return pair_parts(self, X)
+            return self._explain_vectors(X, single)
+        base, parts = self._linear_terms(X)
+        if single:
+            return explain.linear_parts(base, parts, self._scores(X), "votes")
+        scores = self._pair_scores(X)
+        if self.decision_function_shape == "ovo":
+            named = {"classes": explain.pair_names(self.classes_)}
+            return explain.linear_parts(base, parts, scores, "votes") | named
+        return explain.vote_parts(base, parts, scores, self._scores(X))
+
+    def _explain_vectors(self, X: Any, single: bool) -> Any:
+        """The support vectors with the largest terms, for and against each class.
+
+        If each class has a `single` score, a term is coefficient x kernel, on the scale of the decision
+        function. For pairs of classes it is the sum of these over the pairs of a class, and `others`
+        contains what the counting of votes adds.
+        """
+        K = len(self.classes_)
+
+        def terms(X: Any) -> np.ndarray:
+            found = self._values(X)[:, :, None] * self._coefficients()  # (n, vectors, problems)
+            return found if single else multiclass.class_terms(found, K)
+
+        vectors = explain.SupportVectors(self.support_, terms, self._support_distances)
+        prediction = self._scores(X).reshape(X.shape[0], -1)
+        base, classes = self.intercept_ if single else np.zeros(K), tuple(self.classes_.tolist())
+        return explain.largest_terms(vectors, X, prediction, base, classes, "votes")
 
     def _check_state(self) -> None:
-        """Refuse arrays that do not belong together (model files)."""
         from pellucid.persist.fitted_state import expect_array
+        from pellucid.svm.file_checks import check_support_vectors
 
         K, m = len(self.classes_), len(self.support_)
         if K < 2:
             raise ModelFileError("its SVC has fewer than two classes")
-        parts = len(multiclass.machines(K, self.multi_class))
+        problems = len(multiclass.binary_problems(K, self.multi_class))
         rest = self.multi_class == "ovr" and K > 2
         expect_array(self, "dual_coef_", K if rest else K - 1, m, finite=True)
-        expect_array(self, "intercept_", parts, finite=True)
+        expect_array(self, "intercept_", problems, finite=True)
         expect_array(self, "n_support_", K, dtype=np.int32)
         if (self.n_support_ < 0).any() or self.n_support_.sum() != m:
-            raise ModelFileError("its SVC has other support vectors than its classes count")
-        self._check_vectors()
+            raise ModelFileError("the n_support_ of its SVC do not count its support vectors")
+        check_support_vectors(self)
         if self.calibrate:
             expect_array(self, "calibration_", K + 1, finite=True)
             if self.calibration_[0] < 0:
-                raise ModelFileError("its probabilities fall where its scores rise")
+                raise ModelFileError("the calibration_ of its SVC has a negative slope")
 
 
-def _check_separable(found: list[Solution], parts: list, classes: np.ndarray) -> None:
-    """Name the classes that a hard margin (C=inf) cannot divide."""
-    for (first, second), one in zip(parts, found):
+def _check_separable(found: list[Solution], pairs: list, classes: np.ndarray) -> None:
+    """Raise an error that names the classes if C=inf and they cannot be separated."""
+    for (first, second), one in zip(pairs, found):
         if one.status.code == "not_separable":
             label = repr(classes.tolist()[first])
             other = "the rest" if second == multiclass.REST else repr(classes.tolist()[second])
             raise DataError(
-                "C=inf asks for a margin that no row violates, but no boundary of this kernel divides "
-                f"class {label} from {other}. Give a finite C, or a kernel that bends more."
+                "C=inf allows no row inside the margin, but no boundary of this kernel separates class "
+                f"{label} from {other}. Use a finite C, or a more flexible kernel."
             )
-
-
-# `__new__` speaks about arguments, it takes none: the parameters are those of `__init__`.
-setattr(  # noqa: B010
-    SVC,
-    "__signature__",
-    signature(SVC.__init__).replace(
-        parameters=list(signature(SVC.__init__).parameters.values())[1:]
-    ),
-)

@@ -1,76 +1,175 @@
 """What classification and regression trees share: growing from a problem, and looking inside."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from pellucid import parallel
+from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem, prepare
 from pellucid.data.canonical import canonical
 from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError, warn
-from pellucid.tree import prediction
-from pellucid.tree.explaining import TreesExplained
+from pellucid.parameters import (
+    RANDOM_STATE,
+    REQUIRED,
+    Choice,
+    Either,
+    Nothing,
+    Real,
+    learned,
+    param,
+)
+from pellucid.tree import explaining, prediction
+from pellucid.tree.criteria import CRITERIA
+from pellucid.tree.growth_parameters import (
+    CCP_ALPHA,
+    MAX_DEPTH,
+    MAX_FEATURES,
+    MAX_LEAF_NODES,
+    MIN_IMPURITY_DECREASE,
+    MIN_SAMPLES_LEAF,
+    MIN_SAMPLES_SPLIT,
+    MIN_WEIGHT_FRACTION_LEAF,
+    MONOTONIC_CST,
+)
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.stopping import number_of_features
+from pellucid.tree.stopping import LEVEL_RULES, TreeSpec, number_of_features
 
-WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ctrl-C is heard
+WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so that Ctrl-C works
 
 
 def one_or_several(problem: Problem) -> Problem:
-    """A table of targets with one column is one target; of several those of a row stand side by side,
-    so that sums over rows are the same for any container."""
+    """The problem with y (n,) for one target, also if it was a table with one column.
+
+    Several targets of a row are contiguous, so that sums over rows are the same for any container.
+    """
     if problem.y.ndim == 1:
         return problem
     if problem.y.shape[1] == 0:
-        raise DataError("y has no column: a target is needed.")
+        raise DataError("y has no columns. Give at least one target.")
     y = problem.y[:, 0] if problem.y.shape[1] == 1 else problem.y
     return replace(problem, y=np.ascontiguousarray(y))
 
 
-class TreeModel(TreesExplained):
+class TreeModel(Estimator):
     """Family of single trees; `tree_` holds the grown `Nodes`."""
 
-    tree_: Nodes
+    criterion: str = param(REQUIRED, Choice(*CRITERIA), "Impurity or loss that splits reduce.")
+    splitter: str = param(
+        "best",
+        Choice("best", "random", "hist", "auto"),
+        "How a split of a column is sought: 'best' compares all of them, 'random' draws one "
+        "threshold or set of levels, 'hist' compares at most 254 thresholds, 'auto' is 'hist' from "
+        "2^18 rows on and 'best' below.",
+    )
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: float = MIN_SAMPLES_SPLIT
+    min_samples_leaf: float = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = MAX_FEATURES
+    random_state: Any = RANDOM_STATE.replace(
+        description="Seed or generator of the columns, thresholds and sets of levels that are drawn. "
+        "An int makes fits repeatable."
+    )
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    ccp_alpha: Any = CCP_ALPHA.replace(
+        check=Either(Real(0, None), Choice("cv")),
+        description="Penalty for each leaf in cost-complexity pruning: subtrees that save less "
+        "impurity per leaf are removed. 0 does not prune; 'cv' takes the largest penalty whose "
+        "10-fold cross-validated loss is within one standard error of the lowest.",
+    )
+    monotonic_cst: Any = MONOTONIC_CST
+    max_split_loss: float | None = param(
+        None,
+        Either(Real(0, None), Nothing),
+        "Largest weighted impurity of the two parts for which a split is made. None sets no limit.",
+        after="table",
+    )
+    categories: str = param(
+        "auto",
+        Choice(*LEVEL_RULES),
+        "How a categorical column is split: 'auto' into two sets of levels, 'one_vs_rest' one level "
+        "from all others, 'apart' every level from every other one. The last is stored as a chain of "
+        "two-way splits that counts as one for `max_depth`; pruning may join levels again.",
+        after="max_split_loss",
+    )
+
+    tree_: Nodes = learned(
+        "The tree as plain arrays of its nodes: feature, threshold, left, right, value and others."
+    )
+    n_outputs_: int = learned("Number of targets; 1 for a classifier.")
+    max_features_: int = learned("Number of columns drawn at each node.")
+    ccp_alpha_: float = learned(
+        "Penalty for each leaf that cross-validation chose, with ccp_alpha='cv'."
+    )
+    cv_path_: dict = learned(
+        "Penalties that cross-validation compared, with ccp_alpha='cv': a dict of the arrays 'alpha', "
+        "'loss' (mean loss) and 'error' (its standard error)."
+    )
+
     _layout = "codes"
     _takes_sparse = False
     _rows = "user_view"
     _invariant = ("weight scale", "column scale")
-    _lent = False  # by a forest, as one of its `estimators_`
+    _in_forest: ClassVar[bool] = False  # True for a copy that `estimators_` of a forest returns
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree, then prune it if `ccp_alpha` asks for it."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _grow(self, problem: Problem, presorted: Any = None) -> Nodes:
-        """The whole tree; `presorted` is the sorted table if somebody has it already."""
+        """The whole tree; `presorted` is the sorted table if it exists already."""
         from pellucid.tree.fit_tree import grow_model
 
         if problem.n * problem.p < WORTH_A_HOP:
-            return grow_model(self, problem, presorted)
-        return parallel.interruptible(grow_model, self, problem, presorted)
+            return grow_model(TreeSpec.of(self), problem, presorted)
+        return parallel.interruptible(grow_model, TreeSpec.of(self), problem, presorted)
 
-    def _grown(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
-        """The learned attributes of a tree, pruned as `ccp_alpha` says."""
+    def _fit(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
+        problem = one_or_several(problem)
         if self.ccp_alpha == "cv" and presorted is None:
-            # What is dealt out to the folds then does not depend on the order of the rows.
-            problem = canonical(problem)
+            problem = canonical(problem)  # so that folds do not depend on the order of the rows
         nodes = self._grow(problem, presorted)
         more: dict[str, Any] = {}
         if self.ccp_alpha == "cv":
             from pellucid.tree.pruning_validation import cross_validated
 
-            nodes, more = parallel.interruptible(cross_validated, self, problem, nodes)
+            spec = TreeSpec.of(self)
+            nodes, more = parallel.interruptible(cross_validated, spec, problem, nodes)
         elif self.ccp_alpha > 0:
             from pellucid.tree.pruning import prune
 
             nodes = prune(nodes, self.ccp_alpha)
+        if problem.classes is not None:
+            more["n_classes_"] = len(problem.classes)
         return more | {
             "tree_": nodes,
             "n_outputs_": 1 if problem.y.ndim == 1 else problem.y.shape[1],
             "max_features_": number_of_features(self.max_features, problem.p),
         }
 
-    def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
-        return [self.tree_], [self.tree_.value], np.ones(1)
+    explain = explaining.explain
+
+    def _explain(self, X: np.ndarray, method: str = "path") -> dict[str, Any]:
+        values = prediction.values(self.tree_, X)
+        two = "classes_" in vars(self) and values.shape[1] == 2
+        parts = explaining.contributions(
+            method, [self.tree_], [self.tree_.value], np.ones(1), X, two
+        )
+        along = f"changes of the {self._value_name()} along the path"
+        return parts | {
+            "prediction": values[:, 1:] if two else values,
+            "scale": "probability" if "classes_" in vars(self) else "response",
+            "method": explaining.SHAPLEY if method == "shap" else along,
+        }
+
+    def _value_name(self) -> str:
+        """What a node predicts, in words."""
+        raise NotImplementedError
 
     def _check_tree(self, n_values: int) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
@@ -85,11 +184,11 @@ class TreeModel(TreesExplained):
             or len({np.shape(part) for part in path.values()}) != 1
             or np.ndim(path["alpha"]) != 1
         ):
-            raise DataError("the table of prices does not belong to a tree")
+            raise DataError("the cross-validation path is not a table of penalties and losses")
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of the impurity decrease that each column brings; all 0 for a tree of one leaf."""
+        """Share of the impurity decrease that is due to each column; all 0 for a single leaf."""
         self._check_fitted()
         return self.tree_.importances()
 
@@ -118,26 +217,26 @@ class TreeModel(TreesExplained):
     def prune(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, *, node: int | None = None
     ) -> Self:
-        """Prune the fitted tree in place: by rows that it has not seen, or a node by hand.
+        """Prune the fitted tree in place: by validation rows, or at one node.
 
-        With X and y every branch goes that does not lower the loss on these rows (wrong labels, or
-        squared or absolute error); of equal trees the smaller one stays. `node` becomes a leaf;
-        nodes are then numbered anew.
+        With X and y, every branch is removed that does not lower the loss on these rows (wrong
+        labels, or squared or absolute error); of equally good trees the smallest one is kept. With
+        `node`, this node becomes a leaf. Nodes are numbered anew afterwards.
         """
         from pellucid.tree.pruning import collapse
         from pellucid.tree.pruning_validation import collapsed_by, exponent_of, losses
 
         self._check_fitted()
-        if self._lent:
+        if self._in_forest:
             warn(
-                "This tree was lent by a forest, whose trees are made anew at every look: pruning it "
-                "does not change the forest.",
+                "This tree is a copy from `estimators_` of a forest. Pruning it does not change the "
+                "forest.",
                 UserWarning,
             )
         if (node is None) == (X is None):
-            raise ParameterError("prune takes either validation rows X and y, or node=.")
+            raise ParameterError("prune needs either validation rows X and y, or node=.")
         if node is not None:
-            self.tree_ = collapse(self.tree_, [self._division(node)])
+            self.tree_ = collapse(self.tree_, [self._split_node(node)])
             return self
         X, y, sample_weight = opened(X, y, sample_weight)
         encoded, target = self._encoded(X), self._target_codes(y)
@@ -148,18 +247,16 @@ class TreeModel(TreesExplained):
         self.tree_ = collapsed_by(self.tree_, as_leaf)
         return self
 
-    def _division(self, node: Any) -> int:
-        """The number of a node that divides, checked."""
+    def _split_node(self, node: Any) -> int:
+        """The number of a node that is split, checked."""
         whole = isinstance(node, int | np.integer) and not isinstance(node, bool)
         if not whole or not 0 <= node < self.tree_.n_nodes:
             raise ParameterError(
-                f"The 'node' parameter of prune must be the number of a division, an int in the "
+                f"The 'node' parameter of prune must be the number of a split node, an int in the "
                 f"range [0, {self.tree_.n_nodes - 1}]. Got {node!r} instead."
             )
         if self.tree_.feature[node] < 0:
-            raise ParameterError(
-                f"prune cannot make a leaf of node {int(node)}: it is one already."
-            )
+            raise ParameterError(f"prune got node={int(node)}, which is a leaf already.")
         return int(node)
 
     def _target_codes(self, y: Any) -> np.ndarray:
@@ -171,16 +268,18 @@ class TreeModel(TreesExplained):
         found = np.array([known.get(label, -1) for label in classes.tolist()])
         if (found < 0).all():
             raise DataError(
-                f"no label of y is a class of this tree: y holds {classes.tolist()[0]!r}, the tree "
-                f"knows {', '.join(repr(label) for label in list(known)[:5])}."
+                f"No label of y is a class of this tree. y contains {classes.tolist()[0]!r}, but the "
+                f"classes are {', '.join(repr(label) for label in list(known)[:5])}."
             )
         return found[codes]
 
     def _target_numbers(self, y: np.ndarray) -> np.ndarray:
-        """Numbers as this tree learned them: (n,) of one target, else (n, targets)."""
+        """Targets in the shape of the fit: (n,) for one target, otherwise (n, targets)."""
         given = 1 if y.ndim == 1 else y.shape[1]
         if given != self.n_outputs_:
-            raise DataError(f"y has {given} targets, this tree has {self.n_outputs_}.")
+            raise DataError(
+                f"y has {given} targets, but this tree was fitted on {self.n_outputs_}."
+            )
         return y.ravel() if given == 1 else y
 
     def pruning_table(self) -> Any:
@@ -196,7 +295,7 @@ class TreeModel(TreesExplained):
             ("depth", self.tree_.depth),
         )
         if "ccp_alpha_" in vars(self):
-            header += (("ccp_alpha chosen by cross validation", self.ccp_alpha_),)
+            header += (("ccp_alpha chosen by cross-validation", self.ccp_alpha_),)
         rows = tuple(
             (f"{k}", float(a), int(n), float(i))
             for k, (a, n, i) in enumerate(zip(alphas, leaves, impurities))
@@ -206,7 +305,7 @@ class TreeModel(TreesExplained):
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> dict[str, np.ndarray]:
-        """Prices at which branches fall, and the impurity of the leaves that remain.
+        """Penalties at which branches are pruned, and the impurity of the leaves that remain.
 
         `ccp_alphas[k]` is the lowest `ccp_alpha` that gives the k-th smaller tree.
         """

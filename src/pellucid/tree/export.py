@@ -1,4 +1,4 @@
-"""A tree as text, as rules and as a picture, with the user's column names and level names."""
+"""A tree as text, as rules and as a picture, with the names of columns and levels."""
 
 import math
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def export_text(
 ) -> str:
     """The rules of a fitted tree, one line per node.
 
-    Numbers have `decimals` places, or more digits where the text would say something false.
+    Numbers have `decimals` places, or more digits where rounding would make the text wrong.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def export_text(
 def export_rules(
     decision_tree: Any, *, feature_names: Any = None, class_names: Any = None, decimals: int = 2
 ) -> list[str]:
-    """One rule per leaf of a fitted tree, from left to right: what leads to it, what it says.
+    """One rule per leaf of a fitted tree, from left to right: its conditions and its prediction.
 
-    Numbers have `decimals` places, or more digits where a rule would say something false.
+    Numbers have `decimals` places, or more digits where rounding would make a rule wrong.
 
     Examples
     --------
@@ -84,11 +84,12 @@ def export_svg(
     title: str = "",
     table: bool = True,
 ) -> str:
-    """A picture of a fitted tree, drawn without any other program.
+    """A picture of a fitted tree as SVG.
 
-    Questions stand on the left, their answers to the right, yes above no; bars are the class shares
-    of a node, or its mean between the lowest and the highest leaf (of several targets: on average).
-    Below `max_depth` a branch is one dashed box. `row` is a table of one row whose way is drawn bold.
+    The root is on the left; of two children the upper one satisfies the condition. Bars are the
+    class frequencies of a node, or its mean between the lowest and the highest leaf (averaged over
+    several targets). A branch below `max_depth` is one dashed box. `row` is a table of one row, whose
+    path is drawn bold.
 
     Examples
     --------
@@ -105,10 +106,10 @@ def export_svg(
     nodes, numbers = printer.picture()
     passed: list[int] = []
     if row is not None:
-        way = decision_tree.decision_path(row)
-        if way.shape[0] != 1:
-            raise DataError(f"row must be a table of one row, got {way.shape[0]} rows.")
-        passed = [numbers[i] for i in way.indices.tolist() if i in numbers]
+        path = decision_tree.decision_path(row)
+        if path.shape[0] != 1:
+            raise DataError(f"row must be a table of one row, got {path.shape[0]} rows.")
+        passed = [numbers[i] for i in path.indices.tolist() if i in numbers]
     return tree(nodes, printer.labels or [], path=passed, title=title, table=table)
 
 
@@ -117,9 +118,9 @@ def _printer(
     spacing: int, decimals: int,
 ) -> "_Printer":  # fmt: skip
     if not isinstance(decision_tree, TreeModel):
-        hint = " Take one of its estimators_." if hasattr(decision_tree, "estimators_") else ""
+        hint = " Use one of its estimators_." if hasattr(decision_tree, "estimators_") else ""
         raise ParameterError(
-            f"{owner} takes one fitted DecisionTreeClassifier or DecisionTreeRegressor. Got an "
+            f"{owner} needs a fitted DecisionTreeClassifier or DecisionTreeRegressor. Got an "
             f"object of type {type(decision_tree).__name__}.{hint}"
         )
     check(owner, {"max_depth": max_depth, "spacing": spacing, "decimals": decimals}, _PARAMETERS)
@@ -138,7 +139,7 @@ def _printer(
 
 
 def _names(owner: str, parameter: str, wanted: Any, known: Any, count: int) -> list[Any]:
-    """The names that the user wants, or those that are known."""
+    """The names that the user gave, or those of the fit."""
     if wanted is not None and (isinstance(wanted, str) or not hasattr(wanted, "__len__")):
         raise ParameterError(
             f"The '{parameter}' parameter of {owner} must be a list of {count} names or None. Got "
@@ -169,13 +170,13 @@ class _Printer:
         self.lines.append(bar * depth + "|" + "-" * self.spacing + " " + text)
 
     def _walk(self, max_depth: float) -> Iterator[tuple[int, int, str]]:
-        """(node, depth, what its parent says of it) in their order, down to a depth; no recursion: a
-        tree may be deeper than Python's stack. On the way `reach` are the levels that can still
-        arrive at a node, by column."""
+        """(node, depth, condition of its parent) in the order of the nodes, down to a depth. There is
+        no recursion, because a tree may be deeper than Python's stack. `reach` are the levels that
+        can arrive at a node, by column."""
         waiting: list[tuple[int, int, str, dict[int, np.ndarray]]] = [(0, 0, "", {})]
         while waiting:
-            i, depth, said, reach = waiting.pop()
-            yield i, depth, said
+            i, depth, condition, reach = waiting.pop()
+            yield i, depth, condition
             if self.nodes.feature[i] >= 0 and depth <= max_depth:
                 (left, reach_left), (right, reach_right) = self._sides(i, reach)
                 waiting.append((int(self.nodes.right[i]), depth + 1, right, reach_right))
@@ -183,9 +184,9 @@ class _Printer:
 
     def text(self) -> list[str]:
         """The lines of the tree."""
-        for i, depth, said in self._walk(self.max_depth):
+        for i, depth, condition in self._walk(self.max_depth):
             if depth:
-                self._line(depth - 1, said)
+                self._line(depth - 1, condition)
             if self.nodes.feature[i] < 0:
                 self._line(depth, self._leaf(i))
             elif depth > self.max_depth:
@@ -195,18 +196,18 @@ class _Printer:
     def rules(self) -> list[str]:
         """One rule for each leaf."""
         found: list[str] = []
-        way: list[str] = []
-        for i, depth, said in self._walk(math.inf):
+        clauses: list[str] = []
+        for i, depth, condition in self._walk(math.inf):
             if depth:
-                stated = f"({said})" if said.endswith(" or missing") else said
-                way[depth - 1 :] = [stated]
+                clause = f"({condition})" if condition.endswith(" or missing") else condition
+                clauses[depth - 1 :] = [clause]
             if self.nodes.feature[i] < 0:
-                when = " and ".join(way) if way else "anything"
+                when = " and ".join(clauses) if clauses else "anything"
                 found.append(f"if {when} then {self._leaf(i)} ({self.nodes.n_samples[i]} samples)")
         return found
 
     def picture(self) -> tuple[list[Any], dict[int, int]]:
-        """(drawn nodes, their numbers by the tree's own)."""
+        """The drawn nodes, and their numbers by the number of the node in the tree."""
         from pellucid.draw import Node
 
         depths = self.nodes.depths()
@@ -217,14 +218,14 @@ class _Printer:
             shares, samples = self._bar(i), float(self.nodes.n_samples[i])
             left, right = int(self.nodes.left[i]), int(self.nodes.right[i])
             if left < 0 or depths[i] == self.max_depth:
-                hidden = self._divisions_below(i)
-                drawn.append(Node(self._answer(i), samples, shares, hidden=hidden))
+                hidden = self._splits_below(i)
+                drawn.append(Node(self._prediction(i), samples, shares, hidden=hidden))
                 continue
             (text, reach[left]), (_, reach[right]) = self._sides(i, reach[i])
             drawn.append(Node(text, samples, shares, numbers[left], numbers[right]))
         return drawn, numbers
 
-    def _answer(self, i: int) -> str:
+    def _prediction(self, i: int) -> str:
         value = self.nodes.value[i]
         if self.labels is None:
             return ", ".join(format(v, self.value_form) for v in value)
@@ -239,7 +240,7 @@ class _Printer:
         np.divide(0.5 * value[i] - low, high - low, out=share, where=high > low)
         return (float(share.mean()),)
 
-    def _divisions_below(self, i: int) -> int:
+    def _splits_below(self, i: int) -> int:
         depths = self.nodes.depths()[i:]
         later = np.flatnonzero(depths[1:] <= depths[0])
         end = i + 1 + (int(later[0]) if len(later) else len(depths) - 1)
@@ -273,7 +274,7 @@ class _Printer:
     def _leaf(self, i: int) -> str:
         value = self.nodes.value[i]
         if self.labels is None:
-            return f"value: [{self._answer(i)}]"
+            return f"value: [{self._prediction(i)}]"
         weights = ""
         if self.show_weights:
             shown = (f"{w:.{self.decimals}f}" for w in value * self.nodes.weight[i])
@@ -281,7 +282,7 @@ class _Printer:
         return f"{weights}class: {self.labels[value.argmax()]}"
 
     def _depth_below(self, i: int) -> int:
-        """Levels of the branch at node i, its own included; a branch is a run of numbers."""
+        """Depth of the branch at node i, plus 1; the nodes of a branch are numbered consecutively."""
         depths = self.nodes.depths()[i:]
         later = np.flatnonzero(depths[1:] <= depths[0])
         branch = depths[: 1 + later[0]] if len(later) else depths

@@ -36,7 +36,7 @@ def grow_model(
     limits = limits or limits_of(model, problem)
     if problem.classes is not None:
         return grow_classes(model, problem, limits, presorted, key)
-    check_target(model.criterion, problem.y[problem.weights > 0], type(model).__name__)
+    check_target(model.criterion, problem.y[problem.weights > 0], model.owner)
     limits = with_weight(model, limits, problem.weights)
     table = presorted or _sorted(model, problem, problem.weights)
     return grow(

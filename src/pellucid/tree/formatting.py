@@ -1,7 +1,7 @@
-"""Numbers and names in the texts of a tree: as short as they may be without saying something false.
+"""Numbers and names in the texts of a tree: as short as possible without being wrong.
 
-Invariant: along a path no two thresholds of a column look alike unless they are equal, and only 0 is
-shown as 0; a name stands on one line, and a level with commas or braces in quotation marks.
+Invariant: along a path no two different thresholds of a column look the same, and only 0 is shown as
+0; a name is one line, and a level with commas or braces is quoted.
 """
 
 import json
@@ -11,16 +11,16 @@ import numpy as np
 
 from pellucid.tree.nodes import Nodes
 
-MOST_DIGITS = 17  # say a double exactly
-LAST_DAY = 10_000_000  # since 1970 that is shown as a date
-UNCLEAR = set(",{}\"'")  # in a list of levels
+MOST_DIGITS = 17  # enough for every double
+LAST_DAY = 10_000_000  # days since 1970 that are shown as a date
+UNCLEAR = set(",{}\"'")  # characters that need quotes in a list of levels
 
 
 def enough_digits(
     numbers: Iterable[float], pairs: Iterable[tuple[float, float]], places: int
 ) -> str:
-    """The format with `places` decimals if it keeps the pairs apart and no number but 0 becomes 0,
-    else with as many significant digits as it takes."""
+    """The format with `places` decimals if the pairs look different and no number but 0 becomes 0,
+    otherwise with as many significant digits as necessary."""
     numbers, pairs = set(numbers), {pair for pair in pairs if pair[0] != pair[1]}
 
     def fits(form: str) -> bool:
@@ -51,7 +51,7 @@ def threshold_forms(nodes: Nodes, max_depth: float, places: int) -> dict[int, st
 
 
 def value_form(nodes: Nodes, places: int) -> str:
-    """The format of the numbers that a tree predicts: two leaves of one node differ."""
+    """The format of predicted numbers, in which two leaves of one node look different."""
     inner = np.flatnonzero(nodes.feature >= 0)
     left, right = nodes.left[inner], nodes.right[inner]
     leaves = (nodes.feature[left] < 0) & (nodes.feature[right] < 0)
@@ -71,17 +71,19 @@ def date(days: float) -> str:
 
 
 def one_line(name: object) -> str:
-    """A name with its control characters written out."""
+    """A name with its control characters escaped."""
     text = str(name)
-    return text if text.isprintable() else "".join(c if c.isprintable() else _out(c) for c in text)
+    return (
+        text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+    )
 
 
-def _out(character: str) -> str:
+def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
 def level(name: object) -> str:
-    """A level in a list of levels: in quotation marks where the list could not be read otherwise."""
+    """A level in a list of levels, quoted if the list would be ambiguous otherwise."""
     text = str(name)
     if text and text == text.strip() and text.isprintable() and not UNCLEAR & set(text):
         return text

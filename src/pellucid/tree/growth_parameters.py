@@ -62,8 +62,8 @@ MIN_IMPURITY_DECREASE = param(
 CCP_ALPHA = param(
     0.0,
     Real(0, None),
-    "Price of a leaf in cost-complexity pruning: subtrees that save less impurity per leaf are "
-    "removed. 0 does not prune.",
+    "Penalty for each leaf in cost-complexity pruning: subtrees that save less impurity per leaf "
+    "are removed. 0 does not prune.",
 )
 MONOTONIC_CST = param(
     None,

@@ -1,4 +1,4 @@
-"""Monotone constraints of columns, as the user writes them and as the loops read them."""
+"""Monotone constraints of columns: from the user's parameter to an array."""
 
 from typing import Any
 
@@ -31,13 +31,13 @@ def monotone_signs(given: Any, schema: Schema, owner: str) -> np.ndarray | None:
     bad = np.flatnonzero((signs != 0) & (schema.n_levels > 0))
     if len(bad):
         raise ParameterError(
-            f"Categorical column {schema.name(int(bad[0]))!r} cannot have a monotone constraint: "
-            "its levels have no order."
+            f"Categorical column {schema.name(int(bad[0]))!r} cannot have a monotone constraint, "
+            "because its levels have no order."
         )
     return signs if signs.any() else None
 
 
 def _sign(value: Any, owner: str) -> int:
     if isinstance(value, bool) or value not in (-1, 0, 1):
-        raise ParameterError(f"monotonic_cst of {owner} must hold -1, 0 or 1. Got {value!r}.")
+        raise ParameterError(f"monotonic_cst of {owner} must contain -1, 0 or 1. Got {value!r}.")
     return int(value)

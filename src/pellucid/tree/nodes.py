@@ -3,8 +3,8 @@
 A row goes left at a node with a number column if x <= threshold, with a categorical column if its
 level is in the node's set, which is stored as bits or as a list of levels, whichever is shorter; a
 missing value goes left if missing_left is 1. A left child is the next node, a right child comes
-later. Invariant: `Nodes` checks all this itself, so arrays from a file
-cannot lead a row astray; only those that were just grown are taken as they are.
+later. Invariant: `Nodes` checks all this itself, so that rows cannot leave the arrays even if they
+come from a file; only trees that were just grown are not checked.
 """
 
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ class Nodes:
     # uint32. Bits: k % 32 of word s + k // 32 says that level k goes left. A list: its length, then
     # the levels, ascending, that do not go where missing values go (`_level_sets`).
     sets: np.ndarray
-    value: np.ndarray  # float64 (m, K) class shares, or (m, targets) means or median
+    value: np.ndarray  # float64 (m, K) class frequencies, or (m, targets) means or median
     impurity: np.ndarray  # float64 (m,)
-    decrease: np.ndarray  # float64 (m,), share of the root's cost that the split saves
+    decrease: np.ndarray  # float64 (m,), share of the cost of the root that the split saves
     n_samples: np.ndarray  # int64 (m,), sum of weights where these are integers, else rows
     weight: np.ndarray  # float64 (m,)
     n_levels: np.ndarray  # int32 (d,), 0 for number columns
@@ -55,20 +55,20 @@ class Nodes:
             self.impurity, self.decrease, self.n_samples, self.weight,
         )  # fmt: skip
         if m < 1 or any(v.shape != (m,) for v in vectors) or self.value.ndim != 2:
-            raise DataError("a tree's arrays disagree about the number of nodes")
+            raise DataError("the arrays of a tree have different numbers of nodes")
         if len(self.value) != m or self.sets.ndim != 1 or self.n_levels.ndim != 1:
-            raise DataError("a tree's arrays have wrong shapes")
+            raise DataError("the arrays of a tree have wrong shapes")
         if not np.isfinite(self.value).all():
-            raise DataError("a tree's values are infinite or missing")
+            raise DataError("the values of a tree are not finite")
         self._check_links()
         self._check_sets()
 
     def _check_links(self) -> None:
         inner, numbers = self.feature >= 0, np.arange(len(self.feature))
         if (self.missing_left > 1).any() or np.isnan(self.threshold).any():
-            raise DataError("a tree sends rows to no side")
+            raise DataError("a threshold or a side of a tree is not valid")
         links = np.concatenate((self.left[inner], self.right[inner]))
-        # Only links within the tree are counted: one from a forged file would take memory.
+        # Only links within the tree are counted: others, in a forged file, could take much memory.
         once = np.bincount(links[(links > 0) & (links <= numbers[-1])], minlength=len(numbers))
         late = (self.left[inner] == numbers[inner] + 1) & (self.right[inner] > numbers[inner])
         if (
@@ -80,7 +80,7 @@ class Nodes:
             or (self.left[~inner] != -1).any()
             or (self.right[~inner] != -1).any()
         ):
-            raise DataError("a tree's links do not form a tree")
+            raise DataError("the links of a tree do not form a tree")
 
     def _check_sets(self) -> None:
         inner = self.feature >= 0
@@ -97,11 +97,11 @@ class Nodes:
             or ((levels > 0) != self.has_set).any()
             or (first + words > len(self.sets))[levels > 0].any()
         ):
-            raise DataError("a tree's sets of levels are out of range")
+            raise DataError("the sets of levels of a tree are out of range")
 
     @property
     def has_set(self) -> np.ndarray:
-        """Nodes that split by levels."""
+        """Nodes that are split by levels."""
         return self.set_start != -1
 
     @property
@@ -131,7 +131,7 @@ class Nodes:
         return _apply.depths(self.left, self.right)
 
     def importances(self) -> np.ndarray:
-        """Share of the whole decrease that the splits by each column bring; 0 without any."""
+        """Share of the total decrease that is due to the splits by each column; 0 without any split."""
         inner = self.feature >= 0
         sums = np.bincount(self.feature[inner], self.decrease[inner], minlength=len(self.n_levels))
         return sums / sums.sum() if sums.sum() > 0 else sums
@@ -165,14 +165,14 @@ def assemble(
 def trees(
     found: "_node_buffer.Gathered", n_levels: np.ndarray, scale: "Scale", y: np.ndarray
 ) -> list[Nodes]:
-    """Gathered trees one by one; of several, each holds its part of common arrays. Where all targets
-    of a node are one number of y, its value is that number to the last bit."""
+    """The gathered trees as `Nodes`, each a slice of common arrays. If all targets of a node are
+    equal, its value is that number to the last bit."""
     weight, starts = found.weight, found.starts.tolist()
     value = scale.value(found.counts, weight, found.lower, found.upper)
     same = found.like >= 0
     if not scale.classes and not len(found.lower):
         value[same] = y[found.like[same]].reshape(-1, value.shape[1])
-    # What was gathered becomes the tree where it stands: of many large trees copies would take a while.
+    # The gathered arrays are changed in place, because copies of many large trees take long.
     root = found.cost[found.starts[:-1]].repeat(np.diff(found.starts))
     decrease = np.divide(found.decrease, root, out=found.decrease, where=root > 0)
     decrease[root <= 0] = 0.0
@@ -202,7 +202,7 @@ def trees(
 
 
 def _unchecked(**arrays: np.ndarray) -> Nodes:
-    """Arrays that the loops above made themselves: checks would take as long as a small tree."""
+    """Nodes of just grown arrays without checks, which would take as long as growing a small tree."""
     nodes = object.__new__(Nodes)
     nodes.__dict__.update(arrays)
     return nodes
@@ -210,9 +210,9 @@ def _unchecked(**arrays: np.ndarray) -> Nodes:
 
 @dataclass(frozen=True)
 class Scale:
-    """The way back from growing units: weights were divided by 2**w_exponent, and a numerical
-    target was (y - shift) / 2**exponent; its costs grow with the given power of the target. Those of
-    several targets were added up, their impurity is the mean."""
+    """The conversion from growing units: weights were divided by 2**w_exponent, and a numeric target
+    was (y - shift) / 2**exponent; costs grow with this power of the target. Costs of several targets
+    were added up; the impurity is their mean."""
 
     classes: bool
     counts: bool  # weights are counts of samples
@@ -225,9 +225,9 @@ class Scale:
     def value(
         self, counts: np.ndarray, weight: np.ndarray, lower: np.ndarray, upper: np.ndarray
     ) -> np.ndarray:
-        """Class shares or means, where the class weights or scaled means stood."""
+        """Class frequencies or means, in place of the class weights or scaled means."""
         if self.classes:
-            # Sums of integers have no order: a node's weight is that of its classes.
+            # Sums of integers do not depend on their order: the weight is that of all classes.
             total = weight if self.counts else counts.sum(axis=1)
             shares = np.divide(counts, total[:, None], out=counts)
             if len(lower):

@@ -1,6 +1,6 @@
-"""Rows through a grown tree: leaves, values, paths, contributions.
+"""Applying grown trees to rows: leaves, values, paths, contributions.
 
-Invariant: every row is handled alone, so results do not depend on blocks or threads.
+Invariant: every row is handled separately, so results do not depend on blocks or threads.
 """
 
 from dataclasses import replace
@@ -16,15 +16,15 @@ from pellucid.tree._forest import Packing
 from pellucid.tree.nodes import Nodes
 
 BLOCK = 2**13
-DEEPEST = 2**12  # `shap` walks a tree by recursion
+DEEPEST = 2**12  # `shap` visits a tree recursively
 SHAP_ROWS = 2**6
-PACKED_NODES = 2**18  # of trees that are packed at once: 4 MB of steps
-PARALLEL_NODES = 2**14  # of trees that several threads pack
-FOREST_ROWS, FOREST_CELLS = 2**14, 2**18  # of a block of rows that goes through all packed trees
+PACKED_NODES = 2**18  # nodes of trees that are packed at once: 4 MB
+PARALLEL_NODES = 2**14  # nodes from which several threads pack trees
+FOREST_ROWS, FOREST_CELLS = 2**14, 2**18  # size of a block of rows that passes all packed trees
 
 
 def walker(nodes: Nodes, X: np.ndarray | None = None) -> Walker:
-    """The compiled view of a tree's arrays, repacked if that pays for the rows of X."""
+    """The compiled view of the arrays of a tree, packed if that is worth it for the rows of X."""
     many = X is not None and 8 * len(X) > nodes.n_nodes
     by_rows = X is not None and X.strides[1] == X.itemsize
     depth = nodes.depth if many and not len(nodes.sets) else -1
@@ -43,12 +43,12 @@ def apply(nodes: Nodes, X: np.ndarray) -> np.ndarray:
 
 
 def values(nodes: Nodes, X: np.ndarray) -> np.ndarray:
-    """Value of every row's leaf, (n, K)."""
+    """Value of the leaf of every row, (n, K)."""
     return nodes.value.take(apply(nodes, X), axis=0)
 
 
 def codes(nodes: Nodes, X: np.ndarray) -> np.ndarray:
-    """Class of the largest share in every row's leaf, the lowest class on ties."""
+    """Most frequent class in the leaf of every row, the lowest class on ties."""
     return nodes.value.argmax(axis=1).take(apply(nodes, X))
 
 
@@ -59,14 +59,6 @@ def paths(nodes: Nodes, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     indices = np.empty(indptr[-1], dtype=np.int64)
     walker(nodes).paths(X, indptr, indices)
     return indices, indptr
-
-
-def contributions(nodes: Nodes, X: np.ndarray) -> np.ndarray:
-    """(n, d, K): how the splits by each column changed the value on the way to the leaf."""
-    out = np.zeros((len(X), X.shape[1], nodes.value.shape[1]))
-    tree = walker(nodes)
-    _by_blocks(lambda first, last: tree.contributions(X, first, last, out, 1.0), len(X))
-    return out
 
 
 def path(
@@ -83,7 +75,7 @@ def path(
 
 
 def leaf_mean(tree: Nodes, value: np.ndarray) -> np.ndarray:
-    """(K,): mean of the leaves' values by their training weights."""
+    """(K,): mean value of the leaves by their training weights."""
     leaf = tree.feature < 0
     return np.average(value[leaf], axis=0, weights=tree.weight[leaf])
 
@@ -98,8 +90,8 @@ def shap(
     """
     if max(tree.depth for tree in trees) > DEEPEST:
         raise ParameterError(
-            f"explain(method='shap') takes trees of depth {DEEPEST} at most: limit max_depth, or "
-            "use method='path'."
+            f"explain(method='shap') needs trees of depth {DEEPEST} at most. Limit max_depth, or use "
+            "method='path'."
         )
     base = np.zeros(values[0].shape[1])
     out = np.zeros((len(X), X.shape[1], len(base)))
@@ -119,8 +111,8 @@ def shap(
 
 @cache
 def _rule(points: int) -> np.ndarray:
-    """(2, points): points and weights of Gauss and Legendre's rule on [0, 1], one point at least; the
-    integrals of polynomials of degree 2 points - 1 are exact."""
+    """(2, points): points and weights of the Gauss-Legendre rule on [0, 1], at least one point; it is
+    exact for polynomials of degree 2 points - 1."""
     x, w = np.polynomial.legendre.leggauss(max(points, 1))
     return np.stack(((1 + x) / 2, w / 2))
 
@@ -138,7 +130,7 @@ def sums(
 
 
 def each(trees: list[Nodes], X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-    """(n, trees): value of the row's leaf in each tree of numbers."""
+    """(n, trees): value of the leaf of each row in each regression tree."""
     out = np.empty((len(X), len(trees)))
     values, missing = [tree.value for tree in trees], bool(np.isnan(X).any())
     packing = _packed(trees, values, missing, n_jobs)
@@ -163,7 +155,7 @@ def _walk_all(packing: Packing, X: np.ndarray, out: np.ndarray, apart: bool, n_j
 
 
 def _groups(sizes: list[int]) -> list[tuple[int, int]]:
-    """Runs of trees with about PACKED_NODES nodes in each."""
+    """Groups of consecutive trees with about PACKED_NODES nodes each."""
     ends = np.cumsum(sizes) // PACKED_NODES
     starts = [0, *(1 + np.flatnonzero(np.diff(ends))).tolist()]
     return list(zip(starts, [*starts[1:], len(sizes)]))

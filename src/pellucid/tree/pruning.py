@@ -1,9 +1,9 @@
 """Cost-complexity pruning: cut the weakest link, then the next weakest.
 
 With R the cost of a tree's leaves, a branch at node t is worth keeping while
-alpha(t) = (R(t) - R(branch)) / (leaves - 1) is above alpha. R(t) - R(branch) is the sum of what the
-branch's splits save, and a branch has one split less than leaves: so alpha(t) is the mean
-saving of its splits, and no difference of large numbers is taken.
+alpha(t) = (R(t) - R(branch)) / (leaves - 1) is above alpha. R(t) - R(branch) is the sum of the decreases
+of the splits of the branch, which has one split less than leaves. So alpha(t) is the mean decrease of
+its splits, and no difference of large numbers is computed.
 """
 
 import heapq
@@ -16,11 +16,11 @@ from pellucid.tree.nodes import Nodes
 
 
 def weakest_links(nodes: Nodes, unit: float | None = None) -> list[tuple[float, int, float]]:
-    """(alpha, node, impurity it saved) in the order of cutting; ties cut the lower node number.
-    `unit`: the root's impurity in the units that alphas are wanted in; None: as the tree says.
+    """(alpha, node, decrease of the impurity) in the order of pruning; ties prune the lower node.
+    `unit`: impurity of the root in the unit of the alphas; None: that of the tree.
 
-    1. Sum savings and count splits per branch, children before parents.
-    2. Cut the branch with the lowest mean; take it out of the sums of its ancestors.
+    1. Sum the decreases and count the splits of each branch, children before parents.
+    2. Prune the branch with the lowest mean; subtract it from the sums of its ancestors.
     """
     saved, splits, parent = _branches(nodes)
     unit = float(nodes.impurity[0]) if unit is None else unit
@@ -33,9 +33,9 @@ def weakest_links(nodes: Nodes, unit: float | None = None) -> list[tuple[float, 
         alpha, node = heapq.heappop(heap)
         if not alive[node] or alpha != saved[node] / splits[node]:  # outdated entry
             continue
-        reached = max(reached, alpha)  # rounding must not let the path step back
+        reached = max(reached, alpha)  # in spite of rounding the path never decreases
         links.append((reached * unit, node, saved[node] * unit))
-        _kill(nodes, node, alive)
+        _remove(nodes, node, alive)
         up = parent[node]
         while up >= 0:
             saved[up] = max(saved[up] - saved[node], 0.0)
@@ -60,14 +60,14 @@ def _branches(nodes: Nodes) -> tuple[list[float], list[int], list[int]]:
 
 
 def parents(nodes: Nodes) -> list[int]:
-    """Parent of every node, -1 of the root."""
+    """Parent of every node, -1 for the root."""
     parent = np.full(nodes.n_nodes, -1)
     inner = np.flatnonzero(nodes.feature >= 0)
     parent[nodes.left[inner]] = parent[nodes.right[inner]] = inner
     return parent.tolist()
 
 
-def _kill(nodes: Nodes, node: int, alive: np.ndarray) -> None:
+def _remove(nodes: Nodes, node: int, alive: np.ndarray) -> None:
     waiting = [node]
     while waiting:
         i = waiting.pop()
@@ -86,7 +86,7 @@ def pruning_path(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def path_leaves(nodes: Nodes, links: list[tuple[float, int, float]]) -> list[int]:
-    """Number of leaves of the whole tree and after each cut."""
+    """Number of leaves of the whole tree and after each pruning step."""
     _, splits, parent = _branches(nodes)
     left = [splits[0]]
     for _, node, _ in links:
@@ -99,8 +99,8 @@ def path_leaves(nodes: Nodes, links: list[tuple[float, int, float]]) -> list[int
 
 
 def prune(nodes: Nodes, alpha: float) -> Nodes:
-    """The smallest tree that is optimal for `ccp_alpha` = alpha."""
-    cut = [node for link, node, _ in weakest_links(nodes) if link <= alpha]
+    """The smallest tree that is optimal for the penalty `alpha` for each leaf."""
+    cut = [node for own, node, _ in weakest_links(nodes) if own <= alpha]
     return collapse(nodes, cut)
 
 

@@ -40,7 +40,7 @@ def models(messages: Messages, task: str, effort: str, as_json: bool) -> None:
             "task": entry.task,
             "rank": entry.rank,
             "candidates": len(entry.candidates(effort)),
-            "says": entry.says,
+            "says": entry.description,
             "space": {
                 name: axis.values() if hasattr(axis, "values") else list(axis)
                 for name, axis in entry.axes(effort).items()

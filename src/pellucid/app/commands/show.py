@@ -77,7 +77,7 @@ def show_method(name: str, as_json: bool, messages: Messages) -> None:
     from pellucid.errors import DataError
     from pellucid.names import ESTIMATORS
 
-    found = [e for e in ENTRIES if e.available and name.lower() in (e.id, e.class_name.lower())]
+    found = [e for e in ENTRIES if name.lower() in (e.id, e.class_name.lower())]
     others = [
         (module, known)
         for module, names in ESTIMATORS.items()
@@ -85,7 +85,7 @@ def show_method(name: str, as_json: bool, messages: Messages) -> None:
         if known.lower() == name.lower() and not found
     ]
     if not found and not others:
-        ids = sorted({e.id for e in ENTRIES if e.available})
+        ids = sorted({e.id for e in ENTRIES})
         classes = [known for names in ESTIMATORS.values() for known in names]
         meant = [known for known in ALIASES.get(name.lower().replace("_", ""), ()) if known in ids]
         hint = f" Did you mean '{meant[0]}'?" if meant else did_you_mean(name, [*ids, *classes])
@@ -108,7 +108,7 @@ def method_facts(entry: Any) -> dict[str, Any]:
         "id": entry.id,
         "title": entry.title,
         "task": entry.task,
-        "says": entry.says,
+        "says": entry.description,
         "rank": entry.rank,
         **_source(model, entry.module),
         "space": {

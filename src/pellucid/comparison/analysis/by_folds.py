@@ -1,8 +1,8 @@
-"""Scores that have no row values, such as scikit-learn's scorers, are judged by folds.
+"""Intervals and tests from fold scores, for metrics without row values such as scikit-learn's scorers.
 
-The corrected resampled t-test (Nadeau and Bengio 2003) has as many degrees of freedom as folds less
-one, so it tells few models apart; our own metrics are judged by rows (`evidence`). Losses, which have
-no scale of their own, are compared by their logarithms.
+The corrected resampled t-test (Nadeau and Bengio 2003) has one degree of freedom less than there are
+folds, so it has little power; our own metrics are compared by rows (`evidence`). Losses, which have no
+natural scale, are compared by their logarithms.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def fold_interval(
 ) -> tuple[float, float]:
     """Confidence interval of the mean score; NaN where a fold has no score.
 
-    Losses, none below 0 (`bounds` is LOSS), have theirs on a scale of ratios. Folds that are drawn
-    anew (`repeats`) test the same rows again: they steady the mean and its spread, but tell of no
-    further rows, so the interval is that of the folds of one repeat.
+    The interval of losses (`bounds` is LOSS) is on a log scale. Repeats of the cross-validation test
+    the same rows again: they make the mean more stable but add no rows, so the degrees of freedom are
+    those of one repeat.
     """
     values = np.asarray(scores, dtype=float)
     if len(values) < 2 or not np.isfinite(values).all():
@@ -51,7 +51,7 @@ def fold_difference(
 ) -> Difference:
     """How much better `one` is, paired by fold; NaN where a fold has no score.
 
-    Repeats tell of no further rows, as in `fold_interval`.
+    Repeats add no rows, as in `fold_interval`.
     """
     pair = np.array([one, other], dtype=float)
     log = bool(losses and (pair > 0).all())
@@ -60,7 +60,7 @@ def fold_difference(
     if df < 1 or not np.isfinite(difference).all():
         return Difference(float("nan"), float("nan"), max(df, 1), float("nan"), log)
     mean, error = float(difference.mean()), corrected_error(difference, ratio, repeats)
-    # Differences that vary by rounding only are constant.
+    # Differences that vary only by rounding are constant.
     if error <= ROUNDING * max(1.0, float(np.abs(difference).max())):
         return Difference(mean, 0.0, df, 1.0 if abs(mean) <= ROUNDING else 0.0, log)
     return Difference(mean, error, df, t_two_sided(mean / error, df), log)

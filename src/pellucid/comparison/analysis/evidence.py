@@ -1,22 +1,23 @@
-"""What out-of-fold predictions show about models: their scores, and the differences of pairs.
+"""Scores and pairwise differences of models from their out-of-fold predictions.
 
 The score of a model is the mean of its fold scores. To first order it is a sum over tested rows,
 
     score - truth = sum_i a_i (v_i - score),      a_i = w_i / (folds * weight of the fold),
 
-where v_i is the value of row i for the metric (`model_selection.influence`). Two models were tested
-on the same rows, so their difference is a sum of paired row differences, and the variance of that sum
-is that of the rows. Models of one cross-validation also share training rows, which the rows tested do
-not show: Nadeau and Bengio's (2003) correction, written for rows, multiplies the variance by
+where v_i is the value of row i for the metric (`model_selection.influence`). Two models are tested on
+the same rows, so their difference is a sum of paired row differences, and its variance follows from the
+rows. The models of a cross-validation also share training rows, which the tested rows do not show:
+Nadeau and Bengio's (2003) correction, applied to rows, multiplies the variance by
 
     1 + SHARED * folds * (test rows / training rows)          (5 folds: 1 + 1.25 SHARED).
 
-Repeats average the values of a row: they make the score more stable, but add no rows. With groups, the
-sums over groups are the independent units; with times, the sums over blocks of neighbouring times. The
-degrees of freedom are the number of units minus one. Losses have no natural scale, so they are compared
-by ratios: a model that fails badly on a few rows cannot hide behind the variance that these rows cause.
-Where few units account for most of the variance, a sign test of the units is a second test. Metrics that
-are not ours have no row values and are compared by folds (`by_folds`).
+Repeats average the values of a row: they make the score more stable but add no rows. With groups, the
+groups are the independent units; with times, blocks of neighbouring times are. The degrees of freedom
+are the number of units minus one. Losses have no natural scale, so they are compared by ratios:
+otherwise a model that fails badly on a few rows would not be significantly worse, because these rows
+also cause a large variance. If few units account for most of the variance, a sign test of the units is
+a second test.
+scikit-learn scorers have no row values and are compared by folds (`by_folds`).
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from pellucid.model_selection.influence import row_losses, row_values
 from pellucid.model_selection.metrics import Metric
 
 LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
-SHARED = 0.72  # of Nadeau and Bengio's term in the variance of a difference
-SHARED_BY_SCORE = 0.24  # likewise in the variance of a score, which the tested rows dominate
+SHARED = 0.72  # weight of Nadeau and Bengio's term in the variance of a difference
+SHARED_BY_SCORE = 0.24  # the same for the variance of a score, which the tested rows dominate
 FEW_UNITS = 20.0  # effective number of units below which the sign test is used as well
-MOST_CORRELATED = 1 / 3  # cap on the correlation of neighbouring blocks of times; more is seasonal
+MAX_CORRELATED = 1 / 3  # cap on the correlation of neighbouring blocks of times; more is seasonal
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What the models of one cross-validation have in common.
+class CVDesign:
+    """What all models of a cross-validation have in common.
 
     y, w : target and weight of each row of the table
     classes : number of classes, 0 for regression
@@ -64,13 +65,13 @@ class Trial:
     shared_by_score: float = SHARED_BY_SCORE
 
     def inflation(self, shared: float) -> float:
-        """Factor on the variance of the rows."""
+        """Factor on the variance of the rows for shared training rows."""
         return 1 + shared * self.folds / self.repeats * self.ratio
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One model: its score, the contribution of each unit to it (sum 0), and the mean loss of each unit.
+    """The score of a model, the contribution of each unit to it (sum 0), and the mean loss of each unit.
 
     `pooled` is the evidence of R2 over all rows: in a small fold the variance of the target is estimated
     from few rows, which makes the fold scores too low on average.
@@ -82,64 +83,67 @@ class Evidence:
     pooled: Evidence | None = field(default=None, repr=False)
 
 
-def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
+def model_evidence(design: CVDesign, predictions: Mapping[str, np.ndarray]) -> Evidence | None:
     """The evidence in a model's out-of-fold predictions; None if a fold has no score."""
-    metric, rows, fold = trial.metric, answers["rows"], answers["fold"]
-    predicted = _needed(metric, answers)
+    metric, rows, fold = design.metric, predictions["rows"], predictions["fold"]
+    predicted = _needed(metric, predictions)
     if predicted is None:
         return None
-    classes, size = np.arange(trial.classes), int(trial.units.max()) + 1
-    scores, values, share = np.empty(trial.folds), np.empty(len(rows)), np.empty(len(rows))
-    for k in range(trial.folds):
+    classes, size = np.arange(design.classes), int(design.units.max()) + 1
+    scores, values, share = np.empty(design.folds), np.empty(len(rows)), np.empty(len(rows))
+    for k in range(design.folds):
         own = np.flatnonzero(fold == k)
-        y, w = trial.y[rows[own]], trial.w[rows[own]]
+        y, w = design.y[rows[own]], design.w[rows[own]]
         if not w.sum() > 0:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             values[own] = row_values(metric, y, predicted[own], w, classes)
-        share[own] = w / w.sum() / trial.folds
+        share[own] = w / w.sum() / design.folds
         scores[k] = (values[own] * w).sum() / w.sum()
     if not np.isfinite(scores).all() or not np.isfinite(values[share > 0]).all():
         return None
     score = float(scores.mean())
     there = share > 0
-    units = trial.units[rows[there]]
+    units = design.units[rows[there]]
     parts = np.bincount(units, (share * (values - score))[there], size)
     used = np.bincount(units, minlength=size) > 0
-    losses, pooled = _losses(trial, rows, predicted, share, used), None
-    if metric.name == "r2" and trial.folds > trial.repeats:
-        per = trial.folds // trial.repeats
-        pooled = gather(replace(trial, folds=trial.repeats), {**answers, "fold": fold // per})
+    losses, pooled = _losses(design, rows, predicted, share, used), None
+    if metric.name == "r2" and design.folds > design.repeats:
+        per = design.folds // design.repeats
+        pooled = model_evidence(
+            replace(design, folds=design.repeats), {**predictions, "fold": fold // per}
+        )
     return Evidence(score, parts[used], losses, pooled)
 
 
-def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | None:
+def _needed(metric: Metric, predictions: Mapping[str, np.ndarray]) -> np.ndarray | None:
     """What the metric is computed from; None if the model does not provide it."""
     if metric.needs in ("labels", "numbers"):
-        return answers["labels"]
-    if metric.needs == "scores" and "proba" not in answers:
-        return answers.get("scores")
-    return answers.get("proba") if metric.needs != "model" else None
+        return predictions["labels"]
+    if metric.needs == "scores" and "proba" not in predictions:
+        return predictions.get("scores")
+    return predictions.get("proba") if metric.needs != "model" else None
 
 
 def _losses(
-    trial: Trial, rows: np.ndarray, predicted: np.ndarray, share: np.ndarray, used: np.ndarray
+    design: CVDesign, rows: np.ndarray, predicted: np.ndarray, share: np.ndarray, used: np.ndarray
 ) -> np.ndarray | None:
     """Mean loss by unit, for metrics that are made of losses."""
-    found = row_losses(trial.metric, trial.y[rows], predicted)
+    found = row_losses(design.metric, design.y[rows], predicted)
     if found is None:
         return None
     there = share > 0
-    units = trial.units[rows[there]]
+    units = design.units[rows[there]]
     total = np.bincount(units, (share * found)[there], len(used))
     return total[used] / np.bincount(units, share[there], len(used))[used]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better one model is than another, on the scale of the test, and how sure that is.
+    """How much better one model is than another, on the scale of the test, with its uncertainty.
 
-    mean, error : on a scale of ratios for losses (`log`); df : degrees of freedom; p : two-sided
+    mean, error : difference and standard error, on a log scale for losses (`log`)
+    df : degrees of freedom; p : two-sided
     """
 
     mean: float
@@ -162,7 +166,7 @@ class Difference:
         return 1 - self.p / 2 if self.mean > 0 else self.p / 2
 
     def combined_with(self, second: Difference) -> Difference:
-        """With the p of two tests that point the same way: the smaller p, doubled."""
+        """Combined with a second test in the same direction: the smaller p-value, doubled."""
         if second.mean * self.mean <= 0:
             return self
         p = min(1.0, 2 * min(self.p, second.p))
@@ -173,13 +177,13 @@ class Difference:
         return Difference(-self.mean, self.error, self.df, self.p, self.log)
 
 
-def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
-    """Of two models that were tested on the same rows; above 0 if `one` is better."""
-    mean, parts, log = _on_scale(trial.metric, one, other)
-    factor, df = trial.inflation(trial.shared), len(parts) - 1
+def difference(design: CVDesign, one: Evidence, other: Evidence) -> Difference:
+    """The difference of two models that were tested on the same rows; positive if `one` is better."""
+    mean, parts, log = _on_scale(design.metric, one, other)
+    factor, df = design.inflation(design.shared), len(parts) - 1
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
-    if trial.in_time and parts.any():
+    if design.in_time and parts.any():
         factor *= _autocorrelation_factor(parts)
     error = standard_error(parts, factor)
     if error <= ROUNDING * scale:  # the same in every unit
@@ -196,10 +200,10 @@ def _autocorrelation_factor(parts: np.ndarray) -> float:
     """(1 + r) / (1 - r): factor on the variance for errors that last longer than a block of times.
 
     r is the correlation of neighbouring blocks, corrected for its bias of about -1 / n, between 0 and
-    MOST_CORRELATED.
+    MAX_CORRELATED.
     """
     r = float((parts[1:] * parts[:-1]).sum() / (parts**2).sum()) + 1 / len(parts)
-    r = min(max(r, 0.0), MOST_CORRELATED)
+    r = min(max(r, 0.0), MAX_CORRELATED)
     return (1 + r) / (1 - r)
 
 
@@ -240,7 +244,7 @@ def standard_error(parts: np.ndarray, factor: float) -> float:
 
 
 def effective_units(parts: np.ndarray) -> float:
-    """Effective number of units behind the variance: all if they vary alike, 1 if one dominates."""
+    """Effective number of units in the variance: all if they vary equally, 1 if one dominates."""
     squares = (parts / np.abs(parts).max()) ** 2
     return float(squares.sum() ** 2 / (squares**2).sum())
 

@@ -1,5 +1,5 @@
-"""Single rows worth looking at: where the recommended model was most wrong, least sure, and a few
-at random; with what each column contributed. Judged by the folds that had not seen the row.
+"""Example rows: where the out-of-fold predictions of the recommended model were most wrong or least
+certain, and a few at random; with the contribution of each column.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from pellucid import parallel
 from pellucid.data.io import shared_tables
 
 EACH = 8
-MOST_CONTRIBUTIONS = 20
+MAX_CONTRIBUTIONS = 20
 
 
 def pick(
-    y: np.ndarray, answers: dict[str, np.ndarray], n_classes: int, seed: int
+    y: np.ndarray, predictions: dict[str, np.ndarray], n_classes: int, seed: int
 ) -> dict[str, list[int]]:
-    """{group: rows of the material}; answers are out-of-fold."""
-    rows, labels = answers["rows"], answers["labels"]
-    first = np.unique(rows, return_index=True)[1]  # repeats test a row more than once
+    """{group: rows of the dataset}; `predictions` are out-of-fold."""
+    rows, labels = predictions["rows"], predictions["labels"]
+    first = np.unique(rows, return_index=True)[
+        1
+    ]  # repeated cross-validation tests a row more than once
     rows, labels = rows[first], labels[first]
     truth = y[rows]
     rng = parallel.stream(parallel.seed_sequence(seed), "rows")
@@ -30,7 +32,7 @@ def pick(
         wrong = np.abs(truth - labels)
         groups["worst mistakes"] = np.argsort(-wrong, kind="stable")[:EACH]
     else:
-        proba = answers.get("proba")
+        proba = predictions.get("proba")
         sure = np.ones(len(rows)) if proba is None else proba[first].max(axis=1)
         missed = np.flatnonzero(labels != truth)
         groups["worst mistakes"] = missed[np.argsort(-sure[missed], kind="stable")][:EACH]
@@ -43,31 +45,31 @@ def pick(
     return {name: [int(rows[k]) for k in found] for name, found in groups.items() if len(found)}
 
 
-def explained(bench: Any, fitted: Any, rows: list[int]) -> list[dict[str, Any]] | None:
-    """For each row what the kept model says and why; None if the model explains by other rows."""
+def explained(evaluator: Any, fitted: Any, rows: list[int]) -> list[dict[str, Any]] | None:
+    """Contributions of the columns in the final model, by row; None if it has no contributions."""
     if not hasattr(fitted, "explain"):
         return None
-    told = fitted.explain(bench.rows(np.array(rows)))
-    if not hasattr(told, "contributions"):
+    explanation = fitted.explain(evaluator.rows(np.array(rows)))
+    if not hasattr(explanation, "contributions"):
         return None
     out = []
     for i in range(len(rows)):
-        k = int(np.argmax(told.prediction[i]))
-        amounts = told.contributions[i, :, k]
-        order = np.argsort(-np.abs(amounts), kind="stable")[:MOST_CONTRIBUTIONS]
+        k = int(np.argmax(explanation.prediction[i]))
+        amounts = explanation.contributions[i, :, k]
+        order = np.argsort(-np.abs(amounts), kind="stable")[:MAX_CONTRIBUTIONS]
         out.append({
-            "base": float(told.base[k]), "total": float(told.prediction[i, k]),
-            "scale": told.called, "about": _about(told, k),
-            "contributions": [[str(told.columns[j]), float(amounts[j])] for j in order],
+            "base": float(explanation.base[k]), "total": float(explanation.prediction[i, k]),
+            "scale": explanation.called, "about": _about(explanation, k),
+            "contributions": [[str(explanation.columns[j]), float(amounts[j])] for j in order],
         })  # fmt: skip
     return out
 
 
-def _about(told: Any, k: int) -> str | None:
-    """The class that the contributions speak for."""
-    if told.classes is None:
+def _about(explanation: Any, k: int) -> str | None:
+    """The class that the contributions refer to."""
+    if explanation.classes is None:
         return None
-    return str(told.classes[-1] if len(told.base) == 1 else told.classes[k])
+    return str(explanation.classes[-1] if len(explanation.base) == 1 else explanation.classes[k])
 
 
 def cells(table: Any, rows: list[int]) -> list[list[str | None]]:

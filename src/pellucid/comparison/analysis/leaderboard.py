@@ -1,7 +1,7 @@
-"""From the journal to the leaderboard: every model that was asked for, with its score or its reason.
+"""From the journal to the leaderboard: every model, with its score or the reason why it has none.
 
-Invariant: rows are as many as contenders; numbers come from the journal alone, in the order of the
-plan, so they do not depend on the order in which children ended.
+Invariant: there is one row per model of the plan. Numbers come from the journal alone, in the order of
+the plan, so they do not depend on the order in which workers finished.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any
 import numpy as np
 
 from pellucid.comparison.analysis.pairs import Comparison, compare_models
-from pellucid.comparison.analysis.verdict import Board, Verdict, gate_of, judge
+from pellucid.comparison.analysis.verdict import Board, Verdict, baseline_alpha, judge
 from pellucid.comparison.execution.fold_task import FINAL
-from pellucid.comparison.execution.journal import Memory
+from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.registry import BASELINES
 from pellucid.model_selection.grids import edges
 
-ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: told in log.txt only
+ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: shown in log.txt only
 LONGEST = 160  # characters of a note
 STOPPED = re.compile(r"\(max_iter\)|Maximum iterations")  # a solver ran out of iterations
-# What decides between equally simple classifiers; models of numbers are decided by the score itself.
+# The metric that decides between equally simple classifiers; for regression it is the score itself.
 TIE_BREAK = {"classification": "log_loss"}
 NO_MARK = dict.fromkeys(("p", "p_holm", "p_baseline", "lost")) | {"as_good": False, "why": ""}
 
 
-def fold_scores(plan: Plan, memory: Memory, model: str) -> dict[str, list[float]] | None:
-    """{metric: one score per outer fold}; None unless every fold is done."""
-    records = [memory.done.get((model, str(k))) for k in range(len(plan.folds))]
-    if model in memory.failed or any(record is None for record in records):
+def fold_scores(plan: Plan, state: RunState, model: str) -> dict[str, list[float]] | None:
+    """{metric: one score per outer fold}; None unless all folds are done."""
+    records = [state.done.get((model, str(k))) for k in range(len(plan.folds))]
+    if model in state.failed or any(record is None for record in records):
         return None
     return {
         name: [_number(record["metrics"][name]) for record in records if record is not None]
@@ -44,46 +44,46 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-def status(plan: Plan, memory: Memory, contender: Contender) -> tuple[str, str]:
-    """ok, failed, timed out, skipped or stopped, and why."""
+def status(plan: Plan, state: RunState, contender: Contender) -> tuple[str, str]:
+    """Status of a model (ok, failed, timed out, skipped or stopped), and the reason."""
     if contender.skipped:
         return "skipped", contender.skipped
-    failure = memory.failed.get(contender.id)
+    failure = state.failed.get(contender.id)
     if failure is not None:
         return failure["how"], failure["why"]
-    done = sum((contender.id, str(k)) in memory.done for k in range(len(plan.folds)))
+    done = sum((contender.id, str(k)) in state.done for k in range(len(plan.folds)))
     if done < len(plan.folds):
         return "stopped", f"{done} of {len(plan.folds)} folds done"
     return "ok", ""
 
 
 def evidence(
-    plan: Plan, memory: Memory, answers: Mapping[str, Mapping[str, np.ndarray]]
+    plan: Plan, state: RunState, predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> Comparison:
-    """All models whose folds are done, against each other; `answers` are out-of-fold."""
-    scores = {c.id: fold_scores(plan, memory, c.id) for c in plan.contenders if c.id in answers}
-    return compare_models(plan, {name: s for name, s in scores.items() if s}, answers)
+    """Compare all models whose folds are done; `predictions` are out-of-fold."""
+    scores = {c.id: fold_scores(plan, state, c.id) for c in plan.contenders if c.id in predictions}
+    return compare_models(plan, {name: s for name, s in scores.items() if s}, predictions)
 
 
 def leaderboard(
-    plan: Plan, memory: Memory, found: Comparison
+    plan: Plan, state: RunState, found: Comparison
 ) -> tuple[list[dict[str, Any]], Verdict]:
-    """The rows, best first and those without a score last, and what may be concluded."""
+    """The rows, best first and without a score last, and the conclusion."""
     reached = verdict(plan, found)
     places = {name: k + 1 for k, name in enumerate(reached.marks)}
-    rows = [_row(plan, memory, c, found, reached, places.get(c.id)) for c in plan.contenders]
+    rows = [_row(plan, state, c, found, reached, places.get(c.id)) for c in plan.contenders]
     return sorted(rows, key=lambda row: row["place"] or 10**6), reached
 
 
 def verdict(plan: Plan, found: Comparison) -> Verdict:
-    """The rules of `compare.verdict` for the models that have a score."""
-    task, sign = plan.material.task, plan.metric.sign
+    """Apply the rules of `analysis.verdict` to the models that have a score."""
+    task, sign = plan.dataset.task, plan.metric.sign
     board = Board(
         {name: sign * score for name, score in found.means.items()},
         lambda one, other: found.difference(one, other).p,
         BASELINES[task],
         plan.settings.margin,
-        gate_of(plan.metric),
+        baseline_alpha(plan.metric),
     )
     loss = TIE_BREAK.get(task)
     losses = {
@@ -97,31 +97,31 @@ def verdict(plan: Plan, found: Comparison) -> Verdict:
 
 def _row(
     plan: Plan,
-    memory: Memory,
+    state: RunState,
     contender: Contender,
     found: Comparison,
     reached: Verdict,
     place: int | None,
 ) -> dict[str, Any]:
-    state, why = status(plan, memory, contender)
+    status_name, why = status(plan, state, contender)
     scores, mark = found.folds.get(contender.id), reached.marks.get(contender.id)
     if scores is not None and mark is None:
-        why = undefined(plan, memory, contender, scores[plan.metric.name])
-    last = memory.done.get((contender.id, FINAL))
+        why = undefined(plan, state, contender, scores[plan.metric.name])
+    last = state.done.get((contender.id, FINAL))
     row: dict[str, Any] = {
         "model": contender.id,
         "title": contender.entry.title if contender.entry else contender.id,
-        "status": state,
+        "status": status_name,
         "reason": why,
         "place": place,
-        "baseline": contender.id == BASELINES[plan.material.task],
+        "baseline": contender.id == BASELINES[plan.dataset.task],
         "recommended": contender.id == reached.recommended,
         "rank": contender.rank,
         "class": f"{contender.entry.module}.{contender.entry.class_name}"
         if contender.entry
         else type(contender.estimator).__name__,
         "params": contender.candidates[last["best"]] if last else None,
-        "notes": notes(plan, memory, contender),
+        "notes": notes(plan, state, contender),
     }
     if scores is not None:
         row |= {
@@ -136,30 +136,32 @@ def _row(
     return row
 
 
-def undefined(plan: Plan, memory: Memory, contender: Contender, scores: list[float]) -> str:
-    """Why a model whose folds are all done has no score."""
+def undefined(plan: Plan, state: RunState, contender: Contender, scores: list[float]) -> str:
+    """Why a model has no score although all its folds are done."""
     metric, without = plan.metric, [k for k, score in enumerate(scores) if not np.isfinite(score)]
     if not without:
-        return f"{metric.name} has no finite value for some rows"
+        return f"{metric.name} is not finite for some rows"
     first = plan.folds[without[0]][1]
-    if plan.material.classes is not None and len(np.unique(plan.material.y[first])) < 2:
-        return f"{metric.name} is not defined for one class, and a fold tests one only; see --cv"
-    said = {"probabilities": " (it gives no probabilities)", "scores": " (it gives no scores)"}
-    return (
-        f"{metric.name} is n/a in {len(without)} of {len(scores)} folds{said.get(metric.needs, '')}"
-    )
+    if plan.dataset.classes is not None and len(np.unique(plan.dataset.y[first])) < 2:
+        return f"{metric.name} needs two classes, but the test rows of a fold have only one; reduce --cv"
+    missing = {
+        "probabilities": " (the model has no probabilities)",
+        "scores": " (the model has no scores)",
+    }
+    hint = missing.get(metric.needs, "")
+    return f"{metric.name} is undefined in {len(without)} of {len(scores)} folds{hint}"
 
 
-def notes(plan: Plan, memory: Memory, contender: Contender) -> list[str]:
-    """What a user should know about a model's row, each thing once."""
+def notes(plan: Plan, state: RunState, contender: Contender) -> list[str]:
+    """Notes on the row of a model, each once."""
     rounds = [(contender.id, fold) for fold in (*map(str, range(len(plan.folds))), FINAL)]
-    records = [memory.done[key] for key in rounds if key in memory.done]
-    tried = [c for key in rounds for _, c in sorted(memory.candidates.get(key, {}).items())]
+    records = [state.done[key] for key in rounds if key in state.done]
+    tried = [c for key in rounds for _, c in sorted(state.candidates.get(key, {}).items())]
     out = [contender.note] if contender.note else []
     cut = sum(bool(record["cut"]) for record in records)
     if cut:
-        out.append(f"the search was cut short by the time limit in {cut} of {len(records)} rounds")
-    out += said_of_fits(_warnings(records), _warnings(tried))
+        out.append(f"the time limit cut the search short in {cut} of {len(records)} rounds")
+    out += warning_notes(_warnings(records), _warnings(tried))
     return out + at_edge(contender, records, plan.settings.effort)
 
 
@@ -168,34 +170,34 @@ def _warnings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [w for w in found if w["category"] not in ORDINARY]
 
 
-def said_of_fits(fits: list[dict[str, Any]], searched: list[dict[str, Any]]) -> list[str]:
-    """Warnings of many fits, one line for each kind, with how many fits said so.
+def warning_notes(fits: list[dict[str, Any]], searched: list[dict[str, Any]]) -> list[str]:
+    """Warnings of many fits, one line per kind, with the number of fits.
 
-    What only candidates of a search said is told as that: another one may have been chosen.
+    Warnings from the search alone are marked, because another candidate may have been chosen.
     """
-    alike: dict[str, list[dict[str, Any]]] = {}
+    same_kind: dict[str, list[dict[str, Any]]] = {}
     for warning in (*fits, *searched):
         kind = "stopped" if STOPPED.search(warning["text"]) else _kind(warning["text"])
-        alike.setdefault(kind, []).append(warning)
-    return [_said(kind, found, found[0] not in fits) for kind, found in alike.items()]
+        same_kind.setdefault(kind, []).append(warning)
+    return [_warning_note(kind, found, found[0] not in fits) for kind, found in same_kind.items()]
 
 
-def _said(kind: str, alike: list[dict[str, Any]], only_searched: bool) -> str:
-    count = sum(w["count"] for w in alike)
+def _warning_note(kind: str, same_kind: list[dict[str, Any]], only_searched: bool) -> str:
+    count = sum(w["count"] for w in same_kind)
     fits = "1 fit" if count == 1 else f"{count} fits"
     fits += " of the search" if only_searched else ""
     if kind == "stopped":
         return f"{fits} stopped at max_iter before converging"
-    return f"{_shortly(alike[0]['text'])} ({fits})"
+    return f"{_shortly(same_kind[0]['text'])} ({fits})"
 
 
 def _kind(text: str) -> str:
-    """Warnings that differ in names and numbers only are of one kind."""
+    """Warnings that differ only in names and numbers are of the same kind."""
     return re.sub(r"'[^']*'|\([^)]*\)|[\d.]+", "", text)[:60]
 
 
 def _shortly(text: str) -> str:
-    """The sentence that says what happened, without the name of the class and long lists."""
+    """The first sentence, without the name of the class and long lists."""
     text = re.sub(r"^\w+: ", "", text)
     first = text.split(". ")[0].rstrip(".")
     if len(first) > LONGEST:
@@ -204,7 +206,7 @@ def _shortly(text: str) -> str:
 
 
 def at_edge(contender: Contender, records: list[dict[str, Any]], effort: str) -> list[str]:
-    """A chosen value at the end of its range: a wider range might be better."""
+    """Notes on chosen values at the end of their range: a wider range might be better."""
     if contender.entry is None or not records or records[-1]["fold"] != FINAL:
         return []
     best, entry = records[-1]["best"], contender.entry

@@ -1,10 +1,12 @@
-"""Interval of a mean of losses over one set of rows: absolute or squared errors, or log losses.
+"""Interval of a mean loss over one set of rows: absolute or squared errors, or log losses.
 
-A few large losses decide such a mean, and rows that hold none of them must leave room above, more
-than the rows themselves tell. `Unseen` is what is known beyond them. Errors: one that was not seen is
-BEYOND times the largest, squared ones the square of that; and losses vary at least as much as those
-of normal errors (of skewed ones few rows look alike). Probabilities: rows that are all
-right tell nothing of the loss of a mistake, but the probabilities do, so one mistake more is counted.
+A few large losses dominate such a mean. A sample without them must leave room for a larger mean than its
+rows show; `UnseenLoss` says how much.
+
+- Errors: an unseen error is BEYOND times the largest one (a squared error, the square of that), and the
+  losses vary at least as much as those of normal errors.
+- Probabilities: rows without a wrong prediction do not show the loss of a mistake, but the probabilities
+  do, so one more mistake is added.
 """
 
 from __future__ import annotations
@@ -13,19 +15,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.comparison.analysis.statistics import FARTHEST, LEVEL, equal_rows, t_quantile, tail_of
+from pellucid.comparison.analysis.statistics import (
+    FARTHEST,
+    LEVEL,
+    effective_rows,
+    t_quantile,
+    tail_of,
+)
 
-STRETCH = 2.0  # of intervals beyond those of the t distribution, at most
-BEYOND = 2.0  # times the largest error that was seen: one that was not
-VARIES = {1: np.sqrt(np.pi / 2 - 1), 2: np.sqrt(2.0)}  # deviation / mean of normal |errors|^power
+STRETCH = 2.0  # maximum width relative to the t interval
+BEYOND = 2.0  # an unseen error relative to the largest one
+VARIES = {
+    1: np.sqrt(np.pi / 2 - 1),
+    2: np.sqrt(2.0),
+}  # standard deviation / mean of |normal error|^power
 
 
 @dataclass(frozen=True)
-class Unseen:
-    """What rows that hold no large loss cannot tell.
+class UnseenLoss:
+    """What is assumed about losses larger than those of the sample.
 
-    loss : one beyond all that were seen; error : of the mean, as a share of it, at least;
-    mean : the upper end is not below it
+    loss : a loss beyond all that were seen; error : minimum relative standard error of the mean;
+    mean : minimum of the upper end
     """
 
     loss: float
@@ -33,23 +44,23 @@ class Unseen:
     mean: float = 0.0
 
 
-def beyond_errors(losses: np.ndarray, power: int, n: float) -> Unseen:
-    """Of |errors|^power, which n rows of equal weight would tell as much of."""
-    return Unseen(BEYOND**power * float(losses.max()), float(VARIES[power] / np.sqrt(n)))
+def beyond_errors(losses: np.ndarray, power: int, n: float) -> UnseenLoss:
+    """For |errors|^power of n effective rows."""
+    return UnseenLoss(BEYOND**power * float(losses.max()), float(VARIES[power] / np.sqrt(n)))
 
 
-def beyond_mistakes(losses: np.ndarray, wrong: np.ndarray, w: np.ndarray) -> Unseen:
-    """Of log losses; `wrong` has the loss of each row if its next most probable class were true."""
+def beyond_mistakes(losses: np.ndarray, wrong: np.ndarray, w: np.ndarray) -> UnseenLoss:
+    """For log losses; `wrong` is the loss of each row if its next most probable class were true."""
     one = float(np.average(wrong, weights=w))
     more, heavy = _with_one_more(losses, w, one)
     mean, error = _mean_and_error(_moments(more, heavy, 0.0).sum(axis=0), len(more), 0.0)
-    return Unseen(max(BEYOND * float(losses.max()), one), float(error / mean), float(mean))
+    return UnseenLoss(max(BEYOND * float(losses.max()), one), float(error / mean), float(mean))
 
 
 def by_group(
     losses: np.ndarray, w: np.ndarray, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean loss and weight of each group: groups are independent of each other, their rows are not."""
+    """Mean loss and weight of each group: groups are independent, the rows of a group are not."""
     codes = np.unique(groups, return_inverse=True)[1]
     total = np.bincount(codes, w)
     return np.bincount(codes, w * losses) / total, total
@@ -65,13 +76,13 @@ def _with_one_more(losses: np.ndarray, w: np.ndarray, loss: float) -> tuple[np.n
 
 
 def _moments(losses: np.ndarray, w: np.ndarray, centre: float) -> np.ndarray:
-    """By row what the mean and its error are sums of; losses are taken from a `centre`."""
+    """Terms of each row in the sums for the mean and its error; losses are relative to `centre`."""
     d = losses - centre
     return np.column_stack([w, w * d, w**2, w**2 * d, w**2 * d**2])
 
 
 def _mean_and_error(sums: np.ndarray, n: int, centre: float) -> np.ndarray:
-    """Weighted mean of n losses and its standard error; for equal weights those of textbooks."""
+    """Weighted mean of n losses and its standard error; the textbook formulas if weights are equal."""
     total, first, weight, cross, square = sums.T
     shift = first / total
     spread = np.maximum(square - 2 * shift * cross + shift**2 * weight, 0.0)
@@ -84,19 +95,19 @@ def mean_interval(
     level: float = LEVEL,
     draws: int = 1000,
     weights: np.ndarray | None = None,
-    unseen: Unseen | None = None,
+    unseen: UnseenLoss | None = None,
 ) -> tuple[float, float]:
-    """Interval of a mean of losses, none below 0: the studentised bootstrap of its logarithm.
+    """Interval of a mean of nonnegative losses: the studentised bootstrap of its logarithm.
 
-    A loss beyond all n that were seen has a chance of 1 / (n + 1), so one more, that of `unseen`, is
-    among those that are redrawn. The upper end has at least the error of `unseen`, the lower one that
-    of the rows. How far the bootstrap may stretch the t distribution is bounded, or one outlier
-    would leave no upper end. No loss at all is known exactly.
+    A loss beyond all n that were seen has probability 1 / (n + 1), so the loss of `unseen` is added to
+    the rows that are resampled. The upper end uses at least the standard error of `unseen`, the lower
+    end that of the rows. The width relative to the t interval is bounded, because a single outlier would
+    otherwise leave no upper end. If all losses are 0, the interval is empty.
     """
     n, w = len(losses), np.ones(len(losses)) if weights is None else weights
     if n < 2 or not losses.any():
         return (float(losses.mean()),) * 2 if n else (float("nan"),) * 2
-    unseen = unseen or Unseen(BEYOND * float(losses.max()))
+    unseen = unseen or UnseenLoss(BEYOND * float(losses.max()))
     centre = float((w * losses).sum() / w.sum())
     rows = _moments(*_with_one_more(losses, w, unseen.loss), centre)
     sums = np.empty((max(200, min(draws, int(2e7 // n))), rows.shape[1]))
@@ -108,7 +119,7 @@ def mean_interval(
         return float("nan"), float("nan")
     around, own = (_mean_and_error(part.sum(axis=0), n, centre) for part in (rows, rows[:n]))
     t = np.log(means / around[0]) * means / errors
-    tail, share = tail_of(equal_rows(w), level), float(own[1] / own[0])
+    tail, share = tail_of(effective_rows(w), level), float(own[1] / own[0])
     most = STRETCH * t_quantile(n - 1, (1 + level) / 2)
     far, near = np.clip(np.quantile(t, [tail, 1 - tail]), -most, most)
     below = min(near * share, np.log(FARTHEST))

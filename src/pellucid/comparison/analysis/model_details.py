@@ -1,7 +1,9 @@
-"""A fitted model in plain data: weights, importances, tree, path of the solver, decision regions.
+"""The description of a fitted model for the report, as plain data: `describe_model` and its main parts.
 
-Runs in the child of the last round, on the model fitted on all training rows. Everything is bounded
-in size, and a part that a model cannot give is None. Invariant: nothing here changes a score.
+This file has the parts that most models share: coefficients, permutation importances, solver history,
+tree, decision regions. `model_diagnostics` has the parts of single kinds of models and the refits.
+It runs in the worker of the final round, on the model fitted on all training rows. All parts are bounded
+in size; a part that a model does not have is None. Invariant: nothing here changes a score.
 """
 
 from __future__ import annotations
@@ -13,44 +15,45 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.comparison.analysis import model_diagnostics
-from pellucid.comparison.execution.worker_data import Bench
+from pellucid.comparison.execution.worker_data import Evaluator
 from pellucid.comparison.planning.registry import BASELINES
 from pellucid.data.io import shared_tables
 from pellucid.draw.dates import date
 from pellucid.model_selection.metrics import Metric, metric
 
-MOST_TERMS = 200
-MOST_NODES = 127
-MOST_COLUMNS = 60
-MOST_ROWS = 500  # that importances are measured on
+MAX_TERMS = 200
+MAX_NODES = 127
+MAX_COLUMNS = 60
+MAX_ROWS = 500  # rows on which importances are measured
 REPEATS = 5
-BATCH = 10_000  # rows that a model is asked about at once
-POINTS = 200  # of a history
-QUICKLY = 0.5  # seconds of the processor that importances may always take
+BATCH = 10_000  # rows predicted at once
+POINTS = 200  # points of a solver history
+QUICKLY = 0.5  # seconds of CPU time that any part may use
 DEPTH = 6
 NO_TIME = "no time was left"
 
 
-def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any]:
-    """All that a model shows of itself; no part takes longer than the round has taken so far
-    (`spent`), both in seconds of the processor."""
-    seconds, out = min(job.deadline, max(QUICKLY, spent)), dict[str, Any]()
-    end = time.monotonic() + job.deadline  # of all parts, by the clock on the wall
-    parts = {  # those that cost next to nothing first
+def describe_model(evaluator: Evaluator, fitted: Any, task: Any, spent: float) -> dict[str, Any]:
+    """All parts of the description; no part uses more CPU time than the round has used (`spent`)."""
+    seconds, out = min(task.deadline, max(QUICKLY, spent)), dict[str, Any]()
+    end = time.monotonic() + task.deadline  # wall-clock limit for all parts
+    parts = {  # the fastest first
         "history": lambda: history(fitted),
-        "tree": lambda: tree(bench, fitted, job),
-        "support": lambda: model_diagnostics.support(bench, fitted, job),
-        "projection": lambda: model_diagnostics.projection(bench, fitted, job),
-        "neighbours": lambda: model_diagnostics.neighbours(bench, fitted, job),
-        "region": lambda: region(bench, fitted, job),
-        "coefficients": lambda: coefficients(bench, fitted, job, seconds),
-        "importances": lambda: importances(bench, job, seconds),
+        "tree": lambda: tree(evaluator, fitted, task),
+        "support": lambda: model_diagnostics.support(evaluator, fitted, task),
+        "projection": lambda: model_diagnostics.projection(evaluator, fitted, task),
+        "neighbours": lambda: model_diagnostics.neighbours(evaluator, fitted, task),
+        "region": lambda: region(evaluator, fitted, task),
+        "coefficients": lambda: coefficients(evaluator, fitted, task, seconds),
+        "importances": lambda: importances(evaluator, task, seconds),
         "dependence": lambda: model_diagnostics.dependence(
-            bench, fitted, job, _strongest(out, job)
+            evaluator, fitted, task, _strongest(out, task)
         ),
-        "path": lambda: model_diagnostics.path(bench, fitted, job, seconds),
+        "path": lambda: model_diagnostics.path(evaluator, fitted, task, seconds),
     }
-    if bench.foreign or bench.name in BASELINES.values():  # other tables than ours; no columns
+    if (
+        evaluator.foreign or evaluator.name in BASELINES.values()
+    ):  # other tables than ours, or no use of columns
         parts = {name: make for name, make in parts.items() if name in ("history", "region")}
     for name, make in parts.items():
         if time.monotonic() > end:
@@ -58,29 +61,31 @@ def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any
             continue
         try:
             out[name] = make()
-        except Exception as error:  # a picture that cannot be drawn does not spoil the comparison
+        except Exception as error:  # a missing part does not affect the comparison
             out[name], out[f"{name}_why"] = None, f"{type(error).__name__}: {error}"[:200]
     return out
 
 
-def _strongest(out: dict[str, Any], job: Any) -> list[str]:
-    """Columns worth a closer look: by importance, else those of the plane."""
+def _strongest(out: dict[str, Any], task: Any) -> list[str]:
+    """The most important columns, or those of the plane if importances are missing."""
     found = out.get("importances")
     if found is None:
-        return [job.portrait["x"], job.portrait["y"]] if job.portrait else []
+        return [task.plane["x"], task.plane["y"]] if task.plane else []
     order = np.argsort(-np.array(found["values"]), kind="stable")
     return [found["columns"][j] for j in order if found["values"][j] > 0]
 
 
-def coefficients(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[str, Any] | None:
-    """Weights by term, in the user's units and per standard deviation; the strongest terms."""
-    values = model_diagnostics.weights_of(fitted)
+def coefficients(
+    evaluator: Evaluator, fitted: Any, task: Any, seconds: float
+) -> dict[str, Any] | None:
+    """Coefficients of the strongest terms, on the original scale and per standard deviation."""
+    values = model_diagnostics.coefficients_of(fitted)
     if values is None:
         return None
-    spread = model_diagnostics.spread_of(bench, fitted, job)
-    scaled, limits = values * spread, _limits(bench, fitted, job, seconds)
-    top = np.argsort(-np.abs(scaled).max(axis=0), kind="stable")[:MOST_TERMS]
-    classes = _codes(bench, fitted)
+    spread = model_diagnostics.spread_of(evaluator, fitted, task)
+    scaled, limits = values * spread, _limits(evaluator, fitted, task, seconds)
+    top = np.argsort(-np.abs(scaled).max(axis=0), kind="stable")[:MAX_TERMS]
+    classes = _codes(evaluator, fitted)
     return {
         "terms": [str(fitted.terms_[j])[:200] for j in top],
         "classes": classes[-len(values) :] if classes else [],
@@ -92,20 +97,20 @@ def coefficients(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[st
     }
 
 
-def _codes(bench: Bench, fitted: Any) -> list[int]:
+def _codes(evaluator: Evaluator, fitted: Any) -> list[int]:
     """Codes of the model's classes, in its order."""
-    return bench.codes(fitted.classes_).tolist() if bench.shared.n_classes else []
+    return evaluator.codes(fitted.classes_).tolist() if evaluator.shared.n_classes else []
 
 
-def _limits(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[str, Any] | None:
+def _limits(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> dict[str, Any] | None:
     try:
-        return model_diagnostics.doubt(bench, fitted, job, seconds)
-    except Exception:  # weights without their doubt are still weights
+        return model_diagnostics.coefficient_limits(evaluator, fitted, task, seconds)
+    except Exception:  # coefficients without limits are still useful
         return None
 
 
 def _limited(limits: Any, spread: np.ndarray, top: np.ndarray) -> dict[str, Any]:
-    """95 % limits in the user's units and per standard deviation."""
+    """95 % limits on the original scale and per standard deviation."""
     if limits is None:
         return {"low": None, "high": None, "scaled_low": None, "scaled_high": None, "method": ""}
     ends = {end: limits[end][:, top] for end in ("low", "high")}
@@ -114,24 +119,24 @@ def _limited(limits: Any, spread: np.ndarray, top: np.ndarray) -> dict[str, Any]
     return {**raw, **scaled, "method": limits["method"]}
 
 
-def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None:
-    """Permutation importance: loss of score when one column is shuffled, on rows not fitted on.
+def importances(evaluator: Evaluator, task: Any, seconds: float) -> dict[str, Any] | None:
+    """Permutation importance: loss of score on held-out rows when one column is shuffled.
 
-    None if it would take more than so many seconds of the processor.
+    None if it would use more than `seconds` of CPU time.
     """
-    columns = bench.table.column_names
-    if len(columns) > MOST_COLUMNS or bench.foreign:
+    columns = evaluator.table.column_names
+    if len(columns) > MAX_COLUMNS or evaluator.foreign:
         return None
     began = time.process_time()
-    train, test = bench.inner_splits(job.train, "importance", job.metrics[0])[0]
-    test = test[:MOST_ROWS]
-    params = job.candidates[job.best]
-    fitted = bench.fit(bench.fresh(params, "importance"), bench.rows(train), train)
-    X, found = bench.rows(test), metric(job.metrics[0])
-    rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "importance")
+    train, test = evaluator.inner_splits(task.train, "importance", task.metrics[0])[0]
+    test = test[:MAX_ROWS]
+    params = task.candidates[task.best]
+    fitted = evaluator.fit(evaluator.unfitted(params, "importance"), evaluator.rows(train), train)
+    X, found = evaluator.rows(test), metric(task.metrics[0])
+    rng = parallel.stream(parallel.seed_sequence(evaluator.shared.seed), "importance")
     orders = [rng.permutation(len(test)) for _ in range(REPEATS)]
 
-    whole = float(_scores(bench, fitted, X, test, found, 1)[0])
+    whole = float(_scores(evaluator, fitted, X, test, found, 1)[0])
     moved = [(name, order) for name in columns for order in orders]
     scores, begun = list[float](), time.process_time()
     for start, end in _batches(len(moved), max(1, BATCH // max(1, len(test)))):
@@ -140,19 +145,19 @@ def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None
             return None
         part = moved[start:end]
         copies = shared_tables.with_each_permuted(X, part)
-        scores += _scores(bench, fitted, copies, test, found, len(part)).tolist()
+        scores += _scores(evaluator, fitted, copies, test, found, len(part)).tolist()
     drops = found.sign * (whole - np.reshape(scores, (len(columns), REPEATS)))
     mean, error = np.mean(drops, axis=1), np.std(drops, axis=1, ddof=1) / np.sqrt(REPEATS)
     half = 2.776 * error  # t quantile, 4 degrees of freedom
     return {
         "columns": list(columns), "values": mean.tolist(), "low": (mean - half).tolist(),
         "high": (mean + half).tolist(),
-        "method": f"how much worse {found.name} is when the column is shuffled, {REPEATS} times",
+        "method": f"loss in {found.name} when the column is shuffled (mean of {REPEATS} shuffles)",
     }  # fmt: skip
 
 
 def _batches(n: int, most: int) -> list[tuple[int, int]]:
-    """Ever larger parts: the first ones tell how long the rest would take."""
+    """Batches of increasing size: the first ones show how long the rest would take."""
     out, start, size = [], 0, 1
     while start < n:
         out.append((start, min(n, start + size)))
@@ -161,45 +166,45 @@ def _batches(n: int, most: int) -> list[tuple[int, int]]:
 
 
 def _scores(
-    bench: Bench, fitted: Any, table: Any, rows: np.ndarray, found: Metric, copies: int
+    evaluator: Evaluator, fitted: Any, table: Any, rows: np.ndarray, found: Metric, copies: int
 ) -> np.ndarray:
-    """Scores of copies of some rows that lie one below the other, asked all at once."""
+    """Scores of stacked copies of some rows, predicted at once."""
     n, out = len(rows), np.empty(copies)
-    answers = bench.ask(fitted, table)
+    predictions = evaluator.predict(fitted, table)
     for k in range(copies):
         own = slice(k * n, (k + 1) * n)
         X = table.slice(k * n, n) if found.needs == "model" else None
-        measured = bench.measure((found.name,), fitted, X, rows, answers.part(own))
+        measured = evaluator.score((found.name,), fitted, X, rows, predictions.part(own))
         out[k] = measured[found.name]
     return out
 
 
 def history(fitted: Any) -> dict[str, list[float]] | None:
-    """What the solver did, thinned."""
-    told = vars(fitted).get("history_")
-    if not told or len(told.get("iteration", ())) < 2:
+    """The iterations of the solver, thinned out."""
+    recorded = vars(fitted).get("history_")
+    if not recorded or len(recorded.get("iteration", ())) < 2:
         return None
-    n = len(told["iteration"])
+    n = len(recorded["iteration"])
     kept = np.unique(np.linspace(0, n - 1, min(n, POINTS)).round().astype(int))
     return {
         name: np.asarray(values, dtype=float)[kept].tolist()
-        for name, values in told.items()
+        for name, values in recorded.items()
         if len(values) == n and np.asarray(values).dtype.kind in "fiu"
     }
 
 
-def tree(bench: Bench, fitted: Any, job: Any) -> dict[str, Any] | None:
-    """Nodes of a single tree, from the root; deeper ones are cut off and said to be.
+def tree(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
+    """Nodes of a single tree, from the root; `cut` marks nodes whose children are left out.
 
-    Values are in the order of class codes; `way` is that of one training row.
+    Values are in the order of class codes; `way` is the path of one training row.
     """
     nodes = vars(fitted).get("tree_")
     if nodes is None or not hasattr(nodes, "left"):
         return None
-    codes, K = _codes(bench, fitted), max(1, bench.shared.n_classes)
+    codes, K = _codes(evaluator, fitted), max(1, evaluator.shared.n_classes)
     out: list[dict[str, Any]] = []
     queue, depth = [(0, 0)], 0
-    while queue and len(out) < MOST_NODES:
+    while queue and len(out) < MAX_NODES:
         i, level = queue.pop(0)
         depth = max(depth, level)
         leaf = int(nodes.feature[i]) < 0
@@ -213,18 +218,18 @@ def tree(bench: Bench, fitted: Any, job: Any) -> dict[str, Any] | None:
         }  # fmt: skip
         if not leaf and not cut:
             column = fitted.schema_.name(int(nodes.feature[i]))
-            node |= {"column": column, "test": _question(nodes, fitted.schema_, i, column),
+            node |= {"column": column, "test": _condition(nodes, fitted.schema_, i, column),
                      "left": int(nodes.left[i]), "right": int(nodes.right[i])}  # fmt: skip
             queue += [(int(nodes.left[i]), level + 1), (int(nodes.right[i]), level + 1)]
         out.append(node)
-    row = job.train[:1]
-    way = fitted.decision_path(bench.rows(row)).indices.tolist()
+    row = task.train[:1]
+    way = fitted.decision_path(evaluator.rows(row)).indices.tolist()
     leaves = int((nodes.feature < 0).sum())
     return {"nodes": out, "depth": depth, "leaves": leaves, "row": int(row[0]), "way": way}
 
 
-def _question(nodes: Any, schema: Any, i: int, column: str) -> str:
-    """What must hold to go left."""
+def _condition(nodes: Any, schema: Any, i: int, column: str) -> str:
+    """The condition for the left branch."""
     j = int(nodes.feature[i])
     missing = " or missing" if schema.n_missing[j] > 0 and nodes.missing_left[i] else ""
     if nodes.has_set[i]:
@@ -234,29 +239,29 @@ def _question(nodes: Any, schema: Any, i: int, column: str) -> str:
     if np.isinf(nodes.threshold[i]):
         return f"{column[:80]} is present"
     threshold = float(nodes.threshold[i])
-    told = date(threshold) if schema.kinds[j] == "datetime" else f"{threshold:.6g}"
-    return f"{column[:80]} <= {told}{missing}"
+    shown = date(threshold) if schema.kinds[j] == "datetime" else f"{threshold:.6g}"
+    return f"{column[:80]} <= {shown}{missing}"
 
 
-def region(bench: Bench, fitted: Any, job: Any) -> dict[str, Any] | None:
-    """Predictions on a grid over two columns, the others at their middle values; rows from below.
+def region(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
+    """Predictions on a grid over two columns, with the others at typical values; rows from the bottom.
 
-    `certainty` is the probability of the predicted class, where the model gives probabilities.
+    `certainty` is the probability of the predicted class, if the model has probabilities.
     """
-    spec = job.portrait
-    columns = bench.table.column_names
+    spec = task.plane
+    columns = evaluator.table.column_names
     if not spec or spec["x"] not in columns or spec["y"] not in columns:
         return None
     xs, ys = np.array(spec["xs"]), np.array(spec["ys"])
     middle = {name: row for name, row in spec["middle"].items() if name in columns}
-    grid = shared_tables.repeated(bench.table, middle, len(xs) * len(ys))
+    grid = shared_tables.repeated(evaluator.table, middle, len(xs) * len(ys))
     grid = shared_tables.with_column(grid, spec["x"], np.tile(xs, len(ys)))
     grid = shared_tables.with_column(grid, spec["y"], np.repeat(ys, len(xs)))
-    asked = shared_tables.native(grid, bench.shared.container) if bench.foreign else grid
-    said = bench.ask(fitted, asked)
+    native = shared_tables.native(grid, evaluator.shared.container) if evaluator.foreign else grid
+    predicted = evaluator.predict(fitted, native)
     shape = (len(ys), len(xs))
-    sure = None if said.proba is None else np.round(said.proba.max(axis=1), 2)
+    sure = None if predicted.proba is None else np.round(predicted.proba.max(axis=1), 2)
     return {
-        "grid": np.asarray(said.labels).reshape(shape).tolist(),
+        "grid": np.asarray(predicted.labels).reshape(shape).tolist(),
         "certainty": None if sure is None else sure.reshape(shape).tolist(),
     }

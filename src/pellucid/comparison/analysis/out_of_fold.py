@@ -1,6 +1,6 @@
-"""From the journal to tables: out-of-fold answers, searches, seconds, the log.
+"""From the journal to tables: out-of-fold predictions, searches, times, the log.
 
-Invariant: the order is that of the plan, not that in which children ended.
+Invariant: the order is that of the plan, not that in which workers finished.
 """
 
 from __future__ import annotations
@@ -11,53 +11,53 @@ from typing import Any
 import numpy as np
 
 from pellucid.comparison.execution.fold_task import FINAL, best_of, part_path
-from pellucid.comparison.execution.journal import Memory
+from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Plan
 
 
-def searches(plan: Plan, memory: Memory) -> dict[str, list[dict[str, Any]]]:
-    """By model: its candidates with their inner scores over all rounds, and how often each won."""
+def searches(plan: Plan, state: RunState) -> dict[str, list[dict[str, Any]]]:
+    """By model: its candidates with their inner scores in all rounds, and how often each was chosen."""
     rounds = [*map(str, range(len(plan.folds))), FINAL]
     out = {}
     for contender in plan.running:
         rows = []
         for c, params in enumerate(contender.candidates):
-            told = [memory.candidates.get((contender.id, r), {}).get(c) for r in rounds]
-            known = [record for record in told if record is not None]
+            records = [state.candidates.get((contender.id, r), {}).get(c) for r in rounds]
+            known = [record for record in records if record is not None]
             scores = [
                 float(np.mean(r["scores"]))
                 for r in known
                 if r["scores"] and None not in r["scores"]
             ]
-            chosen = sum(memory.done.get((contender.id, r), {}).get("best") == c for r in rounds)
+            chosen = sum(state.done.get((contender.id, r), {}).get("best") == c for r in rounds)
             failed = next((r["why"] for r in known if not r["scores"]), None)
             rows.append({"params": params, "scores": scores, "chosen": chosen, "failed": failed})
         out[contender.id] = rows
     return out
 
 
-def chosen_by(plan: Plan, memory: Memory, model: str) -> int:
-    """The candidate that a model's search on all training rows chose; if that has not ended the best
-    of those it had scored, else the one that most folds chose."""
-    last = memory.done.get((model, FINAL))
+def chosen_by(plan: Plan, state: RunState, model: str) -> int:
+    """The candidate that a model's search on all training rows chose.
+
+    If that search has not ended, it is the best candidate so far, else the one that most folds chose.
+    """
+    last = state.done.get((model, FINAL))
     if last is not None:
         return last["best"]
-    best = best_of(memory.candidates.get((model, FINAL), {}), plan.metric)
+    best = best_of(state.candidates.get((model, FINAL), {}), plan.metric)
     if best is not None:
         return best
-    folds = (memory.done.get((model, str(k))) for k in range(len(plan.folds)))
+    folds = (state.done.get((model, str(k))) for k in range(len(plan.folds)))
     chosen = [done["best"] for done in folds if done] or [0]
     return min(set(chosen), key=lambda c: (-chosen.count(c), c))
 
 
-def timings_of(memory: Memory) -> dict[str, Any]:
-    """Seconds by model: whole, one fit, one prediction."""
+def timings_of(state: RunState) -> dict[str, Any]:
+    """Seconds by model: search, one fit, one prediction."""
     models: dict[str, dict[str, float]] = {}
-    for (model, fold), record in memory.done.items():
+    for (model, fold), record in state.done.items():
         own = models.setdefault(model, {"search": 0.0, "fit": 0.0, "predict": 0.0, "folds": 0.0})
-        own["search"] += sum(
-            r["seconds"] for r in memory.candidates.get((model, fold), {}).values()
-        )
+        own["search"] += sum(r["seconds"] for r in state.candidates.get((model, fold), {}).values())
         if fold != FINAL:
             own["fit"] += record["fit_seconds"]
             own["predict"] += record["predict_seconds"]
@@ -68,13 +68,13 @@ def timings_of(memory: Memory) -> dict[str, Any]:
     return {"models": models}
 
 
-def collect(plan: Plan, memory: Memory, parts: Path) -> dict[str, dict[str, np.ndarray]]:
-    """Out-of-fold answers of every model whose folds are all done, in the order of the folds."""
+def collect(plan: Plan, state: RunState, parts: Path) -> dict[str, dict[str, np.ndarray]]:
+    """Out-of-fold predictions of every model whose folds are all done, in the order of the folds."""
     out = {}
     for contender in plan.running:
         paths = [part_path(parts, contender.id, str(k)) for k in range(len(plan.folds))]
-        done = all((contender.id, str(k)) in memory.done for k in range(len(plan.folds)))
-        if not done or contender.id in memory.failed or not all(p.exists() for p in paths):
+        done = all((contender.id, str(k)) in state.done for k in range(len(plan.folds)))
+        if not done or contender.id in state.failed or not all(p.exists() for p in paths):
             continue
         loaded = [dict(np.load(p)) for p in paths]
         joined = {k: np.concatenate([part[k] for part in loaded]) for k in loaded[0]}
@@ -85,7 +85,7 @@ def collect(plan: Plan, memory: Memory, parts: Path) -> dict[str, dict[str, np.n
 
 def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
     """Columns of predictions.parquet: one line per (model, tested row)."""
-    classes, rows = plan.material.classes, plan.material.rows
+    classes, rows = plan.dataset.classes, plan.dataset.rows
     models = [name for name, part in predictions.items() for _ in part["rows"]]
     where = np.concatenate([p["rows"] for p in predictions.values()] or [np.empty(0, int)])
     columns: dict[str, Any] = {
@@ -93,13 +93,13 @@ def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str,
         "fold": np.concatenate([p["fold"] for p in predictions.values()] or [np.empty(0, int)]),
         "row": rows[where],
     }
-    said = np.concatenate([p["labels"] for p in predictions.values()] or [np.empty(0)])
+    predicted = np.concatenate([p["labels"] for p in predictions.values()] or [np.empty(0)])
     if classes is None:
-        return {**columns, "target": plan.material.y[where], "prediction": said}
-    # Truths are written as CSV writes them, and as `pellucid predict` names its columns.
+        return {**columns, "target": plan.dataset.y[where], "prediction": predicted}
+    # Booleans are written as in CSV and in the column names of `pellucid predict`.
     names = [str(c).lower() if isinstance(c, bool) else str(c) for c in classes]
-    columns["target"] = [names[k] for k in plan.material.y[where]]
-    columns["prediction"] = [names[int(k)] for k in said]
+    columns["target"] = [names[k] for k in plan.dataset.y[where]]
+    columns["prediction"] = [names[int(k)] for k in predicted]
     for k, name in enumerate(names):
         columns[f"p_{name}"] = np.concatenate(
             [
@@ -111,18 +111,18 @@ def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str,
     return columns
 
 
-def log_text(memory: Memory, kept: str | None, ended: dict[str, Any]) -> str:
-    """All warnings and failures, in full; `ended` tells of the kept model."""
+def log_text(state: RunState, kept: str | None, final_fit: dict[str, Any]) -> str:
+    """All warnings and failures, in full; `final_fit` has those of the final model."""
     lines = []
-    for (model, fold), record in memory.done.items():
-        lines += _told(f"{model}, fold {fold}", record["warnings"])
-    for (model, fold), tried in memory.candidates.items():
+    for (model, fold), record in state.done.items():
+        lines += _warning_lines(f"{model}, fold {fold}", record["warnings"])
+    for (model, fold), tried in state.candidates.items():
         for c, record in tried.items():
-            lines += _told(f"{model}, fold {fold}, candidate {c + 1}", record["warnings"])
-    lines += _told(f"{kept}, kept model", ended.get("warnings", []))
-    lines += [f"{m}: {r['how']}: {r['why']}" for m, r in memory.failed.items()]
+            lines += _warning_lines(f"{model}, fold {fold}, candidate {c + 1}", record["warnings"])
+    lines += _warning_lines(f"{kept}, final model", final_fit.get("warnings", []))
+    lines += [f"{m}: {r['how']}: {r['why']}" for m, r in state.failed.items()]
     return "\n".join(sorted(lines)) + "\n" if lines else "nothing to report\n"
 
 
-def _told(where: str, warnings: list[dict[str, Any]]) -> list[str]:
+def _warning_lines(where: str, warnings: list[dict[str, Any]]) -> list[str]:
     return [f"{where}: {w['count']} x {w['category']}: {w['text']}" for w in warnings]

@@ -1,7 +1,7 @@
-"""All models of a run against each other: scores, intervals, and the difference of every pair.
+"""Comparison of all models of a run: scores, intervals, and the difference of every pair.
 
-Our own metrics are compared by rows, custom scorers by folds. The result is computed once; board,
-pairwise matrix, answer and report read it.
+Our own metrics are compared by rows, scikit-learn scorers by folds. The result is computed once and used
+by the leaderboard, the pairwise matrix and the report.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ import numpy as np
 
 from pellucid.comparison.analysis import statistics
 from pellucid.comparison.analysis.by_folds import LOSS, fold_difference, fold_interval
-from pellucid.comparison.analysis.evidence import Difference, Evidence, Trial, difference, gather
+from pellucid.comparison.analysis.evidence import (
+    CVDesign,
+    Difference,
+    Evidence,
+    difference,
+    model_evidence,
+)
 from pellucid.comparison.analysis.score_intervals import score_interval
 from pellucid.comparison.planning.plan import Plan, bounds_of
 from pellucid.comparison.planning.registry import BASELINES
@@ -26,10 +32,11 @@ FoldScores = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is known of the models that finished all folds.
+    """Scores and differences of the models that completed all folds.
 
-    folds : {model: {metric: one score per fold}}; means : {model: ranking score}, those that have one
-    recalls : {model: {class: recall}} where a class is rare
+    folds : {model: {metric: one score per fold}}
+    means : {model: mean of the ranking metric}, if it is defined
+    recalls : {model: {class: recall}} if a class is rare
     """
 
     folds: Mapping[str, FoldScores]
@@ -40,7 +47,7 @@ class Comparison:
     known: dict[tuple[str, str], Difference] = field(default_factory=dict)
 
     def difference(self, one: str, other: str) -> Difference:
-        """How much better `one` is than `other`; that of the reversed pair is its negative."""
+        """How much better `one` is than `other`; the reversed pair has the negative difference."""
         if (one, other) not in self.known:
             found = self.pair(one, other)
             self.known.update({(one, other): found, (other, one): found.reversed})
@@ -67,20 +74,22 @@ class Comparison:
 
 
 def compare_models(
-    plan: Plan, folds: Mapping[str, FoldScores], answers: Mapping[str, Mapping[str, np.ndarray]]
+    plan: Plan, folds: Mapping[str, FoldScores], predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> Comparison:
-    """By rows where the metric allows it, else by folds."""
+    """Compare by rows if the metric allows it, else by folds."""
     found = (
-        _by_folds(plan, folds) if plan.metric.needs == "model" else _by_rows(plan, folds, answers)
+        _by_folds(plan, folds)
+        if plan.metric.needs == "model"
+        else _by_rows(plan, folds, predictions)
     )
-    return replace(found, recalls=recalls(plan, {name: answers[name] for name in folds}))
+    return replace(found, recalls=recalls(plan, {name: predictions[name] for name in folds}))
 
 
 def _by_rows(
-    plan: Plan, folds: Mapping[str, FoldScores], answers: Mapping[str, Mapping[str, np.ndarray]]
+    plan: Plan, folds: Mapping[str, FoldScores], predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> Comparison:
-    trial, behind = trial_of(plan), rows_behind(plan)
-    found = {name: gather(trial, answers[name]) for name in folds}
+    design, sample = design_of(plan), effective_sample(plan)
+    found = {name: model_evidence(design, predictions[name]) for name in folds}
     scored = {name for name in folds if np.isfinite(folds[name][plan.metric.name]).all()}
     known = {name: e for name, e in found.items() if e is not None and name in scored}
 
@@ -90,20 +99,20 @@ def _by_rows(
         if _is_exact(plan, name):
             return known[name].score, known[name].score
         low, high = bounds_of(plan.metric.name)
-        ends = score_interval(trial, known[name], behind)
+        ends = score_interval(design, known[name], sample)
         return max(low, ends[0]), min(high, ends[1])
 
-    by_log_loss = _by_log_loss(trial, answers) if plan.metric.needs == "labels" else {}
+    by_log_loss = _by_log_loss(design, predictions) if plan.metric.needs == "labels" else {}
 
     def pair(one: str, other: str) -> Difference:
-        found = difference(trial, known[one], known[other])
+        found = difference(design, known[one], known[other])
         if (
-            BASELINES[plan.material.task] not in (one, other)
+            BASELINES[plan.dataset.task] not in (one, other)
             or not {one, other} <= by_log_loss.keys()
         ):
             return found
         return found.combined_with(
-            difference(replace(trial, metric=LOG_LOSS), by_log_loss[one], by_log_loss[other])
+            difference(replace(design, metric=LOG_LOSS), by_log_loss[one], by_log_loss[other])
         )
 
     means = {name: _mean(folds[name][plan.metric.name]) for name in known}
@@ -111,14 +120,14 @@ def _by_rows(
 
 
 def _by_log_loss(
-    trial: Trial, answers: Mapping[str, Mapping[str, np.ndarray]]
+    design: CVDesign, predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> dict[str, Evidence]:
-    """The log loss as a second test of whether a model beats the baseline.
+    """The evidence of the log loss, for a second test of whether a model beats the baseline.
 
-    Labels alone have little power to show that the columns help at all; probabilities have more.
+    A test on labels has little power to show that the columns help; a test on probabilities has more.
     """
-    own = replace(trial, metric=LOG_LOSS)
-    found = {name: gather(own, predicted) for name, predicted in answers.items()}
+    own = replace(design, metric=LOG_LOSS)
+    found = {name: model_evidence(own, predicted) for name, predicted in predictions.items()}
     return {name: evidence for name, evidence in found.items() if evidence is not None}
 
 
@@ -136,7 +145,7 @@ def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
 
 
 def interval_of_folds(plan: Plan, scores: list[float]) -> tuple[float, float]:
-    """Of the ranking score, from its values in the folds alone."""
+    """Interval of the ranking metric from its fold scores alone."""
     return fold_interval(scores, plan.ratio, bounds_of(plan.metric.name), plan.repeats)
 
 
@@ -145,51 +154,51 @@ def _mean(scores: list[float]) -> float:
 
 
 def _is_exact(plan: Plan, name: str) -> bool:
-    """The baseline says the same of every row: some scores of it are known beforehand."""
+    """Whether the score is known in advance: the baseline predicts the same for every row."""
     known = plan.metric.name in ("roc_auc", "balanced_accuracy")
-    return known and name == BASELINES[plan.material.task]
+    return known and name == BASELINES[plan.dataset.task]
 
 
 def recalls(
-    plan: Plan, answers: Mapping[str, Mapping[str, np.ndarray]]
+    plan: Plan, predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> dict[str, dict[str, float]]:
-    """Recall by class of every model, over all tested rows, if some class is rare."""
-    material = plan.material
-    if material.classes is None:
+    """Recall by class of every model over all tested rows, if some class is rare."""
+    dataset = plan.dataset
+    if dataset.classes is None:
         return {}
-    y, w, names = material.y, material.weights, [str(label) for label in material.classes]
+    y, w, names = dataset.y, dataset.weights, [str(label) for label in dataset.classes]
     if not imbalanced(y[plan.train], w[plan.train], len(names)):
         return {}
     found = {}
-    for model, said in answers.items():
-        rows = said["rows"]
-        shares = recall_by_class(y[rows], said["labels"].astype(int), w[rows], len(names))
+    for model, predicted in predictions.items():
+        rows = predicted["rows"]
+        shares = recall_by_class(y[rows], predicted["labels"].astype(int), w[rows], len(names))
         found[model] = dict(zip(names, shares.tolist()))
     return found
 
 
-def trial_of(plan: Plan) -> Trial:
-    """What the models of a plan share: rows, folds, and what varies independently."""
-    material, in_time = plan.material, plan.material.beside[0] == "time"
-    # Training rows that only grow are shared no more than those of shuffled folds.
+def design_of(plan: Plan) -> CVDesign:
+    """What the models of a plan have in common: rows, folds and independent units."""
+    dataset, in_time = plan.dataset, plan.dataset.split_by[0] == "time"
+    # Growing training sets share no more rows than those of shuffled folds.
     ratio = 1 / max(len(plan.folds) - 1, 1) if in_time else plan.ratio
-    return Trial(
-        plan.metric, material.y, material.weights, len(material.classes or ()), units_of(plan),
+    return CVDesign(
+        plan.metric, dataset.y, dataset.weights, len(dataset.classes or ()), units_of(plan),
         len(plan.folds), ratio, plan.repeats, in_time,
     )  # fmt: skip
 
 
 def units_of(plan: Plan) -> np.ndarray:
-    """By row: itself, its group, or its block of neighbouring times.
+    """The independent unit of each row: the row itself, its group, or its block of times.
 
-    Errors of neighbouring times are alike. Blocks hold the square root of the number of tested rows,
-    so that they are long and many; rows of one time share a block.
+    Errors at neighbouring times are correlated. A block has as many rows as the square root of their
+    number, so that blocks are both long and many; rows with the same time are in the same block.
     """
-    kind, beside = plan.material.beside
-    n = len(plan.material.y)
-    if beside is None:
+    kind, values = plan.dataset.split_by
+    n = len(plan.dataset.y)
+    if values is None:
         return np.arange(n)
-    codes = np.unique(beside, return_inverse=True)[1]
+    codes = np.unique(values, return_inverse=True)[1]
     if kind == "group":
         return codes
     tested = np.unique(np.concatenate([test for _, test in plan.folds]))
@@ -198,14 +207,14 @@ def units_of(plan: Plan) -> np.ndarray:
     return (before[codes] / length).astype(int)
 
 
-def rows_behind(plan: Plan) -> statistics.Behind | None:
-    """The tested rows of each class; None for numbers."""
-    material = plan.material
-    if material.classes is None:
+def effective_sample(plan: Plan) -> statistics.EffectiveSample | None:
+    """The effective number of tested rows of each class; None for regression."""
+    dataset = plan.dataset
+    if dataset.classes is None:
         return None
     tested = np.unique(np.concatenate([test for _, test in plan.folds]))
-    y, w = material.y[tested], material.weights[tested]
-    own = [w[(y == k) & (w > 0)] for k in range(len(material.classes))]
-    return statistics.Behind(
-        plan.metric.name, tuple(statistics.equal_rows(part) for part in own if len(part))
+    y, w = dataset.y[tested], dataset.weights[tested]
+    own = [w[(y == k) & (w > 0)] for k in range(len(dataset.classes))]
+    return statistics.EffectiveSample(
+        plan.metric.name, tuple(statistics.effective_rows(part) for part in own if len(part))
     )

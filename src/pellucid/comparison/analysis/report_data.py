@@ -1,6 +1,6 @@
-"""What a report tells beside the results: columns, truth, searches, single rows.
+"""Data of the report besides the results: columns, target, searches, example rows.
 
-Invariant: a part that cannot be made is left out and noted; it never costs a score or a file.
+Invariant: a part that fails is left out with a note; it never affects a score or a file.
 """
 
 from __future__ import annotations
@@ -14,87 +14,86 @@ from pellucid.comparison.analysis.out_of_fold import searches
 from pellucid.comparison.checks import profile as profiles
 from pellucid.comparison.checks.catalogue import Findings
 from pellucid.comparison.execution.fold_task import reason
-from pellucid.comparison.execution.journal import Memory
+from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Plan
 
 NO_PROFILE: dict[str, Any] = {"target": None, "columns": [], "columns_left_out": 0, "plane": None}
-PARTS = {  # of the kept model, by what its process calls them
-    "rows": "the explanations of single rows",
+PARTS = {  # of the final model, by the key of the message
+    "rows": "the explanation of example rows",
     "learning": "the learning curve",
-    "importances": "the importances of columns",
+    "importances": "the importances of the columns",
     "portrait": "the description of the model",
 }
 
 
 @dataclass
-class Aside:
-    """The parts of one run, and notes of those that failed."""
+class ReportData:
+    """The parts of one run, and notes about those that failed."""
 
     plan: Plan
     findings: Findings
     notes: list[str] = field(default_factory=list)
 
     def attempt(self, what: str, make: Callable[[], Any], instead: Any) -> Any:
-        """What `make` makes; if it fails a note and `instead`."""
+        """The result of `make`; if it fails, `instead` and a note."""
         try:
             return make()
-        except Exception as error:  # noted, and the results stand
+        except Exception as error:  # the results are valid without it
             self.note(what, reason(error))
             return instead
 
     def note(self, what: str, why: str) -> None:
-        self.notes.append(f"{what} could not be made: {why}. Scores and models are not affected.")
+        self.notes.append(f"{what} failed: {why}. Scores and models are not affected.")
 
     def profile(self) -> dict[str, Any]:
         """Facts about the columns."""
-        plan, alone = self.plan, self.findings.alone
+        plan, univariate = self.plan, self.findings.univariate
 
         def make() -> dict[str, Any]:
-            return profiles.profile(plan.material, plan.train, alone, plan.settings.seed)
+            return profiles.profile(plan.dataset, plan.train, univariate, plan.settings.seed)
 
         return self.attempt("the overview of the columns", make, dict(NO_PROFILE))
 
-    def pick(self, answers: dict[str, Any] | None) -> dict[str, list[int]]:
-        """Rows worth looking at, of the recommended model."""
-        material = self.plan.material
-        K, seed = len(material.classes or ()), self.plan.settings.seed
-        if answers is None:
+    def pick(self, predictions: dict[str, Any] | None) -> dict[str, list[int]]:
+        """Example rows of the recommended model."""
+        dataset = self.plan.dataset
+        K, seed = len(dataset.classes or ()), self.plan.settings.seed
+        if predictions is None:
             return {}
         return self.attempt(
-            "the choice of single rows", lambda: single.pick(material.y, answers, K, seed), {}
+            "the choice of example rows", lambda: single.pick(dataset.y, predictions, K, seed), {}
         )
 
-    def failed_parts(self, ended: dict[str, Any]) -> None:
-        """Notes of what the process of the kept model could not tell."""
-        for name, why in ended.pop("untold", {}).items():
+    def failed_parts(self, final_fit: dict[str, Any]) -> None:
+        """Add notes on the parts that failed in the final fit."""
+        for name, why in final_fit.pop("failed_parts", {}).items():
             self.note(PARTS.get(name, name), why)
 
     def details(
-        self, memory: Memory, profile: dict[str, Any], picked: dict[str, list[int]], config: str
+        self, state: RunState, profile: dict[str, Any], picked: dict[str, list[int]], config: str
     ) -> dict[str, Any]:
-        """All that a report needs beside the results."""
-        material = self.plan.material
+        """All data of the report besides the results."""
+        dataset = self.plan.dataset
 
         def cells() -> dict[str, Any]:
-            return {name: single.cells(material.table, rows) for name, rows in picked.items()}
+            return {name: single.cells(dataset.table, rows) for name, rows in picked.items()}
 
-        shown = self.attempt("the cells of single rows", cells, None)
+        shown = self.attempt("the cells of example rows", cells, None)
         picked = {} if shown is None else picked
         return {
             "profile": profile,
             "fine": self.findings.fine,
-            "y": material.y,
-            "weights": material.weights,
-            "classes": None if material.classes is None else [str(c) for c in material.classes],
-            "numbers": material.rows,
-            "search": self.attempt(
-                "the table of searches", lambda: searches(self.plan, memory), {}
-            ),
+            "y": dataset.y,
+            "weights": dataset.weights,
+            "classes": None if dataset.classes is None else [str(c) for c in dataset.classes],
+            "numbers": dataset.rows,
+            "search": self.attempt("the table of searches", lambda: searches(self.plan, state), {}),
             "says": {
-                c.id: c.entry.says if c.entry else "your own model" for c in self.plan.contenders
+                c.id: c.entry.description if c.entry else "your own model"
+                for c in self.plan.contenders
             },
             "picked": picked,
             "cells": shown or {},
             "config": config,
-            "source": material.source,
+            "source": dataset.source,
         }

@@ -1,10 +1,15 @@
-"""The 95 % interval of a cross-validated score, from what each tested row adds to it.
+"""The 95 % interval of a cross-validated score, from the contribution of each tested row.
 
-Shares have Wilson's interval with as many rows as would vary as much; the area under the ROC curve
-has Newcombe's, with sizes reduced likewise; losses have theirs on a scale of ratios (R2: the share
-that is not explained), and the upper end of a skewed loss lies further out (Hall 1992). The interval
-is about the score of the procedure on tables like this one, so the variance of rows is inflated for
-the training rows that models share, see `evidence`. Metrics that are not ours have that of the folds.
+The interval is about the models that cross-validation fitted: it covers the mean of their true scores,
+that is, of the scores that they would have on all rows of the population. It does not cover the score
+that the procedure would have with other training rows. The variance of the rows is inflated for the
+training rows that the models share, see `evidence`.
+
+- Proportions (accuracy, F1, ...): Wilson's interval with an effective number of rows.
+- Area under the ROC curve: Newcombe's interval with effective class sizes.
+- Losses: on a log scale (R2: of the unexplained share); the upper end of a skewed loss is further out
+  (Hall 1992).
+- scikit-learn scorers have no row values: their intervals come from the folds (`by_folds`).
 """
 
 from __future__ import annotations
@@ -14,31 +19,31 @@ import numpy as np
 from pellucid.comparison.analysis import statistics
 from pellucid.comparison.analysis.evidence import (
     ROUNDING,
+    CVDesign,
     Evidence,
-    Trial,
     as_loss,
     standard_error,
 )
-from pellucid.comparison.analysis.statistics import LEVEL, Behind
+from pellucid.comparison.analysis.statistics import LEVEL, EffectiveSample
 
-HIDDEN = 3.0  # times the skewness of the rows: large losses are rare, so samples show less of it
+HIDDEN = 3.0  # factor on the sample skewness, which is too small because large losses are rare
 Ends = tuple[float, float]
 
 
-def score_interval(trial: Trial, found: Evidence, behind: Behind | None) -> Ends:
-    """Of one model; `behind` tells of the tested rows of each class."""
-    factor = trial.inflation(trial.shared_by_score)
-    if behind is not None and behind.rows is not None:
-        return _of_share(found, behind, factor)
-    if behind is not None and trial.metric.name == "roc_auc":
-        return _of_auc(found, behind, factor)
-    loss = as_loss(trial.metric.name, found)
+def score_interval(design: CVDesign, found: Evidence, sample: EffectiveSample | None) -> Ends:
+    """The interval of one model; `sample` has the tested rows of each class."""
+    factor = design.inflation(design.shared_by_score)
+    if sample is not None and sample.rows is not None:
+        return _of_share(found, sample, factor)
+    if sample is not None and design.metric.name == "roc_auc":
+        return _of_auc(found, sample, factor)
+    loss = as_loss(design.metric.name, found)
     if loss is None or not loss.score > 0:
         reach = statistics.t_quantile(len(found.parts) - 1, (1 + LEVEL) / 2)
         half = reach * standard_error(found.parts, factor)
         return found.score - half, found.score + half
     low, high = _of_loss(loss, factor)
-    if trial.metric.name != "r2":
+    if design.metric.name != "r2":
         return low, high
     if found.pooled is not None:
         again = _of_loss(Evidence(1 - found.pooled.score, -found.pooled.parts), factor)
@@ -46,20 +51,20 @@ def score_interval(trial: Trial, found: Evidence, behind: Behind | None) -> Ends
     return 1 - high, 1 - low
 
 
-def _of_share(found: Evidence, behind: Behind, factor: float) -> Ends:
-    """Wilson's; rows that are all right say no more than their number, groups than theirs."""
+def _of_share(found: Evidence, sample: EffectiveSample, factor: float) -> Ends:
+    """Wilson's interval; if no prediction is wrong, there are at most as many rows as units."""
     share, units = min(max(found.score, 0.0), 1.0), len(found.parts)
     spread = standard_error(found.parts, 1.0) ** 2
-    known = min(behind.rows or 0.0, float(units))
+    known = min(sample.rows or 0.0, float(units))
     if spread > ROUNDING**2:
-        known = min(share * (1 - share) / spread, sum(behind.by_class))
+        known = min(share * (1 - share) / spread, sum(sample.by_class))
     return statistics.wilson(share, known / factor, df=units - 1)
 
 
-def _of_auc(found: Evidence, behind: Behind, factor: float) -> Ends:
-    """Newcombe's, for classes smaller by how much more the rows vary than it expects."""
-    fewest = min(behind.by_class)
-    rest, auc = sum(behind.by_class) - fewest, min(max(found.score, 0.0), 1.0)
+def _of_auc(found: Evidence, sample: EffectiveSample, factor: float) -> Ends:
+    """Newcombe's interval; class sizes are reduced if the rows vary more than it assumes."""
+    fewest = min(sample.by_class)
+    rest, auc = sum(sample.by_class) - fewest, min(max(found.score, 0.0), 1.0)
     expected = statistics.auc_variance(auc, fewest, rest)
     spread = standard_error(found.parts, 1.0) ** 2
     factor *= max(1.0, spread / expected) if expected > 0 else 1.0
@@ -67,7 +72,7 @@ def _of_auc(found: Evidence, behind: Behind, factor: float) -> Ends:
 
 
 def _of_loss(loss: Evidence, factor: float) -> Ends:
-    """On a scale of ratios; the upper end follows the skewness of the rows."""
+    """Interval on a log scale; the upper end depends on the skewness of the rows."""
     n = len(loss.parts)
     z = statistics.t_quantile(n - 1, (1 + LEVEL) / 2)
     share = standard_error(loss.parts, factor) / loss.score

@@ -1,7 +1,7 @@
 """Intervals and tests from plain numbers: t, Wilson, Newcombe, Holm, bootstrap, jackknife.
 
-All functions take and return plain numbers. Which of them a comparison uses is decided in `evidence`
-(scores by row), `by_folds` (metrics that have no row values) and `locked` (the test set).
+All functions take and return plain numbers. They are used by `evidence` and `score_intervals` (scores by
+row), `by_folds` (metrics without row values) and `test_set`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 
 LEVEL = 0.95
-FARTHEST = 10.0  # times a mean loss: no end of an interval lies beyond
+FARTHEST = 10.0  # maximum ratio of an end of an interval to a mean loss
 
 
 def t_quantile(df: float, q: float) -> float:
-    """Of Student's distribution."""
+    """Quantile of Student's t distribution."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, q))
 
 
 def t_two_sided(t: float, df: int) -> float:
-    """p of a value of Student's distribution."""
+    """Two-sided p-value of Student's t distribution."""
     from scipy.special import stdtr
 
     return float(2 * stdtr(df, -abs(t)))
 
 
 def normal_two_sided(z: float) -> float:
-    """p of a value of the normal distribution."""
+    """Two-sided p-value of the normal distribution."""
     from scipy.special import ndtr
 
     return float(2 * ndtr(-abs(z)))
@@ -39,32 +39,29 @@ def normal_two_sided(z: float) -> float:
 def corrected_error(scores: np.ndarray, ratio: float, repeats: int = 1) -> float:
     """Standard error of the mean of fold scores; `ratio` = test rows / training rows of a fold.
 
-    Training rows of folds overlap: Nadeau and Bengio (2003) correct the variance of a mean over J
-    folds from s^2 / J to s^2 (1 / J + ratio).
+    Because the training rows of folds overlap, Nadeau and Bengio (2003) correct the variance of a mean
+    over J folds from s^2 / J to s^2 (1 / J + ratio).
     """
     J = len(scores)
     spread = np.var(scores, ddof=1) if J > 1 else np.nan
     return float(np.sqrt(spread * (repeats / J + ratio)))
 
 
-def equal_rows(w: np.ndarray) -> float:
-    """So many rows of equal weight tell as much as these; rows themselves if weights are equal."""
+def effective_rows(w: np.ndarray) -> float:
+    """Kish's effective number of rows, (sum w)^2 / sum w^2; their number if all weights are equal."""
     return float(w.sum() ** 2 / (w**2).sum()) if (w != w[:1]).any() else float(len(w))
 
 
 @dataclass(frozen=True)
-class Behind:
-    """What stands behind a mean score: the metric, and the tested rows of each class.
-
-    Weighted rows count as (sum of weights)^2 / sum of squared weights.
-    """
+class EffectiveSample:
+    """The rows that determine a score: the metric, and the effective number of rows of each class."""
 
     metric: str
     by_class: tuple[float, ...]
 
     @property
     def rows(self) -> float | None:
-        """So many independent rows tell as much of a share; None if the metric is no share."""
+        """Effective number of rows of a proportion; None if the metric is not one."""
         if self.metric == "accuracy":
             return sum(self.by_class)
         if self.metric not in ("balanced_accuracy", "f1", "average_precision"):
@@ -74,7 +71,7 @@ class Behind:
         return len(self.by_class) ** 2 / sum(1 / max(n, 1.0) for n in self.by_class)
 
     def interval(self, mean: float, level: float = LEVEL) -> tuple[float, float]:
-        """Of these rows as one sample: Wilson's, Newcombe's for the AUC, else no width."""
+        """Wilson's interval, Newcombe's for the AUC, else an empty one."""
         if self.rows is not None:
             return wilson(mean, self.rows, level)
         if self.metric == "roc_auc":
@@ -84,7 +81,7 @@ class Behind:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the given order; NaN stays and is not counted."""
+    """Holm's adjusted p-values, in the given order; NaN remains NaN and is not counted."""
     p = [float(value) for value in p]
     order = sorted((k for k, value in enumerate(p) if value == value), key=lambda k: p[k])
     adjusted, running = list(p), 0.0
@@ -104,7 +101,7 @@ def _z(level: float, df: float) -> float:
 
 
 def wilson(share: float, n: float, level: float = LEVEL, df: float = np.inf) -> tuple[float, float]:
-    """Wilson's interval of a share among n independent rows; `df` if n was itself estimated."""
+    """Wilson's interval of a proportion of n independent rows; `df` if n was itself estimated."""
     z = _z(level, df)
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
@@ -112,7 +109,7 @@ def wilson(share: float, n: float, level: float = LEVEL, df: float = np.inf) -> 
 
 
 def auc_variance(theta: float, n_pos: float, n_neg: float) -> float:
-    """Hanley and McNeil's variance of the area under the ROC curve, sizes replaced by their mean."""
+    """Hanley and McNeil's variance of the area under the ROC curve, with the mean of the class sizes."""
     mean = (n_pos + n_neg) / 2 - 1
     spread = 1 + mean * (1 - theta) / (2 - theta) + mean * theta / (1 + theta)
     return theta * (1 - theta) * spread / (n_pos * n_neg)
@@ -123,7 +120,7 @@ def auc_interval(
 ) -> tuple[float, float]:
     """Newcombe's (2006) interval of the area under the ROC curve; not empty at 0 and 1.
 
-    It solves (theta - auc)^2 = z^2 V(theta) for theta, V being `auc_variance`; `df` if the sizes
+    It solves (theta - auc)^2 = z^2 V(theta) for theta, where V is `auc_variance`; `df` if the sizes
     were themselves estimated.
     """
     z = _z(level, df)
@@ -147,10 +144,10 @@ def _root(gap: Callable[[float], float], outside: float, inside: float) -> float
 
 
 def tail_of(n: float, level: float) -> float:
-    """The tail to leave out of redrawn values, so that few rows reach as far as the t distribution.
+    """The tail probability of the expanded percentile interval (Hesterberg 2015).
 
-    Percentiles of few rows cover too little; they are taken as far out as makes the interval of a
-    mean that of the t distribution (Hesterberg 2015, the expanded percentile interval).
+    Bootstrap percentiles of few rows cover too little. Percentiles further out give the interval of a
+    mean the width of the t interval.
     """
     from scipy.special import ndtr
 
@@ -165,7 +162,7 @@ def bootstrap(
     level: float = LEVEL,
     draws: int = 1000,
 ) -> tuple[float, float]:
-    """Percentile interval of a statistic of n rows drawn with replacement, expanded if n is small."""
+    """Bootstrap percentile interval of a statistic of n rows, expanded if n is small."""
     draws = max(200, min(draws, int(2e7 // max(n, 1))))
     values = np.array([statistic(rng.integers(0, n, n)) for _ in range(draws)])
     values = values[np.isfinite(values)]
@@ -178,10 +175,10 @@ def bootstrap(
 def jackknife(
     statistic: Callable[[np.ndarray], float], groups: np.ndarray, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Interval of a statistic of rows in groups: it is computed without each group in turn.
+    """Interval of a statistic of grouped rows, which is computed without each group in turn.
 
-    Of few groups percentiles of redrawn ones cover too little; Student's distribution has their number
-    minus 1 degrees of freedom. NaN where the statistic is not defined without some group.
+    Bootstrap percentiles of few groups cover too little. The t distribution has one degree of freedom
+    less than there are groups. NaN if the statistic is undefined without some group.
     """
     names = np.unique(groups)
     without = np.array([statistic(np.flatnonzero(groups != name)) for name in names])

@@ -1,13 +1,15 @@
-"""The locked test part: scores of the kept model with intervals, and those of the baseline.
+"""The test set: scores of the final model with intervals, and the scores of the baseline.
 
-Intervals are over rows: Wilson's for shares, Newcombe's for the area under the ROC curve, the
-studentised bootstrap for means of losses, else percentiles of redrawn rows (of shares never less
-than Wilson's of the rows behind them, of R2 never less than that of its mean squared error). Rows of
-unequal weight count in all of them: as (sum of weights)^2 / sum of squared weights equal ones in the
-first two, by their weighted mean and its error in the third. Rows of one group are alike: where
-groups are known, groups are what is redrawn, counted or left out in turn (the jackknife instead of
-percentiles), and one group alone has no interval.
-Invariant: these rows are looked at here alone.
+- Accuracy: Wilson's interval.
+- Area under the ROC curve: Newcombe's interval.
+- Mean losses (MAE, RMSE, log loss, deviance): the studentised bootstrap.
+- Others: bootstrap percentiles, at least as wide as Wilson's interval (for R2: as that of the squared
+  error).
+
+Weights reduce the number of rows to the effective number in the first two, and enter the weighted mean
+and its error in the third. If there are groups, their rows are not independent: groups are resampled,
+counted or left out in turn (the jackknife instead of percentiles), and a single group has no interval.
+Invariant: no other module uses these rows.
 """
 
 from __future__ import annotations
@@ -21,54 +23,54 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.comparison.analysis import loss_intervals, statistics
-from pellucid.comparison.execution.fold_task import Job
-from pellucid.comparison.execution.worker_data import Answers, Bench, of_answers
+from pellucid.comparison.execution.fold_task import FoldTask
+from pellucid.comparison.execution.worker_data import Evaluator, Predictions, score_predictions
 from pellucid.comparison.planning.registry import BASELINES, ENTRIES
 from pellucid.model_selection.metrics import METRICS, log_losses, poisson_deviances, roc_auc
 
 
-def open_test(bench: Bench, fitted: Any, job: Job) -> dict[str, Any]:
-    """Everything that is said of the locked rows."""
-    X = bench.rows(job.test)
-    answers = bench.ask(fitted, X)
-    values = bench.measure(job.metrics, fitted, X, job.test, answers)
-    truth, w, K = bench.y[job.test], bench.weights[job.test], bench.shared.n_classes
-    beside = bench.beside if bench.shared.beside == "group" else None
-    groups = None if beside is None else beside[job.test]
+def open_test(evaluator: Evaluator, fitted: Any, task: FoldTask) -> dict[str, Any]:
+    """All results on the test set."""
+    X = evaluator.rows(task.test)
+    predictions = evaluator.predict(fitted, X)
+    values = evaluator.score(task.metrics, fitted, X, task.test, predictions)
+    truth, w, K = evaluator.y[task.test], evaluator.weights[task.test], evaluator.shared.n_classes
+    groups = evaluator.split_values if evaluator.shared.split_by == "group" else None
+    groups = None if groups is None else groups[task.test]
     return {
         "metrics": values,
-        "intervals": intervals(truth, w, answers, K, values, bench.shared.seed, groups),
-        "baseline": _baseline(bench, job),
-        "labels": answers.labels,
+        "intervals": intervals(truth, w, predictions, K, values, evaluator.shared.seed, groups),
+        "baseline": _baseline(evaluator, task),
+        "labels": predictions.labels,
         "truth": truth,
         "weights": w,
-        "proba": answers.proba,
-        "scores": answers.scores,
+        "proba": predictions.proba,
+        "scores": predictions.scores,
     }
 
 
 @dataclass(frozen=True)
-class Said:
-    """The rows that count, and what was said of them; K classes, 0 for numbers."""
+class TestRows:
+    """The rows with positive weight and their predictions; K classes, 0 for regression."""
 
     y: np.ndarray
     w: np.ndarray
-    answers: Answers
+    predictions: Predictions
     K: int
     groups: np.ndarray | None
 
     @property
     def n(self) -> float:
-        """So many rows of equal weight tell as much."""
-        return statistics.equal_rows(self.w)
+        """Effective number of rows."""
+        return statistics.effective_rows(self.w)
 
     def mean_interval(
         self,
         values: np.ndarray,
         rng: np.random.Generator,
-        unseen: Callable[..., loss_intervals.Unseen],
+        unseen: Callable[..., loss_intervals.UnseenLoss],
     ) -> tuple[float, float]:
-        """Of losses by row; `unseen` tells of theirs, or of those of groups, what they do not."""
+        """Interval of the mean of row losses; `unseen` adds what losses beyond the sample may be."""
         w = self.w
         if self.groups is not None:
             values, w = loss_intervals.by_group(values, w, self.groups)
@@ -76,108 +78,115 @@ class Said:
 
 
 def intervals(
-    y: np.ndarray, w: np.ndarray, answers: Answers, K: int, values: dict[str, float], seed: int,
+    y: np.ndarray, w: np.ndarray, predictions: Predictions, K: int, values: dict[str, float], seed: int,
     groups: np.ndarray | None = None,
 ) -> dict[str, list[float]]:  # fmt: skip
-    """95 % intervals by metric; K classes, 0 for numbers. One without a value has no interval."""
+    """95 % intervals by metric, for metrics that are defined; K classes, 0 for regression."""
     there = w > 0
-    said = Said(
-        y[there], w[there], answers.part(there), K, None if groups is None else groups[there]
+    test = TestRows(
+        y[there], w[there], predictions.part(there), K, None if groups is None else groups[there]
     )
-    if said.groups is not None and len(np.unique(said.groups)) < 2:
+    if test.groups is not None and len(np.unique(test.groups)) < 2:
         return {}
     out = {}
     for name, value in values.items():
         if name in METRICS and value == value:
             rng = parallel.stream(parallel.seed_sequence(seed), "bootstrap", name)
-            out[name] = list(_interval(name, value, said, rng))
+            out[name] = list(_interval(name, value, test, rng))
     return out
 
 
-def _interval(name: str, value: float, said: Said, rng: np.random.Generator) -> tuple[float, float]:
+def _interval(
+    name: str, value: float, test: TestRows, rng: np.random.Generator
+) -> tuple[float, float]:
     if name == "accuracy":
-        return _of_share(value, said)
-    of_losses = _of_losses(name, said, rng)
+        return _of_share(value, test)
+    of_losses = _of_losses(name, test, rng)
     if of_losses is not None:
         return of_losses
-    if name == "roc_auc" and said.groups is None:
-        return _of_auc(said)
-    own = _of_auc(said) if name == "roc_auc" else _at_least(name, value, said, rng)
-    if said.groups is None:
-        ends = statistics.bootstrap(_on_rows(name, said), len(said.y), rng)
+    if name == "roc_auc" and test.groups is None:
+        return _of_auc(test)
+    own = _of_auc(test) if name == "roc_auc" else _at_least(name, value, test, rng)
+    if test.groups is None:
+        ends = statistics.bootstrap(_on_rows(name, test), len(test.y), rng)
     else:
-        low, high = statistics.jackknife(_on_rows(name, said), said.groups)
+        low, high = statistics.jackknife(_on_rows(name, test), test.groups)
         ends = low if name == "r2" else max(low, 0.0), min(high, 1.0)
-    if own is None or (said.groups is not None and ends[0] != ends[0]):
+    if own is None or (test.groups is not None and ends[0] != ends[0]):
         return ends
     return float(np.fmin(ends[0], own[0])), float(np.fmax(ends[1], own[1]))
 
 
-def _of_share(share: float, said: Said) -> tuple[float, float]:
-    """Wilson's of the right rows; of groups with the design effect of theirs (Kish 1965).
+def _of_share(share: float, test: TestRows) -> tuple[float, float]:
+    """Wilson's interval of the accuracy; with groups, their design effect reduces n (Kish 1965).
 
-    Groups that are right in all rows tell nothing of how much they differ: each counts as one row.
+    If every prediction is right, the design effect is unknown: each group counts as one row.
     """
-    if said.groups is None:
-        return statistics.wilson(share, said.n)
-    right, w = loss_intervals.by_group((said.y == said.answers.labels) * 1.0, said.w, said.groups)
-    alone, error = share * (1 - share) / said.n, loss_intervals.mean_error(right, w)
-    n = said.n / max(1.0, error**2 / alone) if alone > 0 else statistics.equal_rows(w)
+    if test.groups is None:
+        return statistics.wilson(share, test.n)
+    right, w = loss_intervals.by_group(
+        (test.y == test.predictions.labels) * 1.0, test.w, test.groups
+    )
+    binomial, error = share * (1 - share) / test.n, loss_intervals.mean_error(right, w)
+    n = test.n / max(1.0, error**2 / binomial) if binomial > 0 else statistics.effective_rows(w)
     return statistics.wilson(share, n, df=len(w) - 1)
 
 
 def _at_least(
-    name: str, value: float, said: Said, rng: np.random.Generator
+    name: str, value: float, test: TestRows, rng: np.random.Generator
 ) -> tuple[float, float] | None:
-    """Ends that percentiles of redrawn rows must not be within; None if there are none.
+    """The narrowest interval allowed for bootstrap percentiles; None if there is none.
 
-    Redrawn rows that are all right tell no doubt: a share has at least that of its rows. And they
-    hold no larger errors than were seen: R2 has at least the doubt of the mean squared error.
+    Bootstrap samples without a wrong prediction show no uncertainty, so a proportion has at least
+    Wilson's interval. They contain no larger errors than the sample, so R2 has at least the
+    uncertainty of the mean squared error.
     """
-    y, w = said.y, said.w
+    y, w = test.y, test.w
     if name == "r2":
         squares = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
-        low, high = _of_errors(2, said, rng)
+        low, high = _of_errors(2, test, rng)
         return 1 - high / squares, 1 - low / squares
-    behind = statistics.Behind(
-        name, tuple(statistics.equal_rows(w[y == k]) for k in range(said.K) if (y == k).any())
+    sample = statistics.EffectiveSample(
+        name, tuple(statistics.effective_rows(w[y == k]) for k in range(test.K) if (y == k).any())
     )
-    return None if behind.rows is None else behind.interval(value)
+    return None if sample.rows is None else sample.interval(value)
 
 
-def _of_errors(power: int, said: Said, rng: np.random.Generator) -> tuple[float, float]:
-    errors = np.abs(said.y - said.answers.labels) ** power
-    return said.mean_interval(
-        errors, rng, partial(loss_intervals.beyond_errors, power=power, n=said.n)
+def _of_errors(power: int, test: TestRows, rng: np.random.Generator) -> tuple[float, float]:
+    errors = np.abs(test.y - test.predictions.labels) ** power
+    return test.mean_interval(
+        errors, rng, partial(loss_intervals.beyond_errors, power=power, n=test.n)
     )
 
 
-def _of_losses(name: str, said: Said, rng: np.random.Generator) -> tuple[float, float] | None:
-    """Ends for a metric that is a mean of losses (RMSE: its root); None for another."""
+def _of_losses(name: str, test: TestRows, rng: np.random.Generator) -> tuple[float, float] | None:
+    """The interval of a metric that is a mean loss (RMSE: its root); None for other metrics."""
     if name == "mae":
-        return _of_errors(1, said, rng)
+        return _of_errors(1, test, rng)
     if name == "rmse":
-        low, high = _of_errors(2, said, rng)
+        low, high = _of_errors(2, test, rng)
         return float(np.sqrt(low)), float(np.sqrt(high))
-    if name == "poisson_deviance":  # of the order of squared errors by their variance
-        own = poisson_deviances(said.y, said.answers.labels, said.w)
-        return said.mean_interval(
-            own, rng, partial(loss_intervals.beyond_errors, power=2, n=said.n)
+    if name == "poisson_deviance":  # of the order of squared errors / variance
+        own = poisson_deviances(test.y, test.predictions.labels, test.w)
+        return test.mean_interval(
+            own, rng, partial(loss_intervals.beyond_errors, power=2, n=test.n)
         )
-    if name != "log_loss" or said.answers.proba is None:
+    if name != "log_loss" or test.predictions.proba is None:
         return None
-    own = log_losses(said.y, said.answers.proba)
-    others = said.answers.proba.copy()
-    others[np.arange(len(own)), said.y] = -1.0
-    wrong = log_losses(others.argmax(axis=1), said.answers.proba)
-    mistake = loss_intervals.beyond_mistakes(own, wrong, said.w)
-    return said.mean_interval(own, rng, lambda values: mistake)
+    own = log_losses(test.y, test.predictions.proba)
+    others = test.predictions.proba.copy()
+    others[np.arange(len(own)), test.y] = -1.0
+    wrong = log_losses(others.argmax(axis=1), test.predictions.proba)
+    mistake = loss_intervals.beyond_mistakes(own, wrong, test.w)
+    return test.mean_interval(own, rng, lambda values: mistake)
 
 
-def _of_auc(said: Said) -> tuple[float, float]:
-    """Newcombe's; for more classes the mean over one class against the rest."""
-    y, w, K = said.y, said.w, said.K
-    given = said.answers.proba if said.answers.proba is not None else said.answers.scores
+def _of_auc(test: TestRows) -> tuple[float, float]:
+    """Newcombe's interval; for more than two classes, the mean over one class against the rest."""
+    y, w, K = test.y, test.w, test.K
+    given = (
+        test.predictions.proba if test.predictions.proba is not None else test.predictions.scores
+    )
     assert given is not None  # there is a value
     ends = []
     for k in range(K) if K > 2 else (1,):
@@ -185,28 +194,28 @@ def _of_auc(said: Said) -> tuple[float, float]:
         auc = roc_auc(own.astype(int), given[:, k], w, np.arange(2))
         ends.append(
             statistics.auc_interval(
-                auc, statistics.equal_rows(w[own]), statistics.equal_rows(w[~own])
+                auc, statistics.effective_rows(w[own]), statistics.effective_rows(w[~own])
             )
         )
     low, high = np.mean(ends, axis=0).tolist()
     return low, high
 
 
-def _on_rows(name: str, said: Said) -> Callable[[np.ndarray], float]:
-    found, y, w = METRICS[name], said.y, said.w
+def _on_rows(name: str, test: TestRows) -> Callable[[np.ndarray], float]:
+    found, y, w = METRICS[name], test.y, test.w
 
     def statistic(rows: np.ndarray) -> float:
         if found.needs == "numbers":
-            return found.compute(y[rows], said.answers.labels[rows], w[rows])
-        return of_answers(found, y[rows], w[rows], said.answers.part(rows), said.K)
+            return found.compute(y[rows], test.predictions.labels[rows], w[rows])
+        return score_predictions(found, y[rows], w[rows], test.predictions.part(rows), test.K)
 
     return statistic
 
 
-def _baseline(bench: Bench, job: Job) -> dict[str, float]:
-    task = "classification" if bench.shared.n_classes else "regression"
-    entry = next(e for e in ENTRIES if e.id == BASELINES[task] and e.task == task)
-    ours = Bench(bench.shared, entry.id, entry.make(), (), foreign=False)
-    fitted = ours.fit(ours.fresh({}, "final"), ours.rows(job.train), job.train)
-    X = ours.rows(job.test)
-    return ours.measure(job.metrics, fitted, X, job.test, ours.ask(fitted, X))
+def _baseline(evaluator: Evaluator, task: FoldTask) -> dict[str, float]:
+    kind = "classification" if evaluator.shared.n_classes else "regression"
+    entry = next(e for e in ENTRIES if e.id == BASELINES[kind] and e.task == kind)
+    ours = Evaluator(evaluator.shared, entry.id, entry.make(), (), foreign=False)
+    fitted = ours.fit(ours.unfitted({}, "final"), ours.rows(task.train), task.train)
+    X = ours.rows(task.test)
+    return ours.score(task.metrics, fitted, X, task.test, ours.predict(fitted, X))

@@ -1,21 +1,21 @@
 """Which models are as good as the best, and which one is recommended: rules fixed in advance.
 
-1. The baseline is asked first. Some model is better than the baseline if p < 0.05 for the one with the
-   highest score, or for any after Holm's correction. If none is, the baseline is recommended. Metrics
-   of rank order (AUC) require p < GATE for the highest score: without signal, the models scatter around
-   the baseline, so the highest of many is high by selection; by other metrics they fall below it.
+1. Some model is better than the baseline if p < 0.05 for the model with the highest score, or for any
+   after Holm's correction. If none is, the baseline is recommended. Ranking metrics (AUC) require
+   p < ALPHA_OF_RANKING for the highest score: without signal, AUCs scatter around the baseline, so the
+   highest of many is high by selection; by other metrics such models fall below the baseline.
 2. If some model is better, only models that are (p < 0.05) can be as good as the best, which is the
    highest score among them.
 3. One of these is as good as the best if it loses less than `margin` of what the best gains over the
    baseline, or if it is not significantly worse (Holm over them) and its loss times 1 - p is at most
-   MOST_LOST of that gain: a large loss is not acceptable merely because few rows cannot prove it.
+   MAX_LOST of that gain: a large loss is not acceptable merely because few rows cannot prove it.
 4. Marks follow the order of scores: no model below one that is not as good as the best is as good as
    the best (except for a baseline that no model beats).
 5. Recommended is the simplest of those as good as the best (`prefer="simple"`; among equally simple
    ones that with the lowest loss), or the best itself (`prefer="score"`).
 
-All functions take and return plain numbers. Invariant: board, pairwise matrix, answer and report are
-made from the one `Verdict`, so they cannot contradict each other.
+All functions take and return plain numbers. Invariant: leaderboard, pairwise matrix, conclusion and
+report all use the same `Verdict`, so they cannot contradict each other.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from pellucid.comparison.analysis.statistics import LEVEL, holm
 from pellucid.model_selection.metrics import Metric
 
 MARGIN = 0.01
-MOST_LOST = 0.1  # of the best's gain over the baseline, times 1 - p: who loses more is not as good
-GATE = 0.02  # p at which the highest of many AUCs beats the baseline
+MAX_LOST = 0.1  # share of the best's gain over the baseline that a model may lose, times 1 - p
+ALPHA_OF_RANKING = 0.02  # significance level for the highest of many AUCs against the baseline
 BEST, SAME, NEAR = "best", "not significantly worse", "within the margin"
 WORSE, LOWER = "significantly worse", "below a model that is not as good"
-FAR = f"probably loses more than {MOST_LOST:.0%} of the best's gain over the baseline"
+FAR = f"probably loses more than {MAX_LOST:.0%} of the best's gain over the baseline"
 NO_BETTER, BELOW = "not significantly better than the baseline", "below the baseline"
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A model against the best: p, Holm's p, p against the baseline, the share of the best's gain
-    over the baseline that it loses, whether it is as good as the best, and why."""
+    """The comparison of a model with the best: p, Holm's p, p against the baseline, the share of the
+    best's gain over the baseline that it loses, whether it is as good as the best, and why."""
 
     p: float | None
     p_holm: float | None
@@ -60,13 +60,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Board:
-    """Scores that higher is better in, and the two-sided p of any pair (NaN if unknown)."""
+    """Scores (higher is better), and the two-sided p of any pair (NaN if unknown)."""
 
     scores: Mapping[str, float]
     p_of: Callable[[str, str], float]
     baseline: str
     margin: float = MARGIN
-    gate: float = 1 - LEVEL
+    alpha: float = 1 - LEVEL
 
     @property
     def order(self) -> list[str]:
@@ -78,28 +78,28 @@ class Board:
         return self.scores[name] > self.scores.get(self.baseline, float("-inf"))
 
     def better(self) -> list[str]:
-        """Rule 1: the models that are better than the baseline; none if it cannot be beaten."""
+        """Rule 1: the models that are significantly better than the baseline."""
         above = [name for name in self.order if self.above(name) and name != self.baseline]
         if self.baseline not in self.scores:
             return above
         p = [self.p_of(name, self.baseline) for name in above]
-        opened = any(q < self.gate for q in p[:1]) or any(q < 1 - LEVEL for q in holm(p))
+        opened = any(q < self.alpha for q in p[:1]) or any(q < 1 - LEVEL for q in holm(p))
         return [name for name, q in zip(above, p) if q < 1 - LEVEL] if opened else []
 
     def gain(self, best: str) -> float:
-        """What a model gains over the baseline; NaN without one."""
+        """The gain of a model over the baseline; NaN without a baseline."""
         return self.scores[best] - self.scores.get(self.baseline, float("nan"))
 
 
-def gate_of(metric: Metric) -> float:
-    """p at which the highest score beats the baseline."""
-    return GATE if metric.needs == "scores" else 1 - LEVEL
+def baseline_alpha(metric: Metric) -> float:
+    """Significance level at which the highest score beats the baseline."""
+    return ALPHA_OF_RANKING if metric.needs == "scores" else 1 - LEVEL
 
 
 def judge(
     board: Board, ranks: Mapping[str, int], losses: Mapping[str, float], prefer: str = "simple"
 ) -> Verdict:
-    """All rules."""
+    """Apply all rules."""
     better = board.better()
     pool = better or [n for n in board.order if board.above(n) or n == board.baseline]
     if not pool:
@@ -118,18 +118,18 @@ def judge(
 
 
 def _within(board: Board, pool: list[str], best: str, gain: float) -> dict[str, Mark]:
-    """Rules 3 and 4, for the models that can be as good as the best; `gain` is NaN if none has one."""
+    """Rules 3 and 4, for the models that can be as good as the best; `gain` is NaN if none gains."""
     others = pool[1:]
     p = [board.p_of(best, name) for name in others]
     fallen = False
     marks = {best: Mark(None, None, None, None, True, BEST)}
-    for name, alone, adjusted in zip(others, p, holm(p)):
+    for name, unadjusted, adjusted in zip(others, p, holm(p)):
         lost = board.scores[best] - board.scores[name]
-        far = lost * (1 - alone) > MOST_LOST * gain
+        far = lost * (1 - unadjusted) > MAX_LOST * gain
         why = _reason(adjusted < 1 - LEVEL, lost <= board.margin * gain, far)
         why = LOWER if fallen and why in (SAME, NEAR) else why
         fallen = fallen or why in (WORSE, FAR)
-        marks[name] = Mark(_known(alone), _known(adjusted), None, None, not fallen, why)
+        marks[name] = Mark(_known(unadjusted), _known(adjusted), None, None, not fallen, why)
     return marks
 
 

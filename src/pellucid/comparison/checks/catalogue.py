@@ -1,10 +1,10 @@
-"""Coded checks of a table before anything is trained: cheap, each can be muted by its code.
+"""Fast checks of a table before the first fit; each has a code by which it can be turned off.
 
-`--select D0` runs only the named ones (by prefix), `--ignore D011` mutes one. Levels: an "error"
+`--select D0` runs only the checks whose code starts with D0, `--ignore D011` turns one off. An "error"
 probably makes every score meaningless (`--strict` stops there, `pellucid check` exits with 1); a
-"warning" may mislead; a "note" says what was done. Columns that cannot help (constant, all missing,
-row IDs) are excluded unless their check is muted. A finding that suspects target leakage says so
-(`leak`). `docs/checks.md` has a line per code.
+"warning" means that the scores may mislead; a "note" reports what was done. Columns that cannot help
+(constant, all missing, row IDs) are excluded unless their check is turned off. `leak` marks findings
+that suspect target leakage. `docs/checks.md` describes each code.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, present, said, short
-from pellucid.comparison.checks.leakage import copies, leaks, one_sided, sums, suspects
+from pellucid.comparison.checks.findings import Facts, Finding, option, present, sentence, short
+from pellucid.comparison.checks.leakage import copies, leaks, one_class_columns, sums, suspects
 from pellucid.comparison.checks.row_checks import duplicates, identifiers, panels, repeated_rows
 from pellucid.comparison.checks.time_checks import durations, times
-from pellucid.comparison.checks.univariate import alone
-from pellucid.comparison.planning.dataset import Material
+from pellucid.comparison.checks.univariate import univariate_scores
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.planning.target import skewness, small_counts
 from pellucid.errors import ParameterError
 
 CORRELATED = 0.9
 RARE = 0.02
-MOST_COLUMNS = 300  # for correlations
+MAX_COLUMNS = 300  # for correlations
 SKEWED = 2.0  # skewness of a target
-FEW_EVENTS, LEAST_DISPERSION = 20, 0.8  # of counts: mean at most, variance by mean at least
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What the checks found, loudest first."""
+    """What the checks found, most severe first; `fine` lists what passed."""
 
     found: list[Finding]
     fine: str
-    alone: dict[str, float] = field(default_factory=dict)
+    univariate: dict[str, float] = field(default_factory=dict)
 
     @property
-    def leave_out(self) -> list[str]:
-        return [name for f in self.found if f.leave_out for name in f.columns]
+    def excluded(self) -> list[str]:
+        return [name for f in self.found if f.exclude for name in f.columns]
 
     @property
     def errors(self) -> list[Finding]:
@@ -51,42 +51,44 @@ class Findings:
         return [f.plain() for f in self.found]
 
 
-def run_checks(material: Material, settings: Settings, rows: np.ndarray) -> Findings:
-    """All checks that are not muted."""
+def run_checks(dataset: Dataset, settings: Settings, rows: np.ndarray) -> Findings:
+    """Run all checks that are not turned off."""
     active = _active(settings)
-    raw = material.raw()
-    by_column = alone(material, rows, settings.seed)
-    facts = Facts(material, rows, raw, by_column, settings.cv, 0)
+    raw = dataset.raw()
+    by_column = univariate_scores(dataset, rows, settings.seed)
+    facts = Facts(dataset, rows, raw, by_column, settings.cv, 0)
     found: list[Finding] = []
     for stage in STAGES:
         found += [f for code in stage if code in active for f in CHECKS[code](facts)]
-        facts = _without(facts, {name for f in found if f.leave_out for name in f.columns})
-    facts = replace(facts, repeated=repeated_rows(facts.raw, material.y))
+        facts = _without(facts, {name for f in found if f.exclude for name in f.columns})
+    facts = replace(facts, repeated=repeated_rows(facts.raw, dataset.y))
     rest = [code for code in active if not any(code in stage for stage in STAGES)]
     found += [f for code in rest for f in CHECKS[code](facts)]
     after = {name for f in found if f.code == "D019" and f.leak for name in f.columns}
-    found = [f for f in found if f.code != "D015" or not after & {*f.columns}]  # it says more
+    found = [
+        f for f in found if f.code != "D015" or not after & {*f.columns}
+    ]  # D019 is more specific
     order = {"error": 0, "warning": 1, "note": 2}
     found.sort(key=lambda f: (order[f.level], f.code))
     seen = {f.code for f in found}
-    seen |= {"D006"} if facts.repeated else set()  # by chance, but there are some
+    seen |= {"D006"} if facts.repeated else set()  # repeated by chance, but there are some
     full = all(present(column).all() for column in raw.values())
     fine = {**FINE, ("D003",): "no missing values"} if full else FINE
     silent = [text for codes, text in fine.items() if not seen & {*codes} and codes[0] in active]
-    return Findings(found, ", ".join(silent), facts.alone)
+    return Findings(found, ", ".join(silent), facts.univariate)
 
 
 def _without(facts: Facts, gone: set[str]) -> Facts:
-    """The table without some columns."""
+    """The data without some columns."""
     raw = {name: column for name, column in facts.raw.items() if name not in gone}
-    scores = {name: score for name, score in facts.alone.items() if name in raw}
-    return replace(facts, raw=raw, alone=scores)
+    scores = {name: score for name, score in facts.univariate.items() if name in raw}
+    return replace(facts, raw=raw, univariate=scores)
 
 
 def _active(settings: Settings) -> list[str]:
     for word in (*settings.select, *settings.ignore):
         if not any(code.startswith(word.upper()) for code in CHECKS):
-            raise ParameterError(f"there is no check {word!r}. Checks: {', '.join(CHECKS)}.")
+            raise ParameterError(f"unknown check {word!r}. Checks: {', '.join(CHECKS)}.")
 
     def named(code: str, words: tuple[str, ...]) -> bool:
         return any(code.startswith(word.upper()) for word in words)
@@ -103,16 +105,16 @@ def constant(facts: Facts) -> Iterator[Finding]:
         if len(cells) == len(column.values) and len(cells) and (cells == cells[0]).all():
             names.append(name)
     if names:
-        yield Finding("D002", "note", said(names, "is", "are", " constant: excluded"), "",
-                      tuple(names), leave_out=True)  # fmt: skip
+        yield Finding("D002", "note", sentence(names, "is", "are", " constant: excluded"), "",
+                      tuple(names), exclude=True)  # fmt: skip
 
 
 def all_missing(facts: Facts) -> Iterator[Finding]:
     """D003"""
     names = [name for name, column in facts.raw.items() if not present(column).any()]
     if names:
-        yield Finding("D003", "note", said(names, "has", "have", " no values: excluded"), "",
-                      tuple(names), leave_out=True)  # fmt: skip
+        yield Finding("D003", "note", sentence(names, "has", "have", " no values: excluded"), "",
+                      tuple(names), exclude=True)  # fmt: skip
 
 
 def mostly_missing(facts: Facts) -> Iterator[Finding]:
@@ -121,32 +123,32 @@ def mostly_missing(facts: Facts) -> Iterator[Finding]:
     names = [name for name, share in shares.items() if 0 < share < 0.5]
     if names:
         worst = min(names, key=lambda name: shares[name])
-        yield Finding("D004", "warning", said(names, "is", "are", " missing in most rows ")
+        yield Finding("D004", "warning", sentence(names, "is", "are", " missing in most rows ")
                       + f"({_percent(1 - shares[worst])} of {short(worst)})",
                       option("--drop", worst), tuple(names))  # fmt: skip
 
 
 def _percent(share: float) -> str:
-    """A share below 1 is never rounded up to 100 %."""
+    """A percentage; a share below 1 is never rounded to 100 %."""
     return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def small_classes(facts: Facts) -> Iterator[Finding]:
     """D007"""
-    classes = facts.material.classes
+    classes = facts.dataset.classes
     if classes is None:
         return
-    counts = np.bincount(facts.material.y[facts.rows], minlength=len(classes))
+    counts = np.bincount(facts.dataset.y[facts.rows], minlength=len(classes))
     few = [k for k in range(len(classes)) if counts[k] < 2 * facts.cv]
     if few:
         named = ", ".join(f"{str(classes[k])[:40]!r} ({counts[k]})" for k in few[:5])
-        yield Finding("D007", "warning", f"fewer than two rows per fold of class {named}: too few for "
+        yield Finding("D007", "warning", f"fewer than two rows per fold in class {named}: too few for "
                       "a reliable score", "collect more rows, or merge classes")  # fmt: skip
 
 
 def correlated_pairs(facts: Facts) -> list[tuple[str, str, float]]:
-    """Pairs of number columns with |r| above the limit, strongest first."""
-    names = [n for n, c in facts.raw.items() if c.kind in ("number", "datetime")][:MOST_COLUMNS]
+    """Pairs of numeric columns with |r| above the limit, strongest first."""
+    names = [n for n, c in facts.raw.items() if c.kind in ("number", "datetime")][:MAX_COLUMNS]
     columns = []
     for name in names:
         values = facts.raw[name].values[facts.rows].astype(float)
@@ -181,14 +183,14 @@ def correlations(facts: Facts) -> Iterator[Finding]:
 
 def rare_class(facts: Facts) -> Iterator[Finding]:
     """D012"""
-    classes = facts.material.classes
+    classes = facts.dataset.classes
     if classes is None:
         return
-    shares = np.bincount(facts.material.y, minlength=len(classes)) / len(facts.material.y)
+    shares = np.bincount(facts.dataset.y, minlength=len(classes)) / len(facts.dataset.y)
     k = int(shares.argmin())
-    if shares[k] < min(RARE, 0.2 / len(classes)):  # of many classes each has few
+    if shares[k] < min(RARE, 0.2 / len(classes)):  # with many classes, each has a small share
         yield Finding("D012", "note", f"class {str(classes[k])[:40]!r} is rare ({100 * shares[k]:.1f} "
-                      "% of the rows): accuracy says little, average precision more",
+                      "% of the rows), so accuracy is not informative; average precision is better",
                       "--metric average_precision")  # fmt: skip
 
 
@@ -196,42 +198,36 @@ def wide(facts: Facts) -> Iterator[Finding]:
     """D013"""
     if len(facts.raw) > len(facts.rows):
         yield Finding("D013", "note", f"more columns ({len(facts.raw)}) than training rows "
-                      f"({len(facts.rows)}): models without a penalty will overfit")  # fmt: skip
+                      f"({len(facts.rows)}): models without regularisation will overfit")  # fmt: skip
 
 
 def texts(facts: Facts) -> Iterator[Finding]:
     """D014"""
     names = [name for name, column in facts.raw.items() if column.kind == "text"]
     if names:
-        yield Finding("D014", "note", said(names, "is", "are", " free text: models that "
+        yield Finding("D014", "note", sentence(names, "is", "are", " free text: models that "
                       "cannot use text ignore it"), "", tuple(names))  # fmt: skip
 
 
-def skewness(facts: Facts) -> Iterator[Finding]:
+def skewed_target(facts: Facts) -> Iterator[Finding]:
     """D020"""
-    y = facts.material.y[facts.rows]
-    if facts.material.classes is not None or looks_counted(y) or _skewness(y) <= SKEWED:
+    y = facts.dataset.y[facts.rows]
+    if facts.dataset.classes is not None or small_counts(y) or skewness(y) <= SKEWED:
         return
     text = (
-        f"the target {short(facts.material.target)} is skewed (skewness {_skewness(y):.1f}): a few "
+        f"the target {short(facts.dataset.target)} is skewed (skewness {skewness(y):.1f}): a few "
     )
     text += "large values dominate RMSE and R2"
-    if (y > 0).all() and abs(_skewness(np.log(y))) < _skewness(y) / 2:
+    if (y > 0).all() and abs(skewness(np.log(y))) < skewness(y) / 2:
         text += ". Its logarithm is much less skewed: models with 'log' in their name predict "
         text += "log(target)"
     yield Finding("D020", "note", text, "compare MAE too")
 
 
-def _skewness(y: np.ndarray) -> float:
-    """Third standardised moment; 0 for a constant."""
-    spread = float(y.std())
-    return float(np.mean(((y - y.mean()) / spread) ** 3)) if spread > 0 else 0.0
-
-
 def counts(facts: Facts) -> Iterator[Finding]:
     """D021"""
-    if facts.material.classes is None and looks_counted(facts.material.y[facts.rows]):
-        text = f"the target {short(facts.material.target)} looks like a count: Poisson deviance "
+    if facts.dataset.classes is None and small_counts(facts.dataset.y[facts.rows]):
+        text = f"the target {short(facts.dataset.target)} looks like a count: Poisson deviance "
         yield Finding(
             "D021",
             "note",
@@ -240,27 +236,16 @@ def counts(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def looks_counted(y: np.ndarray) -> bool:
-    """Whether numbers look like counts of events that are few in each row.
-
-    Whole numbers with zeros among them, more than two different ones, a small mean, and a variance
-    not far below it (that of ratings from 0 to 5 is).
-    """
-    if (y != np.floor(y)).any() or y.min() != 0 or y.max() < 2:
-        return False
-    return bool(y.mean() <= FEW_EVENTS and y.var() >= LEAST_DISPERSION * y.mean())
-
-
 CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {
     "D002": constant, "D003": all_missing, "D004": mostly_missing, "D005": identifiers,
     "D006": duplicates, "D007": small_classes, "D008": correlations, "D009": times,
     "D010": copies, "D011": leaks, "D012": rare_class, "D013": wide, "D014": texts, "D015": suspects,
-    "D016": one_sided, "D017": sums, "D018": panels, "D019": durations, "D020": skewness,
+    "D016": one_class_columns, "D017": sums, "D018": panels, "D019": durations, "D020": skewed_target,
     "D021": counts,
 }  # fmt: skip
-# What a stage leaves out is not seen by the next one.
+# Columns that one stage excludes are not seen by the next.
 STAGES: tuple[tuple[str, ...], ...] = (("D002", "D003", "D005"), ("D009", "D018"))
-FINE = {  # said if the first of these was asked for and none of them found anything
+FINE = {  # shown if the first of these checks ran and none of them found anything
     ("D003",): "no empty column",
     ("D006",): "no duplicate rows",
     ("D005", "D018"): "no row ID",

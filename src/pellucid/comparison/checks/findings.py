@@ -1,4 +1,4 @@
-"""One finding of a check, and the table as the checks see it."""
+"""A finding of a check, and the data that the checks examine."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.planning.dataset import Material, shown
+from pellucid.comparison.planning.dataset import Dataset, shown
 from pellucid.data.raw_column import RawColumn
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: what, and what to do about it.
+    """What a check found, and what to do about it.
 
-    leak : whether the columns may hold the answer, or be known only after it
-    leave_out : whether the columns take no part in training
+    leak : whether the columns may leak the target, or be known only after it
+    exclude : whether the columns are excluded from the features
     """
 
     code: str
@@ -25,7 +25,7 @@ class Finding:
     text: str
     action: str = ""
     columns: tuple[str, ...] = ()
-    leave_out: bool = False
+    exclude: bool = False
     leak: bool = False
 
     def plain(self) -> dict[str, Any]:
@@ -37,33 +37,33 @@ class Finding:
 
 @dataclass(frozen=True)
 class Facts:
-    """The table as the checks see it, computed once."""
+    """The data that the checks examine, computed once."""
 
-    material: Material
-    rows: np.ndarray  # training rows: those of the test set are not looked at
+    dataset: Dataset
+    rows: np.ndarray  # training rows; the checks do not see the test set
     raw: dict[str, RawColumn]
-    alone: dict[str, float]
+    univariate: dict[str, float]  # score of each column as the only predictor
     cv: int
-    repeated: int  # rows that repeat another one
+    repeated: int  # number of rows that repeat an earlier row
 
 
 def option(flag: str, name: str) -> str:
-    """`--drop 'worst area'`: as a shell takes it; a name that is too long to type is not spelt out."""
+    """`--drop 'worst area'`, quoted for a shell; a very long name is replaced by COLUMN."""
     return f"{flag} {shlex.quote(name) if len(name) <= 60 else 'COLUMN'}"
 
 
 def short(name: str) -> str:
-    """A quoted name of bearable length."""
+    """A quoted name, cut if it is long."""
     return shown([repr(name)])
 
 
-def said(names: list[str], one: str, many: str, rest: str) -> str:
-    """`'a' is ...` or `'a', 'b' are ...`."""
+def sentence(names: list[str], one: str, many: str, rest: str) -> str:
+    """`'a' is ...` or `'a', 'b' are ...`: the names, then the verb in singular or plural."""
     return f"{shown([repr(name) for name in names], 4)} {one if len(names) == 1 else many}{rest}"
 
 
 def present(column: RawColumn) -> np.ndarray:
-    """Which cells have a value."""
+    """Mask of the cells that are not missing."""
     if column.kind == "categorical":
         return column.values >= 0
     if column.kind == "text":

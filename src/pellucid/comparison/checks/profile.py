@@ -1,5 +1,5 @@
 """Facts about the columns for the report, on the training rows: ranges, levels, and the target by
-column. Invariant: the locked test rows are not looked at; sizes are bounded whatever the table.
+column. Invariant: the test set is not used; the size of the result is bounded for any table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.planning.dataset import Material
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.data.raw_column import RawColumn
 from pellucid.draw.dates import date
 from pellucid.draw.number import number
@@ -18,40 +18,41 @@ LEVELS = 12
 BINS = 20
 GRID = 40
 POINTS = 400
-MOST_COLUMNS = 100
+MAX_COLUMNS = 100
 
 
 def profile(
-    material: Material, rows: np.ndarray, alone: dict[str, float], seed: int
+    dataset: Dataset, rows: np.ndarray, univariate: dict[str, float], seed: int
 ) -> dict[str, Any]:
-    """Columns (the most telling first if there are many), and the plane for decision regions."""
-    names = sorted(material.columns, key=lambda name: -_known(alone.get(name)))
-    kept = set(names[:MOST_COLUMNS])
-    raw = {name: column for name, column in material.raw().items() if name in kept}
+    """Columns (the best predictors if there are many), and the plane for decision regions."""
+    names = sorted(dataset.columns, key=lambda name: -_known(univariate.get(name)))
+    kept = set(names[:MAX_COLUMNS])
+    raw = {name: column for name, column in dataset.raw().items() if name in kept}
     return {
-        "target": target(material, rows),
+        "target": target(dataset, rows),
         "columns": [
-            describe_column(material, rows, name, raw[name], alone.get(name))
-            for name in material.columns
+            describe_column(dataset, rows, name, raw[name], univariate.get(name))
+            for name in dataset.columns
             if name in kept
         ],
-        "columns_left_out": len(material.columns) - len(kept),
-        "plane": plane(material, rows, raw, alone, seed),
+        "columns_left_out": len(dataset.columns) - len(kept),
+        "plane": plane(dataset, rows, raw, univariate, seed),
     }
 
 
-def target(material: Material, rows: np.ndarray) -> dict[str, Any] | None:
+def target(dataset: Dataset, rows: np.ndarray) -> dict[str, Any] | None:
     """Histogram of a numeric target; None for classes."""
-    if material.classes is not None:
+    if dataset.classes is not None:
         return None
-    y = material.y[rows]
+    y = dataset.y[rows]
     edges, beyond = _edges(y)
     return {"edges": edges, "counts": np.histogram(y, edges)[0], "beyond": beyond}
 
 
 def _edges(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """Equal bins, and how many values lie outside: a tail of 1 % that would take more than a fifth of
-    the picture is cut off.
+    """Edges of equal bins, and the number of values outside them.
+
+    A tail of 1 % of the values is cut off if it would take more than a fifth of the picture.
     """
     low, high = float(values.min()), float(values.max())
     first, last = (float(q) for q in np.quantile(values, (0.01, 0.99)))
@@ -68,39 +69,39 @@ def _known(score: float | None) -> float:
 
 
 def describe_column(
-    material: Material, rows: np.ndarray, name: str, column: RawColumn, alone: float | None
+    dataset: Dataset, rows: np.ndarray, name: str, column: RawColumn, univariate: float | None
 ) -> dict[str, Any]:
     """One column in plain data."""
     values = column.values[rows]
-    facts: dict[str, Any] = {"name": name, "kind": column.kind, "alone": alone}
+    facts: dict[str, Any] = {"name": name, "kind": column.kind, "alone": univariate}
     if column.kind == "text":
         present = np.array([cell is not None for cell in values])
         return facts | {"missing": int((~present).sum()), "distinct": len(set(values[present]))}
     if column.kind == "categorical":
-        return facts | _levels(material, rows, values, column.levels)
+        return facts | _levels(dataset, rows, values, column.levels)
     present = ~np.isnan(values)
     facts |= {"missing": int((~present).sum()), "distinct": len(np.unique(values[present]))}
     if not present.any():
         return facts
     shown = values[present]
     facts |= {"low": shown.min(), "median": np.median(shown), "high": shown.max()}
-    told = date if column.kind == "datetime" else number
-    return facts | {"by_target": _by_number(material, rows[present], shown, told)}
+    text_of = date if column.kind == "datetime" else number
+    return facts | {"by_target": _by_number(dataset, rows[present], shown, text_of)}
 
 
-def _levels(material: Material, rows: np.ndarray, codes: np.ndarray, levels: Any) -> dict[str, Any]:
+def _levels(dataset: Dataset, rows: np.ndarray, codes: np.ndarray, levels: Any) -> dict[str, Any]:
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
     top = np.argsort(-counts, kind="stable")[:LEVELS]
     top = top[counts[top] > 0]
     labels = [str(levels[k])[:200] for k in top]
-    y = material.y[rows]
+    y = dataset.y[rows]
     facts = {
         "missing": int((codes < 0).sum()),
         "distinct": int((counts > 0).sum()),
         "levels": [{"label": label, "rows": counts[k]} for label, k in zip(labels, top)],
         "rest": int(counts.sum() - counts[top].sum()),
     }
-    if material.classes is None:
+    if dataset.classes is None:
         means = [float(y[codes == k].mean()) for k in top]
         by: dict[str, Any] = {
             "kind": "means",
@@ -111,43 +112,43 @@ def _levels(material: Material, rows: np.ndarray, codes: np.ndarray, levels: Any
     else:
         by = {"kind": "levels", "labels": labels, "counts": {
             str(label): [int(((codes == k) & (y == c)).sum()) for k in top]
-            for c, label in enumerate(material.classes)}}  # fmt: skip
+            for c, label in enumerate(dataset.classes)}}  # fmt: skip
     return facts | {"by_target": by}
 
 
 def _by_number(
-    material: Material, rows: np.ndarray, values: np.ndarray, told: Callable[[float], str] = number
+    dataset: Dataset, rows: np.ndarray, values: np.ndarray, text_of: Callable[[float], str] = number
 ) -> dict[str, Any]:
-    y, distinct = material.y[rows], np.unique(values)
+    y, distinct = dataset.y[rows], np.unique(values)
     if len(distinct) <= LEVELS and (distinct == np.floor(distinct)).all():
-        return _each(material, y, values, distinct, told)
-    if material.classes is not None:
+        return _each(dataset, y, values, distinct, text_of)
+    if dataset.classes is not None:
         edges, beyond = _edges(values)
         return {
             "kind": "histogram", "edges": edges, "beyond": beyond,
             "counts": {str(label): np.histogram(values[y == c], edges)[0]
-                       for c, label in enumerate(material.classes)},
+                       for c, label in enumerate(dataset.classes)},
         }  # fmt: skip
     edges = np.unique(np.quantile(values, np.linspace(0, 1, 11)))
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
     used = np.unique(place)
     return {
-        "kind": "means", "labels": [_span(values[place == k], told) for k in used],
+        "kind": "means", "labels": [_span(values[place == k], text_of) for k in used],
         "means": [float(y[place == k].mean()) for k in used],
         "rows": [int((place == k).sum()) for k in used],
     }  # fmt: skip
 
 
 def _each(
-    material: Material,
+    dataset: Dataset,
     y: np.ndarray,
     values: np.ndarray,
     distinct: np.ndarray,
-    told: Callable[[float], str],
+    text_of: Callable[[float], str],
 ) -> dict[str, Any]:
-    """A few whole numbers, one by one in their order."""
-    labels = [number(v, 15) if told is number else told(v) for v in distinct]
-    if material.classes is None:
+    """A few different integers, each with its own bar."""
+    labels = [number(v, 15) if text_of is number else text_of(v) for v in distinct]
+    if dataset.classes is None:
         return {
             "kind": "means", "labels": labels,
             "means": [float(y[values == v].mean()) for v in distinct],
@@ -155,29 +156,29 @@ def _each(
         }  # fmt: skip
     counts = {
         str(label): [int(((values == v) & (y == c)).sum()) for v in distinct]
-        for c, label in enumerate(material.classes)
+        for c, label in enumerate(dataset.classes)
     }
     return {"kind": "levels", "labels": labels, "counts": counts}
 
 
-def _span(values: np.ndarray, told: Callable[[float], str]) -> str:
-    """From the smallest to the largest of these numbers: where each is counted can be told."""
-    ends = [told(float(v)) for v in (values.min(), values.max())]
-    between = " - " if told is number else " to "
+def _span(values: np.ndarray, text_of: Callable[[float], str]) -> str:
+    """`smallest - largest` of the values of a bin, so that bins do not overlap."""
+    ends = [text_of(float(v)) for v in (values.min(), values.max())]
+    between = " - " if text_of is number else " to "
     return ends[0] if ends[0] == ends[1] else between.join(ends)
 
 
 def plane(
-    material: Material,
+    dataset: Dataset,
     rows: np.ndarray,
     raw: dict[str, RawColumn],
-    alone: dict[str, float],
+    univariate: dict[str, float],
     seed: int,
 ) -> dict[str, Any] | None:
-    """The two most telling number columns, a grid over them, and some rows to draw."""
+    """The two numeric columns that predict best, a grid over them, and some rows to draw."""
     numbers = [name for name, column in raw.items() if column.kind in ("number", "datetime")]
     usable = [name for name in numbers if len(np.unique(raw[name].values[rows])) > 5]
-    usable.sort(key=lambda name: -_known(alone.get(name)))
+    usable.sort(key=lambda name: -_known(univariate.get(name)))
     pair = _pair(usable, raw, rows)
     if pair is None:
         return None
@@ -188,13 +189,13 @@ def plane(
         drawn = np.sort(rng.choice(drawn, POINTS, replace=False))
     return {
         "x": x, "y": y, "xs": _grid(raw[x].values[rows]), "ys": _grid(raw[y].values[rows]),
-        "middle": {name: _middle(column, rows) for name, column in material.raw().items()},
-        "points": [[raw[x].values[i], raw[y].values[i], material.y[i]] for i in drawn],
+        "middle": {name: _middle(column, rows) for name, column in dataset.raw().items()},
+        "points": [[raw[x].values[i], raw[y].values[i], dataset.y[i]] for i in drawn],
     }  # fmt: skip
 
 
 def _pair(names: list[str], raw: dict[str, RawColumn], rows: np.ndarray) -> Any:
-    """The strongest column and the strongest one that does not merely repeat it."""
+    """The best column, and the best one that is not highly correlated with it."""
     for other in names[1:]:
         a, b = (np.nan_to_num(raw[n].values[rows].astype(float)) for n in (names[0], other))
         spread = a.std() * b.std()
@@ -211,7 +212,7 @@ def _grid(values: np.ndarray) -> np.ndarray:
 
 
 def _middle(column: RawColumn, rows: np.ndarray) -> int:
-    """A row whose cell is typical: the most frequent level, or the number nearest to the median."""
+    """A row with a typical cell: the most frequent level, or the value nearest to the median."""
     if column.kind == "text":
         return int(rows[0])
     values = column.values[rows]

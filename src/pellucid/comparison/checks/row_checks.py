@@ -1,7 +1,7 @@
-"""Checks of what a row is: its number, a copy of another row, one of several rows of the same unit.
+"""Checks of rows: row IDs, copies of other rows, several rows of the same unit.
 
-A number is never called a row ID because its values happen to be unique: it also needs the name of
-an ID, or values that count the rows of the file, with or without missing numbers in between.
+A numeric column with unique values is not a row ID for that reason alone: it also needs the name of an
+ID, or values that number the rows of the file, with or without gaps.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, present, said, short
+from pellucid.comparison.checks.findings import Facts, Finding, option, present, sentence, short
 from pellucid.comparison.checks.time_checks import TIME_WORD, is_time
 from pellucid.comparison.checks.univariate import codes_of
 from pellucid.data.raw_column import RawColumn
 
-LEAST_IDS, UNIQUE = 20, 0.95
-IN_ORDER, SHUFFLED, LEAST_SHUFFLED = 0.2, 0.5, 50  # rows per number in the range of a row ID
-FEW_REPEATED = 0.01  # of the rows: they cannot inflate a score much
-BY_CHANCE = 0.1  # copies that independent columns would have, per copy found
-NEAR_MISSES, MOST_LEFT_OUT = 0.1, 30  # per pair of copies and column; columns that are left out
+MIN_IDS, UNIQUE = 20, 0.95
+IN_ORDER, SHUFFLED, MIN_SHUFFLED = (
+    0.2,
+    0.5,
+    50,
+)  # share of the integers in the range of a row ID that occur
+FEW_REPEATED = 0.01  # share of the rows; fewer copies cannot inflate a score much
+BY_CHANCE = 0.1  # copies expected for independent columns, per copy found
+NEAR_MISSES, MAX_LEFT_OUT = 0.1, 30  # per pair of copies and column; columns that are tried
 _KINDS = (
     "h|hh|f|p|s|u|account|case|client|customer|device|employee|family|firm|household|item|member"
     "|order|patient|person|player|product|record|school|shop|store|stud|student|subject|team|town|user"
@@ -42,28 +46,32 @@ UNIT_NAME = re.compile(
 )
 MEASURED = re.compile(r"zip|post.?code|postal|income|price|salary|population|\bage\b", re.I)
 OCCASION = re.compile(r"(^|[_ .-])(wave|period|visit|occasion|round|session|age)$", re.I)
-LEAST_UNITS, FEWEST, MOST = 10, 1.5, 100.0  # units; rows of one unit on average
-ALIKE, MOSTLY_ALIKE = 0.5, 0.75  # adjusted share of the variance that lies between units
-MOST_ROWS, MOST_COLUMNS = 20_000, 60
+MIN_UNITS, MIN_ROWS_PER_UNIT, MAX_ROWS_PER_UNIT = (
+    10,
+    1.5,
+    100.0,
+)  # number of units; mean number of rows per unit
+SIMILAR, MOSTLY_SIMILAR = 0.5, 0.75  # adjusted share of the variance between units
+MAX_ROWS, MAX_COLUMNS = 20_000, 60
 
 
 def identifiers(facts: Facts) -> Iterator[Finding]:
     """D005"""
-    first = next(iter(facts.material.columns), "")
+    first = next(iter(facts.dataset.columns), "")
     names = [name for name, column in facts.raw.items() if is_row_id(name, column, name == first)]
-    if len(names) == len(facts.raw):  # something must be left to learn from
+    if len(names) == len(facts.raw):  # some feature must be left
         names = [name for name in names if facts.raw[name].kind != "number" or _named(name)]
     if names:
-        text = said(names, "looks like a row ID", "look like row IDs", ", excluded")
+        text = sentence(names, "looks like a row ID", "look like row IDs", ", excluded")
         action = f"confirm with {option('--id', names[0])}, keep with --ignore D005"
-        yield Finding("D005", "warning", text, action, tuple(names), leave_out=True)
+        yield Finding("D005", "warning", text, action, tuple(names), exclude=True)
 
 
 def is_row_id(name: str, column: RawColumn, first: bool = False) -> bool:
-    """Whether a column only numbers or names the rows; `first`: it is the first of the table."""
+    """Whether a column only identifies the rows; `first`: whether it is the first column."""
     values = column.values[present(column)]
     n = len(values)
-    if n < LEAST_IDS or column.kind in ("text", "datetime") or is_time(name, column):
+    if n < MIN_IDS or column.kind in ("text", "datetime") or is_time(name, column):
         return False
     distinct = len(np.unique(values))
     if column.kind == "categorical" or distinct < UNIQUE * n:
@@ -81,21 +89,21 @@ def _named(name: str) -> bool:
 
 
 def _counts_rows(values: np.ndarray, first: bool) -> bool:
-    """Whether unique whole numbers leave few numbers out, as those of a subset of rows do.
+    """Whether unique integers have few gaps, like the row numbers of a subset of a table.
 
-    In any order only in the first column: ranks look the same.
+    Any order is accepted only in the first column, because ranks look the same.
     """
     steps = np.diff(values)
     filled = len(values) / (values.max() - values.min() + 1)
     if (steps > 0).all() or (steps < 0).all():
         return bool(filled >= IN_ORDER)
-    return bool(first and len(values) >= LEAST_SHUFFLED and filled >= SHUFFLED)
+    return bool(first and len(values) >= MIN_SHUFFLED and filled >= SHUFFLED)
 
 
 def repeated_rows(columns: Mapping[str, RawColumn], y: np.ndarray) -> int:
-    """How many rows equal an earlier row in all columns and in the target: exact for any width.
+    """Number of rows that equal an earlier row in all columns and the target; exact for any width.
 
-    Hashes find the rows that may have a copy; only those are compared value by value.
+    Hashes find the rows that may have a copy; only these are compared value by value.
     """
     keys = _keys(columns, y)
     groups, counts = np.unique(_hash(keys), return_inverse=True, return_counts=True)[1:]
@@ -109,7 +117,7 @@ def repeated_rows(columns: Mapping[str, RawColumn], y: np.ndarray) -> int:
 
 
 def _keys(columns: Mapping[str, RawColumn], y: np.ndarray) -> list[np.ndarray]:
-    """Bits of the columns and the target that are equal where values are: one zero, one NaN."""
+    """Bits of the columns and the target, equal if the values are: with one zero and one NaN."""
     numbers = [
         c.values if c.kind in ("number", "datetime") else codes_of(c) for c in columns.values()
     ]
@@ -128,7 +136,7 @@ def _hash(keys: list[np.ndarray]) -> np.ndarray:
 
 
 def _scrambled(key: np.ndarray, j: int) -> np.ndarray:
-    """The hash of one column; another one for each column (the steps of SplitMix64)."""
+    """The hash of one column (the steps of SplitMix64); the function differs between columns."""
     x = key + np.uint64((j + 1) * 0x9E3779B97F4A7C15 % 2**64)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -137,53 +145,57 @@ def _scrambled(key: np.ndarray, j: int) -> np.ndarray:
 
 def duplicates(facts: Facts) -> Iterator[Finding]:
     """D006"""
-    n_rows, extra = len(facts.material.y), facts.repeated
+    n_rows, extra = len(facts.dataset.y), facts.repeated
     if not extra or _few_combinations(facts):
         return
     what = f"{extra} of {n_rows} rows repeat{'s' if extra == 1 else ''} another row"
     if extra < FEW_REPEATED * n_rows:
         yield Finding("D006", "note", f"{what}: too few to inflate the scores")
     elif _near_misses(facts) > NEAR_MISSES:
-        yield Finding("D006", "note", f"{what}, as columns with few different values do by chance")
+        yield Finding(
+            "D006", "note", f"{what}, as happens by chance in columns with few different values"
+        )
     else:
-        text = f"{what}: the same row can be in training and test set, which inflates the scores"
+        text = (
+            f"{what}: the same row can be in the training and test set, which inflates the scores"
+        )
         yield Finding("D006", "warning", text, "remove copies, or keep them together with --group")
 
 
 def _few_combinations(facts: Facts) -> bool:
-    """Whether independent columns with these values would repeat rows too; sentences never do."""
+    """Whether independent columns with these values would repeat rows too; never if there is text."""
     if any(column.kind == "text" for column in facts.raw.values()):
         return False
-    n = len(facts.material.y)
+    n = len(facts.dataset.y)
     values = [codes_of(column, 10**9) for column in facts.raw.values()]
-    counts = [np.unique(v, return_counts=True)[1] for v in (*values, facts.material.y)]
+    counts = [np.unique(v, return_counts=True)[1] for v in (*values, facts.dataset.y)]
     pairs = 2 * np.log(n) - np.log(2) + sum(np.log(np.sum((c / n) ** 2)) for c in counts)
     return len(values) < 2 or pairs >= np.log(BY_CHANCE * facts.repeated)
 
 
 def _near_misses(facts: Facts) -> float:
-    """Pairs of rows that differ in one column only, per pair of copies and column.
+    """Number of pairs of rows that differ in one column only, per pair of copies and column.
 
-    Rows that are alike by chance have many neighbours that differ in one column; copies have none.
-    The column with most near misses does not count: it may be the only one that tells rows apart.
+    Rows that are equal by chance have many neighbours that differ in one column; true copies have none.
+    The column with the most near misses does not count: it may be the only one that distinguishes rows.
     """
-    keys = _keys(facts.raw, facts.material.y)
+    keys = _keys(facts.raw, facts.dataset.y)
     whole = _hash(keys)
     equal = _pairs(whole)
-    tried = range(0, len(keys), -(-len(keys) // MOST_LEFT_OUT))
+    tried = range(0, len(keys), -(-len(keys) // MAX_LEFT_OUT))
     misses = sorted(_pairs(whole - _scrambled(keys[j], j)) - equal for j in tried)
     return sum(misses[:-1]) / (equal * max(len(misses) - 1, 1))
 
 
 def _pairs(hashes: np.ndarray) -> float:
-    """How many pairs of rows have equal hashes."""
+    """Number of pairs of rows with equal hashes."""
     counts = np.unique(hashes, return_counts=True)[1].astype(float)
     return float(np.sum(counts * (counts - 1)) / 2)
 
 
 def panels(facts: Facts) -> Iterator[Finding]:
     """D018"""
-    if facts.material.groups is not None or facts.material.times is not None:
+    if facts.dataset.groups is not None or facts.dataset.times is not None:
         return
     found = {name: strength for name in facts.raw if (strength := _unit_strength(facts, name)) > 0}
     if not found:
@@ -193,14 +205,14 @@ def panels(facts: Facts) -> Iterator[Finding]:
     levels, rows = len(np.unique(codes[codes > 0])), int((codes > 0).sum())
     named = bool(_named_unit(name))
     text = (
-        f"rows of one {short(name)} may be in training and test set ({levels} values, about "
-        f"{rows / levels:.2g} rows each), so the scores do not hold for new values of it"
+        f"rows with the same {short(name)} may be in the training and test set ({levels} values, about "
+        f"{rows / levels:.2g} rows each), so the scores do not apply to new values"
     )
     action = f"consider {option('--group', name)}"
     if named:
         text += ". It looks like an ID and is excluded as a feature"
         action += ", or keep it as a feature with --ignore D018"
-    yield Finding("D018", "warning", text, action, (name,), leave_out=named)
+    yield Finding("D018", "warning", text, action, (name,), exclude=named)
 
 
 def _named_unit(name: str) -> bool:
@@ -208,10 +220,10 @@ def _named_unit(name: str) -> bool:
 
 
 def _unit_strength(facts: Facts, name: str) -> float:
-    """How surely a column names units with several rows each; 0: it does not.
+    """Strength of the evidence that a column identifies units with several rows each; 0 for none.
 
-    Witnesses, strongest first: the name of an ID; one row per unit and time (a panel), where some
-    column is alike within units; columns that are constant within units.
+    The evidence, strongest first: the name of an ID; one row per unit and time (a panel) with some
+    column that is similar within units; columns that are constant within units.
     """
     column = facts.raw[name]
     if column.kind in ("text", "datetime") or is_time(name, column) or TIME_WORD.search(name):
@@ -222,43 +234,48 @@ def _unit_strength(facts: Facts, name: str) -> float:
     rows, units = _rows_of_units(facts, column)
     if not len(rows):
         return 0.0
-    alike = _alikeness(facts, name, rows, units)
-    typical = float(np.median(alike)) if len(alike) else 0.0
+    similarity = _similarity_within_units(facts, name, rows, units)
+    typical = float(np.median(similarity)) if len(similarity) else 0.0
     if _named_unit(name):
         return 3.0 + typical
-    if _panel(facts, name, rows, units) and (alike > ALIKE).any():
+    if _panel(facts, name, rows, units) and (similarity > SIMILAR).any():
         return 2.0 + typical
-    equal = int((alike > 1 - 1e-9).sum())
-    constant = equal >= 3 and 2 * equal >= len(alike)
-    mostly = column.kind == "categorical" and len(alike) >= 3 and typical >= MOSTLY_ALIKE
+    equal = int((similarity > 1 - 1e-9).sum())
+    constant = equal >= 3 and 2 * equal >= len(similarity)
+    mostly = column.kind == "categorical" and len(similarity) >= 3 and typical >= MOSTLY_SIMILAR
     return 1.0 + typical if constant or mostly else 0.0
 
 
 def _rows_of_units(facts: Facts, column: RawColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Training rows and the unit of each, or none if there are too few or too many rows per unit."""
+    """Training rows and the unit of each; none if there are too few or too many rows per unit."""
     codes = codes_of(column, 10**9)[facts.rows]
     rows = facts.rows[codes > 0]
     units, counts = np.unique(codes[codes > 0], return_inverse=True, return_counts=True)[1:]
     none = np.empty(0, dtype=np.int64)
-    if len(counts) < LEAST_UNITS or not FEWEST <= len(rows) / len(counts) <= MOST:
+    if (
+        len(counts) < MIN_UNITS
+        or not MIN_ROWS_PER_UNIT <= len(rows) / len(counts) <= MAX_ROWS_PER_UNIT
+    ):
         return none, none
     if counts[counts > 1].sum() < 0.5 * len(rows):  # few rows share their unit
         return none, none
-    kept = units < np.searchsorted(np.cumsum(counts), MOST_ROWS) + 1  # whole units
+    kept = units < np.searchsorted(np.cumsum(counts), MAX_ROWS) + 1  # whole units
     return rows[kept], units[kept]
 
 
-def _alikeness(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """For each other column and the target: share of the variance between units, adjusted.
+def _similarity_within_units(
+    facts: Facts, name: str, rows: np.ndarray, units: np.ndarray
+) -> np.ndarray:
+    """For the target and each other column: adjusted share of the variance between units.
 
-    1 - (within / total) (n - 1) / (n - units), the variance of a category being its Gini impurity.
+    1 - (within / total) (n - 1) / (n - units); the variance of a category is its Gini impurity.
     """
     out = []
-    if facts.material.classes is None:
-        out.append(_between(facts.material.y[rows].astype(float), units, False))
+    if facts.dataset.classes is None:
+        out.append(_between(facts.dataset.y[rows].astype(float), units, False))
     else:
-        out.append(_between(facts.material.y[rows], units, True))
-    for other in [n for n in facts.raw if n != name][:MOST_COLUMNS]:
+        out.append(_between(facts.dataset.y[rows], units, True))
+    for other in [n for n in facts.raw if n != name][:MAX_COLUMNS]:
         column = facts.raw[other]
         if column.kind == "text":
             continue
@@ -271,7 +288,7 @@ def _alikeness(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> 
 def _between(values: np.ndarray, units: np.ndarray, levels: bool) -> float:
     n = len(values)
     units, sizes = np.unique(units, return_inverse=True, return_counts=True)[1:]
-    if n - len(sizes) < LEAST_UNITS:
+    if n - len(sizes) < MIN_UNITS:
         return float("nan")
     if levels:
         codes, counts = np.unique(values, return_inverse=True, return_counts=True)[1:]
@@ -288,7 +305,7 @@ def _between(values: np.ndarray, units: np.ndarray, levels: bool) -> float:
 
 
 def _panel(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> bool:
-    """Whether some column of times or occasions has each value at most once per unit."""
+    """Whether some column of times or visits has each value at most once per unit."""
     for other, column in facts.raw.items():
         if other == name or not (is_time(other, column) or _occasion(other)):
             continue

@@ -1,4 +1,4 @@
-"""Checks of columns that hold times: points in time, and durations that end with the outcome."""
+"""Checks of columns with times: points in time, and durations that end with the outcome."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, present, said, short
+from pellucid.comparison.checks.findings import Facts, Finding, option, present, sentence, short
 from pellucid.comparison.checks.univariate import codes_of
 from pellucid.comparison.planning.time_parsing import are_times
 from pellucid.data.raw_column import RawColumn
 
-LEAST_TIMES, LEAST_YEARS = 20, 4
+MIN_TIMES, MIN_YEARS = 20, 4
 TIME_WORD = re.compile(
     r"(^|[_ .-])(date|time|timestamp|datetime|year|yr|quarter|month|mon|week|day|hour)s?($|[_ .-])",
     re.I,
@@ -32,11 +32,11 @@ EVENT = re.compile(
     r"|recurrence)([_ .-]?(status|event|ind|indicator))?|delta",
     re.I,
 )
-MOST_STATES = 4
+MAX_STATES = 4
 
 
 def is_time(name: str, column: RawColumn) -> bool:
-    """Whether a column holds points in time: dates, timestamps, years, or the order of the rows."""
+    """Whether a column contains points in time: dates, timestamps, years, or the order of the rows."""
     if column.kind == "datetime":
         return True
     if column.kind == "text":
@@ -51,13 +51,13 @@ def is_time(name: str, column: RawColumn) -> bool:
 
 def _written_dates(column: RawColumn) -> bool:
     texts = [str(level) for level in column.levels]
-    return len(texts) >= LEAST_YEARS and are_times(texts)
+    return len(texts) >= MIN_YEARS and are_times(texts)
 
 
 def _calendar(name: str, values: np.ndarray) -> bool:
-    """Years (also with a fraction, or of two digits), 20191231, 201912, or seconds since 1970."""
+    """Whether numbers are years (or two digits of them), 20191231, 201912, or seconds since 1970."""
     low, high = values.min(), values.max()
-    if len(np.unique(values)) < LEAST_YEARS:
+    if len(np.unique(values)) < MIN_YEARS:
         return False
     if low >= FIRST_YEAR and high <= LAST_YEAR:
         return True
@@ -72,34 +72,34 @@ def _calendar(name: str, values: np.ndarray) -> bool:
 
 
 def _order(values: np.ndarray) -> bool:
-    """Whether times grow from row to row by steady steps, as in the record of one process."""
+    """Whether times increase from row to row in steady steps, like the record of one process."""
     steps = np.diff(values)
-    return bool(len(values) >= LEAST_TIMES and (steps > 0).all() and steps.max() <= 2 * steps.min())
+    return bool(len(values) >= MIN_TIMES and (steps > 0).all() and steps.max() <= 2 * steps.min())
 
 
 def times(facts: Facts) -> Iterator[Finding]:
     """D009"""
-    if facts.material.times is not None:
+    if facts.dataset.times is not None:
         return
     durations = {duration for duration, _ in survival_pairs(facts)}
     names = [n for n, c in facts.raw.items() if is_time(n, c) and n not in durations]
-    names = [n for n in names if len(np.unique(codes_of(facts.raw[n], 10**9))) >= LEAST_YEARS]
+    names = [n for n in names if len(np.unique(codes_of(facts.raw[n], 10**9))) >= MIN_YEARS]
     unique = [n for n in names if facts.raw[n].kind == "categorical" and _is_unique(facts.raw[n])]
     for own, rest in (([n for n in names if n not in unique], ""), (unique, _UNREADABLE)):
         if own:
-            text = said(own, "holds", "hold", f" times: {_SHUFFLED}{rest}")
+            text = sentence(own, "contains", "contain", f" times: {_SHUFFLED}{rest}")
             yield Finding("D009", "warning", text, _advice(facts, own[0]), tuple(own),
-                          leave_out=bool(rest))  # fmt: skip
+                          exclude=bool(rest))  # fmt: skip
 
 
 def _advice(facts: Facts, name: str) -> str:
-    """`--time COLUMN`, with fewer folds where there are too few times for them and a test set."""
+    """`--time COLUMN`, with fewer folds if there are too few times for them and a test set."""
     most = len(np.unique(codes_of(facts.raw[name], 10**9))) - 2
     return option("--time", name) + (f" --cv {most}" if most < facts.cv else "")
 
 
 _SHUFFLED = "shuffled folds train on the future to predict the past"
-_UNREADABLE = ". Excluded as a feature: almost every row has a category of its own"
+_UNREADABLE = ". Excluded as a feature, because almost every row has its own category"
 
 
 def _is_unique(column: RawColumn) -> bool:
@@ -109,35 +109,35 @@ def _is_unique(column: RawColumn) -> bool:
 
 def survival_pairs(facts: Facts) -> list[tuple[str, str]]:
     """(duration, status) names of a survival table; the target may be either."""
-    material = facts.material
+    dataset = facts.dataset
     kinds = {name: column.kind for name, column in facts.raw.items()}
     numbers = [name for name, kind in kinds.items() if kind == "number"]
-    numbers += [material.target] if material.classes is None else []
-    few = [n for n, c in facts.raw.items() if len(np.unique(codes_of(c, 10**9))) <= MOST_STATES + 1]
-    few += [material.target] if len(material.classes or ()) in range(2, MOST_STATES + 1) else []
+    numbers += [dataset.target] if dataset.classes is None else []
+    few = [n for n, c in facts.raw.items() if len(np.unique(codes_of(c, 10**9))) <= MAX_STATES + 1]
+    few += [dataset.target] if len(dataset.classes or ()) in range(2, MAX_STATES + 1) else []
     states = [name for name in few if EVENT.fullmatch(name)]
     durations = [name for name in numbers if DURATION.fullmatch(name) and name not in states]
     return [(duration, states[0]) for duration in durations if states and _lasts(facts, duration)]
 
 
 def _lasts(facts: Facts, name: str) -> bool:
-    """Whether numbers can be durations: none below 0, many different ones, no dates."""
-    if name == facts.material.target:
+    """Whether numbers can be durations: none negative, many different values, no dates."""
+    if name == facts.dataset.target:
         return True
     values = facts.raw[name].values[present(facts.raw[name])]
-    if not len(values) or values.min() < 0 or len(np.unique(values)) < LEAST_TIMES:
+    if not len(values) or values.min() < 0 or len(np.unique(values)) < MIN_TIMES:
         return False
     return not _calendar(name, values)
 
 
 def durations(facts: Facts) -> Iterator[Finding]:
     """D019"""
-    target, pairs = facts.material.target, survival_pairs(facts)
+    target, pairs = facts.dataset.target, survival_pairs(facts)
     for duration, status in pairs:
         if target == status:
-            yield _after(duration, f"seems to last until {short(target)} was recorded")
+            yield _after(duration, f"seems to be the time until {short(target)} was recorded")
         elif target == duration:
-            yield _after(status, f"seems to tell how {short(target)} ended")
+            yield _after(status, f"seems to be the outcome at the end of {short(target)}")
         else:
             text = f"{short(duration)} and {short(status)} look like follow-up time and its outcome"
             yield Finding("D019", "note", f"{text}: are they known when {short(target)} is predicted?",
@@ -146,5 +146,5 @@ def durations(facts: Facts) -> Iterator[Finding]:
 
 
 def _after(name: str, why: str) -> Finding:
-    text = f"{short(name)} {why}: it is known only after the outcome, a possible leak"
+    text = f"{short(name)} {why}, so it is known only after the outcome: a possible leak"
     return Finding("D019", "warning", text, option("--drop", name), (name,), leak=True)

@@ -1,9 +1,9 @@
-"""One piece of work in a process of its own: search inside one outer fold, fit, score, write down.
+"""The work on one outer fold, in a worker process: search, fit, score, save.
 
-Steps: 1. score every candidate on the inner folds, one message each; 2. fit the best on the outer
-training rows; 3. score the outer test rows; 4. save the answers beside the journal. The last round,
-`final`, does 1 and 2 on all training rows and describes the fitted model instead of scoring it.
-Invariant: between two candidates the deadline and the parent's wish to stop are heard.
+Steps: 1. score every candidate on the inner folds, with one message each; 2. fit the best one on the
+outer training rows; 3. score it on the outer test rows; 4. save the predictions. The final round does
+1 and 2 on all training rows and describes the fitted model instead of scoring it.
+Invariant: the deadline and a request to stop are checked between two candidates.
 """
 
 from __future__ import annotations
@@ -12,31 +12,32 @@ import os
 import time
 import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pellucid.comparison.analysis.statistics import corrected_error
-from pellucid.comparison.execution.worker_data import Bench, Shared
+from pellucid.comparison.execution.worker_data import Evaluator, SharedTable
 from pellucid.comparison.execution.worker_pool import limit_memory
+from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.errors import DataError
 from pellucid.model_selection.metrics import Metric, metric
 
 FINAL = "final"
-SEARCH_SHARE = 0.8  # of a round's time
+SEARCH_SHARE = 0.8  # share of a round's time that the search may use
 TIE_BREAK = "log_loss"
 LONGEST = 300  # characters of a reason
 LONGEST_WARNING = 1000
-DESCRIBING = 120.0  # seconds that a portrait takes at most
+DESCRIBING = 120.0  # maximum seconds for describing a model
 
 
 @dataclass(frozen=True)
-class Job:
-    """What a child needs to know; pickled to it."""
+class FoldTask:
+    """What a worker needs to know; it is pickled."""
 
-    shared: Shared
+    shared: SharedTable
     model: str
     estimator: Any
     foreign: bool
@@ -46,19 +47,41 @@ class Job:
     train: np.ndarray
     test: np.ndarray
     metrics: tuple[str, ...]
-    known: dict[int, dict[str, Any]]  # candidates scored before an interruption
     deadline: float  # seconds, soft; infinite without a limit
-    memory: float  # bytes above what the process has at the start
-    parts: str  # folder of the answers
-    portrait: dict[str, Any] | None = None  # the plane to draw regions on
-    hurry: bool = False  # no further candidates: fit the best of those known
+    memory: float = 0.0  # bytes that the process may add to what it has at the start; 0: no limit
+    parts: str = ""  # folder of the predictions
+    known: dict[int, dict[str, Any]] = field(default_factory=dict)  # scored before an interruption
+    plane: dict[str, Any] | None = None  # the plane of the decision regions
+    best_known_only: bool = False  # fit the best of the known candidates without further search
     best: int = 0  # the chosen candidate, once known
-    most: int | None = None  # candidates to try, from the middle; None: all
-    cut: bool = False  # so few for want of time
+    max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
+    cut: bool = False  # whether time allows fewer candidates than planned
+
+    @classmethod
+    def of(
+        cls, plan: Plan, contender: Contender, fold: str, shared: SharedTable, **options: Any
+    ) -> FoldTask:
+        """One fold of a model, or its final fit; `options` are the remaining fields.
+
+        The final fit has no test rows unless `options` name some.
+        """
+        train, test = plan.train, plan.train[:0]
+        if fold != FINAL:
+            train, test = plan.folds[int(fold)]
+        return cls(
+            shared=shared, model=contender.id, estimator=contender.make(),
+            foreign=contender.entry is None, dropped=contender.dropped,
+            candidates=contender.candidates, fold=fold, train=train,
+            metrics=plan.metrics, **{"test": test, **options},
+        )  # fmt: skip
+
+    def evaluator(self) -> Evaluator:
+        """The shared table and the model, opened in the process that calls it."""
+        return Evaluator(self.shared, self.model, self.estimator, self.dropped, self.foreign)
 
 
 class OutOfTime(Exception):
-    """A search has used up its time."""
+    """The time of a search is over."""
 
 
 class Stopped(Exception):
@@ -76,94 +99,94 @@ def reason(error: BaseException) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def work(job: Job, channel: Any) -> None:
-    """Carry out one order: what is sent last ends it."""
-    limit_memory(job.memory)
+def work(task: FoldTask, channel: Any) -> None:
+    """Run one task in a worker; the last message ends it."""
+    limit_memory(task.memory)
     try:
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            message = Worker(job, channel, heard).run()
+            message = FoldTaskRunner(task, channel, caught).run()
         channel.send(message)
     except Stopped:
         channel.send({"kind": "stopped"})
-    except Exception as error:  # the reason is the result of this job
+    except Exception as error:  # the reason is the result of this task
         channel.send({"kind": "failed", "why": reason(error)})
 
 
-def counted(heard: list[Any]) -> list[dict[str, Any]]:
-    """Warnings by category and text, each once, with how often it came."""
+def counted(caught: list[Any]) -> list[dict[str, Any]]:
+    """Distinct warnings by category and text, with their counts."""
     texts = Counter(
-        (w.category.__name__, " ".join(str(w.message).split())[:LONGEST_WARNING]) for w in heard
+        (w.category.__name__, " ".join(str(w.message).split())[:LONGEST_WARNING]) for w in caught
     )
     return [{"category": c, "text": t, "count": n} for (c, t), n in sorted(texts.items())]
 
 
-class Worker:
-    """The four steps."""
+class FoldTaskRunner:
+    """The four steps of a task."""
 
-    def __init__(self, job: Job, channel: Any, heard: list[Any]) -> None:
-        self.job, self.channel, self.heard = job, channel, heard
+    def __init__(self, task: FoldTask, channel: Any, caught: list[Any]) -> None:
+        self.task, self.channel, self.caught = task, channel, caught
         self.start, self.began = time.monotonic(), time.process_time()
-        self.bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
-        self.ranking = metric(job.metrics[0])
+        self.evaluator = task.evaluator()
+        self.ranking = metric(task.metrics[0])
         self.tables: dict[Any, Any] = {}
 
     def run(self) -> dict[str, Any]:
-        """All steps; the message that ends the job."""
+        """Run all steps; the message that ends the task."""
         best, cut = self.search()
-        job, searched = self.job, len(self.heard)
-        params = job.candidates[best]
-        X = self.bench.rows(job.train)
+        task, searched = self.task, len(self.caught)
+        params = task.candidates[best]
+        X = self.evaluator.rows(task.train)
         started = time.perf_counter()
-        fitted = self.bench.fit(self.bench.fresh(params, job.fold), X, job.train)
+        fitted = self.evaluator.fit(self.evaluator.unfitted(params, task.fold), X, task.train)
         seconds = time.perf_counter() - started
         message = {"kind": "done", "best": best, "cut": cut, "fit_seconds": seconds}
-        if job.fold == FINAL:
+        if task.fold == FINAL:
             message["portrait"] = self.describe(fitted, best)
         else:
             message |= self.score(fitted)
-        return message | {"warnings": counted(self.heard[searched:])}
+        return message | {"warnings": counted(self.caught[searched:])}
 
     def describe(self, fitted: Any, best: int) -> dict[str, Any]:
-        """The model's portrait; one that cannot be drawn costs no score."""
-        from pellucid.comparison.analysis.model_details import portrait
+        """The description of the fitted model; a failure here does not affect the scores."""
+        from pellucid.comparison.analysis.model_details import describe_model
 
         spent = time.monotonic() - self.start
-        own = replace(self.job, best=best, deadline=min(self.job.deadline - spent, DESCRIBING))
-        with warnings.catch_warnings():  # how many refits it makes depends on the clock
+        own = replace(self.task, best=best, deadline=min(self.task.deadline - spent, DESCRIBING))
+        with warnings.catch_warnings():  # the number of refits depends on the time
             warnings.simplefilter("ignore")
             try:
-                used = time.process_time() - self.began  # what other programs do must not add to it
-                return portrait(self.bench, fitted, own, used)
-            except Exception:  # the kept model's is drawn again, and that says why not
+                used = time.process_time() - self.began  # CPU time, independent of other programs
+                return describe_model(self.evaluator, fitted, own, used)
+            except Exception:  # the final fit describes the model again and reports the reason
                 return {}
 
     def search(self) -> tuple[int, bool]:
         """Step 1: the best candidate, and whether time ran out before all were tried."""
-        job = self.job
-        if len(job.candidates) == 1:
+        task = self.task
+        if len(task.candidates) == 1:
             return 0, False
-        if job.hurry:
-            return self.choose(job.known), True
-        order = from_the_middle(len(job.candidates))[: job.most]
-        found, cut = dict(job.known), job.cut
+        if task.best_known_only:
+            return self.choose(task.known), True
+        order = from_the_middle(len(task.candidates))[: task.max_candidates]
+        found, cut = dict(task.known), task.cut
         if len({*order, *found}) == 1:
             return order[0], cut
-        splits = self.bench.inner_splits(job.train, job.fold, self.ranking.name)
+        splits = self.evaluator.inner_splits(task.train, task.fold, self.ranking.name)
         for c in order:
             if c in found:
                 continue
-            self.listen()
+            self.receive()
             if found and self.late():
                 cut = True
                 break
-            before = len(self.heard)
+            before = len(self.caught)
             try:
                 found[c] = self.candidate(c, splits, first=not found)
             except OutOfTime:
                 cut = True
                 break
-            found[c]["warnings"] = counted(self.heard[before:])
+            found[c]["warnings"] = counted(self.caught[before:])
             cut = cut or len(found[c]["scores"] or splits) < len(splits)
             self.channel.send({"kind": "candidate", "candidate": c, **found[c]})
         return self.choose(found), cut
@@ -171,7 +194,7 @@ class Worker:
     def candidate(self, c: int, splits: list[Any], first: bool) -> dict[str, Any]:
         """Scores of one candidate on the inner folds, or why it failed.
 
-        When time runs out, the first candidate is judged by the folds it has, another is dropped.
+        When time runs out, the first candidate keeps the folds it has; a later one is dropped.
         """
         started = time.perf_counter()
         scores: list[float] = []
@@ -182,33 +205,33 @@ class Worker:
                     if first:
                         break
                     raise OutOfTime
-                model = self.bench.fresh(self.job.candidates[c], self.job.fold, f)
-                fitted = self.bench.fit(model, self.cached(f, "train", train), train)
+                model = self.evaluator.unfitted(self.task.candidates[c], self.task.fold, f)
+                fitted = self.evaluator.fit(model, self.cached(f, "train", train), train)
                 X = self.cached(f, "test", test)
-                answers = self.bench.ask(fitted, X)
-                measured = self.bench.measure(self.judged(), fitted, X, test, answers)
+                predictions = self.evaluator.predict(fitted, X)
+                measured = self.evaluator.score(self.metrics_needed(), fitted, X, test, predictions)
                 scores.append(measured[self.ranking.name])
                 losses.append(measured.get(TIE_BREAK, float("nan")))
         except OutOfTime:
             raise
-        except Exception as error:  # this candidate is out; another may work
+        except Exception as error:  # another candidate may work
             return {"scores": None, "why": reason(error), "seconds": time.perf_counter() - started}
         seconds = time.perf_counter() - started
         return {"scores": scores, "losses": losses, "seconds": seconds}
 
-    def judged(self) -> tuple[str, ...]:
-        """The metric that ranks, and the one that decides between equals."""
-        more = TIE_BREAK in self.job.metrics[1:]
+    def metrics_needed(self) -> tuple[str, ...]:
+        """The metric that ranks the candidates, and the one that breaks ties."""
+        more = TIE_BREAK in self.task.metrics[1:]
         return (self.ranking.name, TIE_BREAK) if more else (self.ranking.name,)
 
     def late(self) -> bool:
-        """Whether the search has used up its time; the rest is for the last fit."""
-        return time.monotonic() - self.start > SEARCH_SHARE * self.job.deadline
+        """Whether the time of the search is over; the rest is for the final fit."""
+        return time.monotonic() - self.start > SEARCH_SHARE * self.task.deadline
 
     def cached(self, *key: Any) -> Any:
-        """The same inner rows serve every candidate."""
+        """Rows of the table, cached because every candidate uses the same inner folds."""
         if key[:2] not in self.tables:
-            self.tables[key[:2]] = self.bench.rows(key[2])
+            self.tables[key[:2]] = self.evaluator.rows(key[2])
         return self.tables[key[:2]]
 
     def choose(self, found: dict[int, dict[str, Any]]) -> int:
@@ -218,32 +241,32 @@ class Worker:
             raise DataError(next(iter(found.values()))["why"])
         return best
 
-    def listen(self) -> None:
+    def receive(self) -> None:
         if self.channel.poll():
             raise Stopped
 
     def score(self, fitted: Any) -> dict[str, Any]:
         """Steps 3 and 4."""
-        job = self.job
-        X = self.bench.rows(job.test)
+        task = self.task
+        X = self.evaluator.rows(task.test)
         started = time.perf_counter()
-        answers = self.bench.ask(fitted, X)
+        predictions = self.evaluator.predict(fitted, X)
         seconds = time.perf_counter() - started
-        metrics = self.bench.measure(job.metrics, fitted, X, job.test, answers)
-        save_answers(part_path(job.parts, job.model, job.fold), job.test, answers)
+        metrics = self.evaluator.score(task.metrics, fitted, X, task.test, predictions)
+        save_predictions(part_path(task.parts, task.model, task.fold), task.test, predictions)
         return {"metrics": metrics, "predict_seconds": seconds, "classes": seen_classes(fitted)}
 
 
 def from_the_middle(n: int) -> list[int]:
-    """0 .. n-1, the middle first: a search that is cut short has not tried the extremes alone."""
+    """0 .. n-1, the middle first, so that a search that is cut short has not only tried extremes."""
     return sorted(range(n), key=lambda c: (abs(2 * c - (n - 1)), c))
 
 
 def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
-    """The best mean; of equals the lowest log loss, then the earlier one. None without scores.
+    """The candidate with the best mean score; None without scores.
 
-    Metrics of the order of rows (AUC) are blind to probabilities that all lie on one side of 1/2:
-    for them candidates are equal already if the inner folds cannot tell them from the best.
+    Ties go to the lowest log loss, then to the earlier candidate. Ranking metrics (AUC) ignore the
+    calibration of probabilities, so for them all candidates within a standard error of the best tie.
     """
     means = {c: mean_of(r["scores"]) * metric.sign for c, r in found.items() if r["scores"]}
     usable = {c: m for c, m in sorted(means.items()) if m == m}
@@ -252,12 +275,12 @@ def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
     best = min(usable, key=lambda c: (-round(usable[c], 12), _loss(found[c])))
     if metric.needs != "scores":
         return best
-    alike = [c for c in usable if _alike(found[best]["scores"], found[c]["scores"])]
-    return min(alike, key=lambda c: (_loss(found[c]), -round(usable[c], 12)))
+    tied = [c for c in usable if _tied(found[best]["scores"], found[c]["scores"])]
+    return min(tied, key=lambda c: (_loss(found[c]), -round(usable[c], 12)))
 
 
-def _alike(best: list[float], other: list[float]) -> bool:
-    """Whether the mean difference is within its corrected standard error (of folds that both have)."""
+def _tied(best: list[float], other: list[float]) -> bool:
+    """Whether the mean difference is within its corrected standard error, on the folds of both."""
     pairs = list(zip(best, other))
     difference = np.array([a - b for a, b in pairs])
     if len(pairs) < 2:
@@ -272,27 +295,27 @@ def _loss(record: dict[str, Any]) -> float:
 
 
 def mean_of(scores: list[float | None]) -> float:
-    """NaN where a score is: None in records that went through the journal."""
+    """The mean score; NaN if a score is missing (None in the journal)."""
     return float(np.mean([np.nan if score is None else score for score in scores]))
 
 
 def seen_classes(fitted: Any) -> int:
-    """How many classes the training rows had."""
+    """Number of classes in the training rows."""
     return len(getattr(fitted, "classes_", ()))
 
 
 def part_path(folder: str | Path, model: str, fold: str) -> Path:
-    """The file of one (model, fold)."""
+    """The file with the predictions of one (model, fold)."""
     return Path(folder) / f"{model}-{fold}.npz"
 
 
-def save_answers(path: Path, rows: np.ndarray, answers: Any) -> None:
-    """Write whole or not at all."""
-    arrays = {"rows": rows, "labels": answers.labels}
-    if answers.proba is not None:
-        arrays["proba"] = answers.proba
-    if answers.scores is not None:
-        arrays["scores"] = answers.scores
+def save_predictions(path: Path, rows: np.ndarray, predictions: Any) -> None:
+    """Write the file completely or not at all."""
+    arrays = {"rows": rows, "labels": predictions.labels}
+    if predictions.proba is not None:
+        arrays["proba"] = predictions.proba
+    if predictions.scores is not None:
+        arrays["scores"] = predictions.scores
     partial = path.with_name(f".{path.name}.{os.getpid()}.npz")
     np.savez(partial, **arrays)
     partial.replace(path)

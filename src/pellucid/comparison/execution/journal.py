@@ -1,7 +1,7 @@
-"""The journal of a run: one JSON object per line, appended and flushed as soon as it is known.
+"""The journal of a run: one JSON object per line, appended and flushed for each event.
 
-Invariant: whatever happens to the process, the lines that were written can be read again and mean
-the same; a line that was cut off in the middle counts as not written.
+Invariant: whatever happens to the process, complete lines can be read again with the same meaning; an
+incomplete last line counts as not written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pellucid.errors import DataError
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can hold: NaN and infinity become null, arrays lists, tuples lists."""
+    """A value for JSON: NaN and infinity become null, arrays and tuples become lists."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -38,7 +38,7 @@ def dump(value: Any) -> str:
 
 
 class Journal:
-    """`events.jsonl` of a run folder; no other process can write it while this one is open."""
+    """`events.jsonl` of a run folder, locked against other processes while it is open."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class Journal:
             raise
 
     def write(self, event: str, **facts: Any) -> dict[str, Any]:
-        """Append one event; it is on disk when this returns."""
+        """Append one event and flush it."""
         record = plain({"event": event, **facts})
         try:
             self._file.write(dump(record) + "\n")
@@ -61,35 +61,37 @@ class Journal:
         return record
 
     def sync(self) -> None:
-        """Survive even a crash of the machine."""
+        """Force the journal to disk, so that it survives a crash of the machine."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """What could not be written has been said by `write`."""
+        """Close the file; `write` has already raised errors of writing."""
         with suppress(OSError):
             self._file.close()
 
 
 def hold(file: Any, folder: Path) -> None:
-    """Refuse a run that another process is writing; the lock ends with the file or the process."""
+    """Lock the file, or raise an error if another process is writing this run.
+
+    The lock ends when the file is closed or the process ends.
+    """
     try:
         import fcntl
-    except ImportError:  # a system without such locks
+    except ImportError:  # this system has no such locks
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise DataError(
-            f"{folder} is being written by another process: wait for its end, or choose another "
-            "--out."
+            f"another process is writing {folder}. Wait until it ends, or choose another --out."
         ) from None
-    except OSError:  # a file system without such locks
+    except OSError:  # this file system has no such locks
         return
 
 
 def _cut_torn_line(path: Path) -> None:
-    """Remove what follows the last line break: a line that was being written when all ended."""
+    """Remove an incomplete last line, left by a process that was killed while writing."""
     if not path.exists():
         return
     content = path.read_bytes()
@@ -100,7 +102,7 @@ def _cut_torn_line(path: Path) -> None:
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
-    """The events of a journal; a torn last line is passed over."""
+    """The events of a journal, without an incomplete last line."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -110,8 +112,8 @@ def read_events(path: Path) -> Iterator[dict[str, Any]]:
             event = _parsed(line)
             if event is None:
                 raise DataError(
-                    f"{path}, line {number}: not a journal line. The file was changed by hand; "
-                    "start a new run."
+                    f"{path}, line {number} is not a valid event. Was the file edited? Start a new "
+                    "run."
                 )
             yield event
 
@@ -119,31 +121,31 @@ def read_events(path: Path) -> Iterator[dict[str, Any]]:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line)
-    except ValueError:  # no JSON, or no UTF-8
+    except ValueError:  # not JSON, or not UTF-8
         return None
     return event if isinstance(event, dict) else None
 
 
 @dataclass
-class Memory:
-    """What the journal says has been done."""
+class RunState:
+    """The records of a run so far, from its journal."""
 
     start: dict[str, Any] | None = None
     candidates: dict[tuple[str, str], dict[int, dict[str, Any]]] = field(default_factory=dict)
     done: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     failed: dict[str, dict[str, Any]] = field(default_factory=dict)
-    openings: list[dict[str, Any]] = field(default_factory=list)  # of the test part, by this run
+    openings: list[dict[str, Any]] = field(default_factory=list)  # uses of the test set by this run
     finished: dict[str, Any] | None = None
 
     @classmethod
-    def read(cls, path: Path) -> Memory:
-        memory = cls()
+    def read(cls, path: Path) -> RunState:
+        state = cls()
         for record in read_events(path):
-            memory.add(record)
-        return memory
+            state.add(record)
+        return state
 
     def add(self, record: dict[str, Any]) -> None:
-        """Take one event in."""
+        """Add one event."""
         event = record["event"]
         if event == "candidate":
             place = self.candidates.setdefault((record["model"], record["fold"]), {})

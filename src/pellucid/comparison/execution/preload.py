@@ -1,8 +1,8 @@
-"""What the fork server loads once for all children; families come with the first order for one.
+"""Modules that the fork server imports once for all workers.
 
-Importing this module is its whole purpose: a child that finds everything loaded begins its first
-fit a few milliseconds after it was asked for. Something that cannot be imported is passed over here;
-the child that needs it reports the error as the reason of its own failure.
+Importing this module has that effect, so that a new worker starts its first fit within milliseconds.
+Packages of models are imported with the first task that needs them. A module that cannot be imported
+is skipped here; the worker that needs it reports the error as the reason of its failure.
 """
 
 import importlib
@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from functools import cache
 
-if "numpy" not in sys.modules:  # children compute on one thread: none need be made and forked
+if "numpy" not in sys.modules:  # workers use one BLAS thread each
     os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
 PACKAGES = (
@@ -27,7 +27,7 @@ OURS = (
 
 @cache
 def load_package(name: str) -> None:
-    """Import all modules of a package once, so that no fit pays for it."""
+    """Import all modules of a package once, so that no fit has to wait for them."""
     with suppress(ImportError):
         package = importlib.import_module(name)
         for found in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
@@ -36,9 +36,9 @@ def load_package(name: str) -> None:
 
 
 def load_all() -> None:
-    """Import the numerical packages and all that families stand on; of families the baselines'.
+    """Import the numerical packages, the shared packages of Pellucid and the baselines.
 
-    With all families the first row of the board would wait for them.
+    Importing all models would delay the first result.
     """
     for name in PACKAGES:
         with suppress(ImportError):

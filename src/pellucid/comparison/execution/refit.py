@@ -1,7 +1,7 @@
-"""Any model of a board, fitted on all training rows with the settings that its own search chose.
+"""Refit any model of the leaderboard on all training rows, with the parameters that its search chose.
 
-Invariant: the fit is the one that the end of a comparison makes for the recommended model: the same
-seed, rows and parameters give the same model.
+Invariant: it is the same fit as the final fit of a recommended model: the same seed, rows and parameters
+give the same model.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.comparison.analysis.out_of_fold import chosen_by
-from pellucid.comparison.execution.fold_task import FINAL, Job
-from pellucid.comparison.execution.journal import Memory
-from pellucid.comparison.execution.worker_data import Bench, Shared
+from pellucid.comparison.execution.fold_task import FINAL, FoldTask
+from pellucid.comparison.execution.journal import RunState
+from pellucid.comparison.execution.worker_data import Evaluator, SharedTable
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.errors import CannotSaveError, ParameterError
 
 
 @dataclass(frozen=True)
-class Keeper:
-    """What is needed to fit the models of a finished board again: the plan, and what was chosen."""
+class Refitter:
+    """What is needed to refit the models of a finished run: the plan, and the chosen candidates."""
 
     plan: Plan
-    chosen: dict[str, int]  # candidate by model; those without a score are not in it
+    chosen: dict[str, int]  # candidate by model, for the models that have a score
 
     @classmethod
-    def of(cls, plan: Plan, memory: Memory) -> Keeper:
-        """From the journal."""
+    def of(cls, plan: Plan, state: RunState) -> Refitter:
+        """From the records of a run."""
         folds = range(len(plan.folds))
         scored = [
             c.id
             for c in plan.running
-            if c.id not in memory.failed and all((c.id, str(k)) in memory.done for k in folds)
+            if c.id not in state.failed and all((c.id, str(k)) in state.done for k in folds)
         ]
-        return cls(plan, {name: chosen_by(plan, memory, name) for name in scored})
+        return cls(plan, {name: chosen_by(plan, state, name) for name in scored})
 
     def contender(self, model: str) -> Contender:
-        """The model of this name; an error lists those that have a score."""
+        """The model of this name; an error lists the models that have a score."""
         there = ", ".join(self.chosen) or "none"
         found = next((c for c in self.plan.contenders if c.id == model), None)
         if found is None:
             raise ParameterError(
-                f"there is no model {model!r} on this board. Models with a score: {there}."
+                f"there is no model {model!r} in this run. Models with a score: {there}."
             )
         if model not in self.chosen:
             why = f": {found.skipped}" if found.skipped else ""
             raise ParameterError(
-                f"{model} has no score on this board{why}. Models with a score: {there}."
+                f"{model} has no score in this run{why}. Models with a score: {there}."
             )
         return found
 
@@ -63,36 +63,34 @@ class Keeper:
         """Where the fitted model comes from."""
         plan = self.plan
         return {
-            "data_sha256": plan.material.sha256,
-            "target": plan.material.target,
+            "data_sha256": plan.dataset.sha256,
+            "target": plan.dataset.target,
             "model": model,
             "metric": plan.metric.name,
             "seed": plan.settings.seed,
             "rows": len(plan.train),
         }
 
-    def job(self, model: str, shared: Shared, memory: float = 0.0, parts: str = "") -> Job:
-        """The order that the fit is part of."""
-        plan, contender = self.plan, self.contender(model)
-        return Job(
-            shared=shared, model=model, estimator=contender.make(),
-            foreign=contender.entry is None, dropped=contender.dropped,
-            candidates=contender.candidates, fold=FINAL, train=plan.train, test=plan.test,
-            metrics=plan.metrics, known={}, deadline=plan.model_timeout, memory=memory,
-            parts=parts, best=self.chosen[model],
+    def task(self, model: str, shared: SharedTable, **options: Any) -> FoldTask:
+        """The task of fitting a model on all training rows and scoring it on the test set."""
+        plan = self.plan
+        return FoldTask.of(
+            plan, self.contender(model), FINAL, shared, test=plan.test,
+            deadline=plan.model_timeout, best=self.chosen[model], **options,
         )  # fmt: skip
 
     @contextmanager
-    def fitted(self, model: str) -> Iterator[tuple[Any, Bench, Job]]:
-        """The model, fitted in this process, with the bench that it was fitted on."""
+    def fitted(self, model: str) -> Iterator[tuple[Any, Evaluator, FoldTask]]:
+        """The model, fitted in this process, with the evaluator and the task of the fit."""
         self.contender(model)
         with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch:
-            job = self.job(model, share(self.plan, scratch))
-            bench = Bench(job.shared, model, job.estimator, job.dropped, job.foreign)
+            task = self.task(model, share(self.plan, scratch))
+            evaluator = task.evaluator()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # its row on the board tells them
-                unfitted = bench.fresh(self.params(model), "final")
-                yield bench.fit(unfitted, bench.rows(job.train), job.train), bench, job
+                warnings.simplefilter("ignore")  # the leaderboard shows them already
+                unfitted = evaluator.unfitted(self.params(model), "final")
+                fitted = evaluator.fit(unfitted, evaluator.rows(task.train), task.train)
+                yield fitted, evaluator, task
 
     def save(self, model: str, path: str | Path) -> Path:
         """Fit and save."""
@@ -102,31 +100,33 @@ class Keeper:
         return Path(path)
 
     def refuse_foreign(self, model: str) -> None:
-        """A model of others has no safe file."""
+        """Only models of Pellucid can be saved safely."""
         made = self.contender(model).make()
         if not hasattr(made, "save"):
-            raise CannotSaveError(f"a {type(made).__name__} is not a model of Pellucid: not saved.")
+            raise CannotSaveError(
+                f"{type(made).__name__} is not a Pellucid model and cannot be saved safely."
+            )
 
 
 def write(fitted: Any, path: str | Path, provenance: dict[str, Any]) -> None:
-    """The file of a model of ours."""
+    """Write the model file."""
     from pellucid import persist
 
     persist.save(fitted, str(path), provenance)
 
 
-def share(plan: Plan, scratch: str) -> Shared:
-    """The table of a plan, written where other processes find it."""
-    material = plan.material
-    word, beside = material.beside
-    shared = Shared(
+def share(plan: Plan, scratch: str) -> SharedTable:
+    """Write the table of a plan to a folder where the workers find it."""
+    dataset = plan.dataset
+    split_by, values = dataset.split_by
+    shared = SharedTable(
         folder=scratch,
-        text=tuple(name for name, kind in material.kinds.items() if kind == "text"),
-        classes=material.classes,
-        container=material.container,
+        text=tuple(name for name, kind in dataset.kinds.items() if kind == "text"),
+        classes=dataset.classes,
+        container=dataset.container,
         seed=plan.settings.seed,
         inner=plan.inner,
-        beside=word,
+        split_by=split_by,
     )
-    shared.write(material.table, material.y, material.weights, beside)
+    shared.write(dataset.table, dataset.y, dataset.weights, values)
     return shared

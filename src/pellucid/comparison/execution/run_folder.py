@@ -1,9 +1,9 @@
-"""The run folder: its name, its files, the link to the latest, and how often a test part was opened.
+"""The run folder: its name, its files, the link to the latest run, and how often a test set was used.
 
     config.toml  events.jsonl  results.json  timings.json  leaderboard.csv  predictions.parquet
-    model.pellucid  summary.json  report.html  log.txt  parts/ (answers by model and fold)
+    model.pellucid  summary.json  report.html  log.txt  parts/ (predictions by model and fold)
 
-Other models of the board may lie beside it: forest.pellucid (`--use forest`).
+`--use forest` adds forest.pellucid, another model of the leaderboard.
 Invariant: a file appears under its name only when it is complete.
 """
 
@@ -24,11 +24,11 @@ FILES = (
     "predictions.parquet", "model.pellucid", "report.html", "summary.json", "log.txt",
 )  # fmt: skip
 RUNS = "runs"
-OPENED = ("opened", "opened before")  # by this run, and by the one that it replaced
+OPENED = ("opened", "opened before")  # test set used by this run, and by the run it replaced
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file beside its place and rename it."""
+    """Write a file under a temporary name and rename it."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     try:
@@ -55,24 +55,28 @@ def new_folder(out: str | None, name: str, force: bool) -> Path:
             except FileExistsError:
                 if not path.is_dir():
                     raise
-        raise DataError(f"{RUNS} holds too many runs of this minute.")
+        raise DataError(f"{RUNS} has too many runs from this minute.")
     except OSError as error:
         where = error.filename or out or RUNS
-        raise DataError(f"cannot make the run folder {where}: {error.strerror or error}.") from None
+        raise DataError(
+            f"cannot create the run folder {where}: {error.strerror or error}."
+        ) from None
 
 
 def _asked_for(path: Path, force: bool) -> Path:
     if path.is_dir() and any(path.iterdir()):
         known = {*FILES, "parts"}
-        kept = ".pellucid"  # models that were chosen by `--use`
-        strange = [p.name for p in path.iterdir() if p.name not in known and p.suffix != kept]
+        kept = ".pellucid"  # models saved with `--use`
+        unknown = [p.name for p in path.iterdir() if p.name not in known and p.suffix != kept]
         if not force:
             raise DataError(
-                f"{path} is not empty. Choose another --out, continue it with --resume, or replace "
+                f"{path} is not empty. Choose another --out, resume the run with --resume, or replace "
                 "it with --force."
             )
-        if strange:
-            raise DataError(f"{path} holds {strange[0]}, which is no part of a run: not replaced.")
+        if unknown:
+            raise DataError(
+                f"{path} contains {unknown[0]}, which is not part of a run, so it is not replaced."
+            )
         path = path.resolve() if path.is_symlink() else path  # such as runs/latest
         _replace(path)
     path.mkdir(parents=True, exist_ok=True)
@@ -80,7 +84,7 @@ def _asked_for(path: Path, force: bool) -> Path:
 
 
 def refuse_busy(run: Path) -> None:
-    """An error if a process is writing this run."""
+    """Raise an error if another process is writing this run."""
     journal = run / "events.jsonl"
     if journal.is_file():
         with journal.open("rb") as file:
@@ -88,22 +92,22 @@ def refuse_busy(run: Path) -> None:
 
 
 def _replace(path: Path) -> None:
-    """Empty the folder of a run that no process is writing; what it opened stays opened."""
+    """Empty the folder of a run, but keep the record of how often its test set was used."""
     refuse_busy(path)
     journal = path / "events.jsonl"
-    told = "".join(
+    lines = "".join(
         dump(record | {"event": "opened before"}) + "\n"
         for record in _readable(journal, "opened")
         if record.get("event") in OPENED
     )
     shutil.rmtree(path)
-    if told:
+    if lines:
         path.mkdir()
-        write_whole(journal, told)
+        write_whole(journal, lines)
 
 
 def link_latest(folder: Path) -> None:
-    """`latest` beside the folder points to it; where links are impossible there is none."""
+    """Point the link `latest` in the parent folder to this run, where links are possible."""
     link = folder.parent / "latest"
     partial = folder.parent / f".latest.{os.getpid()}"
     try:
@@ -111,24 +115,24 @@ def link_latest(folder: Path) -> None:
             return
         partial.symlink_to(folder.name, target_is_directory=True)
         partial.replace(link)
-    except OSError:  # a convenience: a file system without links has runs all the same
+    except OSError:  # the file system has no links; the run does not need one
         partial.unlink(missing_ok=True)
 
 
 def find_run(where: str | None) -> Path:
-    """The folder a user means: a path, a name inside runs/, or the latest."""
+    """The run that the user names: a path, a name inside runs/, or the latest run."""
     latest = Path(RUNS) / "latest"
     path = Path(where) if where else latest
     for candidate in (path, Path(RUNS) / path):
         if (candidate / "events.jsonl").is_file():
             return candidate
     if path == latest:
-        raise DataError("there is no run yet: start one with 'pellucid compare DATA'.")
+        raise DataError("there is no run yet. Start one with 'pellucid compare DATA'.")
     raise DataError(f"{where} is not a run folder (it has no events.jsonl).")
 
 
 def runs(where: Path) -> list[Path]:
-    """All run folders inside a folder, oldest first."""
+    """All runs inside a folder, oldest first."""
     if not where.is_dir():
         return []
     return sorted((p for p in where.iterdir() if _is_run(p)), key=lambda p: p.name)
@@ -137,24 +141,26 @@ def runs(where: Path) -> list[Path]:
 def _is_run(path: Path) -> bool:
     try:
         return not path.is_symlink() and (path / "events.jsonl").is_file()
-    except OSError:  # a folder of somebody else
+    except OSError:  # no permission to read it
         return False
 
 
-def openings(folder: Path, vault: str) -> int:
-    """How often the test part of this name was opened by the runs beside this one, itself included."""
+def openings(folder: Path, test_set_id: str) -> int:
+    """How often a test set was used by this run and the other runs in the same parent folder."""
     journals = (run / "events.jsonl" for run in runs(folder.resolve().parent))
-    return sum(_opens(record, vault) for path in journals for record in _readable(path, vault))
+    return sum(
+        _opens(record, test_set_id) for path in journals for record in _readable(path, test_set_id)
+    )
 
 
-def _opens(record: dict[str, Any], vault: str) -> bool:
-    return record.get("event") in OPENED and record.get("vault") == vault
+def _opens(record: dict[str, Any], test_set_id: str) -> bool:
+    return record.get("event") in OPENED and record.get("vault") == test_set_id
 
 
 def _readable(path: Path, word: str) -> list[dict[str, Any]]:
-    """The events of a journal that can be read and holds a word; none of any other."""
+    """The events of a journal that contains a word; none if it is unreadable or does not."""
     try:
         known = word in path.read_text(encoding="utf-8", errors="replace")
         return list(read_events(path)) if known else []
-    except (DataError, OSError):  # an unreadable journal of another run is its own problem
+    except (DataError, OSError):  # the unreadable journal of another run does not matter here
         return []

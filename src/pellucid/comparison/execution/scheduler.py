@@ -1,16 +1,18 @@
-"""Runs a plan: children do the fits, this process keeps the journal and the clock.
+"""Runs a plan: workers do the fits, this process writes the journal and watches the time.
 
-Each (model, fold) is one order to a process of the crew. Cheap models run first; the last round of
-each model (search and fit on all training rows) comes after all folds, so that a board exists early.
-What a model may take is decided beforehand by the work it means (`limits`); a process is killed only
-if it runs on far beyond that. With `--model-timeout` each round of a model has its share of that time:
-a search stops between two candidates when the share is used up, and a process that has not ended at
-one and a half shares is killed; a round that had scored some candidate by then is done again with the
-best of those alone. With `--time-limit` a `clock` says what may still be begun. When the time is up, or
-Ctrl-C was pressed, rounds are told to stop, and killed a little later.
-A last round that does not end costs the model its portrait, not its scores.
-Invariant: whatever a child does (raise, hang, die, eat memory) the others finish and the model's row
-says why it has no score.
+Each (model, fold) is one task, called a round. Cheap models run first. The final round of each model
+(search and fit on all training rows) comes after all folds, so that scores are available early.
+
+- The plan limits the work of each model in advance (`limits`); a worker that far exceeds it is killed.
+- With `--model-timeout`, each round has an equal share of that time. A search stops between two
+  candidates when its share is over. A worker that still runs after 1.5 shares is killed; if its search
+  has scored a candidate, the round is repeated with the best of these alone.
+- With `--time-limit`, a `TimeBudget` decides which rounds may still start. When the time is over, or
+  after Ctrl-C, rounds are asked to stop, and killed a little later.
+- If a final round does not end, the model loses its description but keeps its scores.
+
+Invariant: whatever a worker does (raise, hang, die, use up memory), the others finish, and the row of
+the model gives the reason why it has no score.
 """
 
 from __future__ import annotations
@@ -20,56 +22,57 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
 from pellucid.comparison.analysis.out_of_fold import chosen_by
-from pellucid.comparison.execution.fold_task import FINAL, Job, part_path, work
-from pellucid.comparison.execution.journal import Journal, Memory
-from pellucid.comparison.execution.time_limit import Clock, fits_of
-from pellucid.comparison.execution.worker_data import Shared
-from pellucid.comparison.execution.worker_pool import Crew, Member
-from pellucid.comparison.planning.limits import IDLE, Watch, most_processor_seconds
+from pellucid.comparison.execution.fold_task import FINAL, FoldTask, part_path, work
+from pellucid.comparison.execution.journal import Journal, RunState
+from pellucid.comparison.execution.time_limit import TimeBudget, fits_of
+from pellucid.comparison.execution.worker_data import SharedTable
+from pellucid.comparison.execution.worker_pool import Worker, WorkerPool
+from pellucid.comparison.planning.limits import IDLE, ProcessWatch, max_cpu_seconds
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.time_estimate import cheap_first
 
-GRACE = 1.5  # a child is killed at this multiple of its time
-LEAST_KILL = 5.0  # seconds that any child has before it can be killed
-PATIENCE = 10.0  # seconds that a round has to stop by itself after Ctrl-C
+GRACE = 1.5  # multiple of its time share after which a worker is killed
+MIN_KILL_SECONDS = 5.0  # no worker is killed earlier
+STOP_SECONDS = 10.0  # time that a round has to stop by itself after Ctrl-C
 
 
 @dataclass
-class Child:
-    """A running process and what it is for."""
+class RunningTask:
+    """A round that is running, and its worker."""
 
     contender: Contender
     fold: str
-    member: Member
+    worker: Worker
     started: float
-    watch: Watch
-    share: float | None  # of the time of its model, if that was asked for
-    most: int  # candidates it tries
-    hurry: bool = False  # it only fits the best candidate that is known
+    watch: ProcessWatch
+    share: float | None  # its share of --model-timeout in seconds, if that is set
+    most: int  # number of candidates that it tries
+    best_known_only: bool = False  # it fits the best known candidate without further search
     stopping: bool = False
     ended: dict[str, Any] | None = None
 
     @property
     def channel(self) -> Any:
-        return self.member.channel
+        return self.worker.channel
 
     @property
     def process(self) -> Any:
-        return self.member.process
+        return self.worker.process
 
     @property
     def limit(self) -> float:
-        """Seconds by the clock after which it is killed."""
+        """Wall-clock seconds after which it is killed."""
         if self.share is None:
-            return float("inf")
-        # The last round also draws the model's portrait; its scores are safe already.
+            return inf
+        # The final round also describes the model, whose scores are already known.
         grace = 2 * GRACE if self.fold == FINAL else GRACE
-        return max(grace * self.share, LEAST_KILL)
+        return max(grace * self.share, MIN_KILL_SECONDS)
 
     @property
     def age(self) -> float:
@@ -77,30 +80,30 @@ class Child:
 
 
 @dataclass
-class Runner:
-    """Works through a plan; `hear` is told of every event, for progress."""
+class Scheduler:
+    """Runs all rounds of a plan; `on_event` is called with every event, to show progress."""
 
     plan: Plan
-    shared: Shared
+    shared: SharedTable
     journal: Journal
-    memory: Memory
+    state: RunState
     parts: Path
     n_jobs: int
-    hear: Callable[[dict[str, Any]], None]
-    crew: Crew
-    clock: Clock
-    best: Callable[[], str | None]  # the model that would be recommended now
+    on_event: Callable[[dict[str, Any]], None]
+    pool: WorkerPool
+    budget: TimeBudget
+    best: Callable[[], str | None]  # the model that would be recommended at this point
     plane: dict[str, Any] | None = None
     memory_limit: float = 0.0
-    stopping: int = 0  # Ctrl-C pressed so often
+    stopping: int = 0  # how many times Ctrl-C was pressed
     out_of_time: bool = False
-    in_order: bool = False  # the last round of the recommended model comes first
-    left_out: bool = False  # something was not begun for want of time
-    patience: float = float("inf")  # till then a round that was told to stop may end by itself
-    active: list[Child] = field(default_factory=list)
+    recommended_moved: bool = False  # whether the recommended model's final round is at the front
+    skipped_for_time: bool = False  # whether some round did not start because of the time limit
+    stop_deadline: float = inf  # until then a round that was asked to stop may end by itself
+    active: list[RunningTask] = field(default_factory=list)
 
     def run(self) -> None:
-        """Until everything is done, failed, or stopped."""
+        """Run until all rounds are done, failed or stopped."""
         pending = deque(self.tasks())
         try:
             while pending or self.active:
@@ -111,245 +114,254 @@ class Runner:
                     self.begin(pending)
                 self.wait()
         finally:
-            for child in self.active:
-                child.member.end()
+            for running_task in self.active:
+                running_task.worker.end()
 
     def begin(self, pending: deque[tuple[Contender, str]]) -> None:
-        """The next round, if there is time for it."""
-        if self.clock.limit is not None and pending[0][1] == FINAL and not self.in_order:
+        """Start the next round, if there is time for it."""
+        if self.budget.limit is not None and pending[0][1] == FINAL and not self.recommended_moved:
             self.recommended_first(pending)
         contender, fold = pending.popleft()
-        if contender.id in self.memory.failed:
+        if contender.id in self.state.failed:
             return
-        waiting = {c.id for c, f in pending if f != FINAL and c.id not in self.memory.failed}
+        waiting = {c.id for c, f in pending if f != FINAL and c.id not in self.state.failed}
         own = 1 + sum(c.id == contender.id for c, f in pending if f != FINAL)
-        if fold == FINAL:  # its portrait takes about as long again
-            most = self.clock.affordable(contender, self.n_jobs + 1, 1, [])
+        if fold == FINAL:  # describing the model takes about as long again
+            most = self.budget.affordable(contender, self.n_jobs + 1, 1, [])
         else:
-            busy = [self.clock.to_come(c.contender, c.most, c.age) for c in self.active]
-            most = self.clock.affordable(contender, own, len(waiting | {contender.id}), busy)
+            busy = [self.budget.remaining_seconds(c.contender, c.most, c.age) for c in self.active]
+            most = self.budget.affordable(contender, own, len(waiting | {contender.id}), busy)
         if most:
             self.launch(contender, fold, most)
         else:
-            self.leave_out(contender, fold, own)
+            self.skip_for_time(contender, fold, own)
 
     def drop(self, pending: deque[tuple[Contender, str]]) -> None:
-        """What will not be begun any more; the time limit is told as the reason."""
+        """Drop the rounds that have not started; models without any round report the time limit."""
         if not self.stopping:
             folds = [c.id for c, f in pending if f != FINAL]
             for contender, fold in pending:
                 if folds.count(contender.id) == len(self.plan.folds) and (
-                    contender.id not in self.memory.failed
+                    contender.id not in self.state.failed
                 ):
-                    self.leave_out(contender, fold, len(self.plan.folds))
+                    self.skip_for_time(contender, fold, len(self.plan.folds))
         pending.clear()
 
     def recommended_first(self, pending: deque[tuple[Contender, str]]) -> None:
-        """Of the last rounds that of the model that would be recommended now matters most."""
-        best, self.in_order = self.best(), True
+        """Move the final round of the currently recommended model to the front."""
+        best, self.recommended_moved = self.best(), True
         own = next((task for task in pending if task[0].id == best), None)
         if own is not None:
             pending.remove(own)
             pending.appendleft(own)
 
-    def leave_out(self, contender: Contender, fold: str, rounds: int) -> None:
-        """There is no time for it: said in its row, not in the journal, so that it can be continued."""
-        self.left_out = True
+    def skip_for_time(self, contender: Contender, fold: str, rounds: int) -> None:
+        """Skip a round because of the time limit.
+
+        The reason is in the row of the model but not in the journal, so that the run can be resumed.
+        """
+        self.skipped_for_time = True
         if fold == FINAL:
-            return  # its scores stand
-        needs = self.clock.round(contender, 1) * rounds / self.n_jobs
+            return  # its scores are valid
+        needs = self.budget.round(contender, 1) * rounds / self.n_jobs
         done, folds = len(self.plan.folds) - rounds, len(self.plan.folds)
-        what = f"{done} of {folds} folds done; the others need" if done else "not begun: it needs"
-        why = f"{what} about {max(1.0, needs):.0f} s, {max(0.0, self.clock.left):.0f} s were left"
+        what = f"{done} of {folds} folds done; the rest needs" if done else "not started: it needs"
+        left = max(0.0, self.budget.left)
+        why = f"{what} about {max(1.0, needs):.0f} s, but only {left:.0f} s were left"
         record = {"event": "failed", "model": contender.id, "fold": fold, "how": "stopped"}
-        self.memory.add({**record, "why": why})
-        self.hear({**record, "why": why})
+        self.state.add({**record, "why": why})
+        self.on_event({**record, "why": why})
         self.end_others(contender.id)
 
-    def do_without_last_round(self, model: str) -> None:
-        """Take what the folds chose, because all must end; a continued run searches again."""
-        known = self.without_search(model) | {"cut": not self.stopping}  # the time limit did it
-        self.memory.add({"event": "done", "model": model, "fold": FINAL, **known})
+    def skip_final_search(self, model: str) -> None:
+        """Use what the folds chose, because the run must end; a resumed run searches again."""
+        known = self.without_final_search(model) | {
+            "cut": not self.stopping
+        }  # because of the time limit
+        self.state.add({"event": "done", "model": model, "fold": FINAL, **known})
 
     def others_scored(self) -> bool:
-        """Whether a model other than the baseline has all its folds."""
+        """Whether a model other than the baseline has completed all folds."""
         folds = [str(k) for k in range(len(self.plan.folds))]
         return any(
-            all((c.id, fold) in self.memory.done for fold in folds)
+            all((c.id, fold) in self.state.done for fold in folds)
             for c in self.plan.running
-            if c.rank > 0 and c.id not in self.memory.failed
+            if c.rank > 0 and c.id not in self.state.failed
         )
 
     def tasks(self) -> list[tuple[Contender, str]]:
-        """What remains to be done, in order."""
+        """The remaining rounds, in order."""
         folds = [str(k) for k in range(len(self.plan.folds))]
         running = cheap_first(self.plan)
         rounds = [(c, f) for c in running for f in folds] + [(c, FINAL) for c in running]
         return [(c, f) for c, f in rounds if not self.is_done(c.id, f)]
 
     def is_done(self, model: str, fold: str) -> bool:
-        known = (model, fold) in self.memory.done or model in self.memory.failed
-        return known and (fold == FINAL or model in self.memory.failed
+        known = (model, fold) in self.state.done or model in self.state.failed
+        return known and (fold == FINAL or model in self.state.failed
                           or part_path(self.parts, model, fold).exists())  # fmt: skip
 
     def stop(self) -> None:
-        """Ctrl-C: the first time children end after the current candidate, then at once."""
+        """Ctrl-C: the first time, rounds end after the current candidate; the second time, at once."""
         self.stopping += 1
-        self.patience = min(self.patience, time.monotonic() + PATIENCE)
-        for child in self.active:
+        self.stop_deadline = min(self.stop_deadline, time.monotonic() + STOP_SECONDS)
+        for running_task in self.active:
             if self.stopping > 1:
-                child.process.kill()
+                running_task.process.kill()
             else:
-                self.ask_to_stop(child)
+                self.ask_to_stop(running_task)
 
-    def ask_to_stop(self, child: Child) -> None:
-        child.stopping = True
-        with suppress(OSError):  # it may just have ended by itself
-            child.channel.send("stop")
+    def ask_to_stop(self, running_task: RunningTask) -> None:
+        running_task.stopping = True
+        with suppress(OSError):  # it may have just ended
+            running_task.channel.send("stop")
 
     def check_clock(self) -> None:
-        """Rounds have a fiftieth of the limit to stop by themselves."""
-        limit = self.clock.limit
-        if limit is None or self.out_of_time or self.clock.left > limit / 50:
+        """When the time is over, ask all rounds to stop; they have a fiftieth of the limit to do so."""
+        limit = self.budget.limit
+        if limit is None or self.out_of_time or self.budget.left > limit / 50:
             return
         self.out_of_time = True
-        self.patience = min(self.patience, self.clock.fits_end)
-        for child in self.active:
-            self.ask_to_stop(child)
+        self.stop_deadline = min(self.stop_deadline, self.budget.fits_end)
+        for running_task in self.active:
+            self.ask_to_stop(running_task)
 
     def launch(
-        self, contender: Contender, fold: str, most: int | None = None, hurry: bool = False
+        self,
+        contender: Contender,
+        fold: str,
+        most: int | None = None,
+        best_known_only: bool = False,
     ) -> None:
-        train, test = (self.plan.train, self.plan.train[:0])
-        if fold != FINAL:
-            train, test = self.plan.folds[int(fold)]
-        asked, rounds = self.plan.settings.model_timeout, len(self.plan.folds) + 1
-        share = None if asked is None else asked / rounds
-        planned = len(contender.candidates) if contender.most is None else contender.most
+        timeout, rounds = self.plan.settings.model_timeout, len(self.plan.folds) + 1
+        share = None if timeout is None else timeout / rounds
+        planned = contender.n_planned
         most = planned if most is None else most
-        seconds = min(
-            float("inf") if share is None else share, self.clock.deadline(contender, most)
-        )
-        known = self.memory.candidates.get((contender.id, fold), {})
-        job = Job(
-            shared=self.shared, model=contender.id, estimator=contender.make(),
-            foreign=contender.entry is None, dropped=contender.dropped,
-            candidates=contender.candidates, fold=fold, train=train, test=test,
-            metrics=self.plan.metrics, known=known, deadline=seconds, memory=self.memory_limit,
-            parts=str(self.parts), portrait=self.plane if fold == FINAL else None, hurry=hurry,
-            most=most, cut=most < planned,
+        seconds = min(inf if share is None else share, self.budget.deadline(contender, most))
+        known = self.state.candidates.get((contender.id, fold), {})
+        task = FoldTask.of(
+            self.plan, contender, fold, self.shared, deadline=seconds, memory=self.memory_limit,
+            parts=str(self.parts), known=known, plane=self.plane if fold == FINAL else None,
+            best_known_only=best_known_only, max_candidates=most, cut=most < planned,
         )  # fmt: skip
-        member = self.crew.order(work, job, job.estimator)
-        watch, now = Watch(member.process.pid), time.monotonic()
-        self.active.append(Child(contender, fold, member, now, watch, share, most, hurry))
-        self.hear({"event": "started", "model": contender.id, "fold": fold})
+        worker = self.pool.submit(work, task, task.estimator)
+        watch, now = ProcessWatch(worker.process.pid), time.monotonic()
+        self.active.append(
+            RunningTask(contender, fold, worker, now, watch, share, most, best_known_only)
+        )
+        self.on_event({"event": "started", "model": contender.id, "fold": fold})
 
     def wait(self) -> None:
-        """Take in what children say; look at the clock at least ten times a second."""
-        channels = {child.channel: child for child in self.active}
+        """Process the messages of the workers; return at least ten times a second."""
+        channels = {running_task.channel: running_task for running_task in self.active}
         if not channels:
             return
         for channel in connection.wait(list(channels), timeout=0.1):
-            self.listen(channels[channel])
-        for child in [c for c in self.active if not self.alive(c)]:
-            self.active.remove(child)
-            self.dismiss(child)
-            self.conclude(child)
+            self.receive(channels[channel])
+        for running_task in [c for c in self.active if not self.alive(c)]:
+            self.active.remove(running_task)
+            self.release(running_task)
+            self.conclude(running_task)
 
-    def dismiss(self, child: Child) -> None:
-        """One that did its work waits for more; any other is replaced."""
-        if (child.ended or {}).get("kind") == "done" and not child.stopping:
-            self.crew.idle.append(child.member)
+    def release(self, running_task: RunningTask) -> None:
+        """Keep a worker that completed its task; replace any other."""
+        if (running_task.ended or {}).get("kind") == "done" and not running_task.stopping:
+            self.pool.idle.append(running_task.worker)
         else:
-            child.process.join(timeout=1 if child.ended else None)
-            child.member.end()
+            running_task.process.join(timeout=1 if running_task.ended else None)
+            running_task.worker.end()
 
-    def listen(self, child: Child) -> None:
+    def receive(self, running_task: RunningTask) -> None:
         try:
-            while child.channel.poll():
-                message = child.channel.recv()
+            while running_task.channel.poll():
+                message = running_task.channel.recv()
                 if message["kind"] == "candidate":
-                    self.take("candidate", child, message)
+                    self.write_event("candidate", running_task, message)
                 else:
-                    child.ended = message
+                    running_task.ended = message
         except (EOFError, OSError):
-            if child.ended is None:
-                child.process.join()
-                child.ended = {"kind": "died"}
+            if running_task.ended is None:
+                running_task.process.join()
+                running_task.ended = {"kind": "died"}
 
-    def alive(self, child: Child) -> bool:
-        if child.ended is not None:
+    def alive(self, running_task: RunningTask) -> bool:
+        if running_task.ended is not None:
             return False
-        unheeding = child.stopping and time.monotonic() > self.patience
-        why = self.overdue(child)
+        unheeding = running_task.stopping and time.monotonic() > self.stop_deadline
+        why = self.overdue(running_task)
         if not why and not unheeding:
             return True
-        child.process.kill()
-        child.ended = {"kind": "stopped"} if unheeding else {"kind": "late", "why": why}
+        running_task.process.kill()
+        running_task.ended = {"kind": "stopped"} if unheeding else {"kind": "late", "why": why}
         return False
 
-    def overdue(self, child: Child) -> str:
-        """Why a round must end now; without what it took, so that the row says the same everywhere."""
-        if child.share is not None:
-            late = child.age > child.limit
+    def overdue(self, running_task: RunningTask) -> str:
+        """Why a round must end now; it names the limit, not the time used, so it is repeatable."""
+        if running_task.share is not None:
+            late = running_task.age > running_task.limit
             return (
-                f"one fold took more than {child.limit:.0f} s (raise --model-timeout)"
+                f"one fold took more than {running_task.limit:.0f} s (raise --model-timeout)"
                 if late
                 else ""
             )
-        child.watch.look()
-        most = most_processor_seconds(self.plan)
-        if child.watch.used > most:
+        running_task.watch.look()
+        most = max_cpu_seconds(self.plan)
+        if running_task.watch.used > most:
             return (
-                f"one fold used more than {most:.0f} s of processor time, far more than planned "
-                "(--model-timeout gives it a time by the clock)"
+                f"one fold used more than {most:.0f} s of CPU time, far more than planned "
+                "(--model-timeout sets a wall-clock limit instead)"
             )
-        if child.watch.idle > IDLE:
-            return f"one fold did nothing for {IDLE:.0f} s"
+        if running_task.watch.idle > IDLE:
+            return f"one fold used no CPU time for {IDLE:.0f} s"
         return ""
 
-    def conclude(self, child: Child) -> None:
-        """Write down how a child ended."""
-        message = child.ended or {"kind": "died"}
-        if child.contender.id in self.memory.failed:
+    def conclude(self, running_task: RunningTask) -> None:
+        """Record how a round ended."""
+        message = running_task.ended or {"kind": "died"}
+        if running_task.contender.id in self.state.failed:
             return  # another round of this model failed and ended this one
         if message["kind"] == "done":
-            self.clock.note(child.contender, message, fits_of(self.plan, child.most), child.age)
-            self.take("done", child, message)
+            self.budget.record(
+                running_task.contender,
+                message,
+                fits_of(self.plan, running_task.most),
+                running_task.age,
+            )
+            self.write_event("done", running_task, message)
         elif message["kind"] == "failed":
-            self.fail(child, "failed", message["why"])
-        elif child.fold == FINAL and not (child.stopping or self.stopping):
-            self.settle(child)
-        elif message["kind"] == "late" and self.can_hurry(child):
-            self.launch(child.contender, child.fold, hurry=True)
+            self.fail(running_task, "failed", message["why"])
+        elif running_task.fold == FINAL and not (running_task.stopping or self.stopping):
+            self.use_fold_choice(running_task)
+        elif message["kind"] == "late" and self.can_refit_best(running_task):
+            self.launch(running_task.contender, running_task.fold, best_known_only=True)
         elif message["kind"] == "late":
-            self.fail(child, "timed out", message["why"])
-        elif message["kind"] == "died" and not (child.stopping or self.stopping):
-            self.fail(child, "failed", _died(child))
+            self.fail(running_task, "timed out", message["why"])
+        elif message["kind"] == "died" and not (running_task.stopping or self.stopping):
+            self.fail(running_task, "failed", _died(running_task))
 
-    def settle(self, child: Child) -> None:
-        """The last round did not end; the scores of the folds stand, and so does the model's row.
+    def use_fold_choice(self, running_task: RunningTask) -> None:
+        """Complete the record of a model whose final round did not end; its scores are valid.
 
-        Its settings are the best of those that were scored, else those that most folds chose.
+        Its parameters are the best of those that were scored, else those that most folds chose.
         """
-        self.take("done", child, self.without_search(child.contender.id))
+        self.write_event("done", running_task, self.without_final_search(running_task.contender.id))
 
-    def without_search(self, model: str) -> dict[str, Any]:
-        """What is known of a model whose last round has not ended."""
-        best = chosen_by(self.plan, self.memory, model)
+    def without_final_search(self, model: str) -> dict[str, Any]:
+        """The record of a model whose final round has not ended."""
+        best = chosen_by(self.plan, self.state, model)
         return {"best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": []}
 
-    def can_hurry(self, child: Child) -> bool:
-        """Whether a killed search had scored a candidate, with which its round can still end."""
-        known = self.memory.candidates.get((child.contender.id, child.fold), {})
+    def can_refit_best(self, running_task: RunningTask) -> bool:
+        """Whether the search of a killed round had scored a candidate that can be fitted instead."""
+        known = self.state.candidates.get((running_task.contender.id, running_task.fold), {})
         scored = any(record["scores"] for record in known.values())
-        return scored and not (child.hurry or self.stopping or self.out_of_time)
+        return scored and not (running_task.best_known_only or self.stopping or self.out_of_time)
 
-    def fail(self, child: Child, how: str, why: str) -> None:
-        model = child.contender.id
-        if model in self.memory.failed:
+    def fail(self, running_task: RunningTask, how: str, why: str) -> None:
+        model = running_task.contender.id
+        if model in self.state.failed:
             return
-        self.take("failed", child, {"how": how, "why": why})
+        self.write_event("failed", running_task, {"how": how, "why": why})
         self.end_others(model)
 
     def end_others(self, model: str) -> None:
@@ -357,20 +369,23 @@ class Runner:
             if other.contender.id == model:
                 other.process.kill()
 
-    def take(self, event: str, child: Child, message: dict[str, Any]) -> None:
+    def write_event(self, event: str, running_task: RunningTask, message: dict[str, Any]) -> None:
         facts = {key: value for key, value in message.items() if key != "kind"}
-        record = self.journal.write(event, model=child.contender.id, fold=child.fold, **facts)
-        self.memory.add(record)
-        self.hear(record)
+        record = self.journal.write(
+            event, model=running_task.contender.id, fold=running_task.fold, **facts
+        )
+        self.state.add(record)
+        self.on_event(record)
 
 
-def _died(child: Child) -> str:
-    code = child.process.exitcode
+def _died(running_task: RunningTask) -> str:
+    code = running_task.process.exitcode
     if code in (-9, 137):
-        return "its process ended (killed, perhaps because memory ran out)"
-    if child.member.main:
+        return "its process was killed, perhaps because memory ran out"
+    if running_task.worker.main:
         return (
-            f"its process ended (exit code {code}). A part of it is defined in the script or notebook "
-            "itself: put that into a module, or the script's calls under if __name__ == '__main__'"
+            f"its process ended (exit code {code}). Part of the model is defined in the script or "
+            "notebook: move it to a module, or put the script's calls under "
+            "if __name__ == '__main__'"
         )
     return f"its process ended (exit code {code})"

@@ -1,11 +1,11 @@
-"""The time of a run that has a limit (`--time-limit`): what may still be begun, and when fits must end.
+"""The time budget of a run with `--time-limit`: which fits may still start, and when all must end.
 
-The limit holds for everything from reading the table to the report. So a part of it is kept for the
-end: the fit of the recommended model on all training rows, its test scores, the report. What remains
-is shared out when a model's turn comes: the models that wait get equal shares, one that needs less
-leaves the rest to the others, one that needs more tries fewer candidates, and one whose fits alone
-do not fit into what is left is not begun. Seconds of a fit are those its model took in this run, else
-the estimate times how much slower than estimated the others were. Without a limit nothing is cut.
+The limit covers everything from reading the table to the report. A part of it is reserved for the end:
+the final fit of the recommended model, its test scores and the report. The rest is divided when a
+model's turn comes. The models that wait have equal shares; one that needs less leaves the rest to the
+others, one that needs more tries fewer candidates, and one that is too slow for the time left does not
+start. The time of a fit is the time that the model took so far in this run, otherwise the estimate times
+the slowdown of the other models. Without a limit nothing is cut.
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ from typing import Any
 from pellucid.comparison.planning import time_estimate
 from pellucid.comparison.planning.plan import Contender, Plan
 
-REPORT = (1.5, 4e-6)  # seconds of a report, and those for each tested row of each model
-MOST_KEPT = 0.4  # share of the limit that is kept for the end, at most
-MORE_ROWS = 1.6  # a fit on all training rows and its test, in fits of a fold, with some room
-ROUND = 0.15  # seconds of a round beside its fits
-PRIOR = 1.0  # seconds of work that are believed to take what is estimated
-SLACK = 3.0  # a round may take so many times what is expected before its search is cut short
+REPORT = (1.5, 4e-6)  # seconds of a report, and seconds per tested row of each model
+MAX_RESERVED = 0.4  # maximum share of the limit that is reserved for the end
+MORE_ROWS = 1.6  # time of the final fit and its test relative to a fold, with a margin
+ROUND = 0.15  # seconds of overhead per round
+PRIOR = 1.0  # seconds of work assumed to take the estimated time, as a prior
+SLACK = 3.0  # multiple of its expected time after which the search of a round is cut short
 
 
 @dataclass
-class Clock:
-    """`began` is when the whole command began, by `time.monotonic`."""
+class TimeBudget:
+    """`began` is the start of the whole command, by `time.monotonic`."""
 
     plan: Plan
     jobs: int
     began: float = field(default_factory=time.monotonic)
-    took: dict[str, list[tuple[int, float]]] = field(default_factory=dict)  # fits, seconds
-    last_fit: dict[str, float] = field(default_factory=dict)  # with its prediction
+    took: dict[str, list[tuple[int, float]]] = field(
+        default_factory=dict
+    )  # (fits, seconds) of each round, by model
+    last_fit: dict[str, float] = field(default_factory=dict)  # seconds, prediction included
 
     def __post_init__(self) -> None:
         self.limit = self.plan.settings.time_limit
@@ -43,72 +45,73 @@ class Clock:
 
     @property
     def end(self) -> float:
-        """When all must be over; never without a limit."""
+        """When the run must end; infinite without a limit."""
         return inf if self.limit is None else self.began + self.limit
 
     @property
     def report(self) -> float:
-        """Seconds that the report will take."""
+        """Expected seconds of the report."""
         tested = sum(len(test) for _, test in self.plan.folds) * len(self.last_fit)
-        return REPORT[0] + REPORT[1] * tested * self.pace
+        return REPORT[0] + REPORT[1] * tested * self.slowdown
 
     @property
     def fits_end(self) -> float:
-        """When the last fit of a comparison must have ended."""
+        """When the last fit of the cross-validation must end."""
         if self.limit is None:
             return inf
-        return self.end - min(self.report + self.kept, MOST_KEPT * self.limit)
+        return self.end - min(self.report + self.reserved, MAX_RESERVED * self.limit)
 
     @property
-    def kept(self) -> float:
-        """Seconds for the fit of the recommended model: whichever of those with a score it is."""
+    def reserved(self) -> float:
+        """Seconds reserved for the final fit: those of the slowest model that has a score."""
         folds = len(self.plan.folds)
         known = [s for m, s in self.last_fit.items() if len(self.took[m]) >= folds]
         return MORE_ROWS * max(known, default=0.0)
 
     @property
     def left(self) -> float:
-        """Seconds for fits."""
+        """Seconds left for fits."""
         return self.fits_end - time.monotonic()
 
     @property
-    def pace(self) -> float:
-        """How many seconds one estimated second takes here and now."""
+    def slowdown(self) -> float:
+        """Actual seconds per estimated second in this run."""
         done = [(f * self.each[m] + ROUND, s) for m, own in self.took.items() for f, s in own]
         return (PRIOR + sum(s for _, s in done)) / (PRIOR + sum(e for e, _ in done))
 
-    def note(self, contender: Contender, record: dict[str, Any], fits: int, seconds: float) -> None:
-        """A round has ended."""
+    def record(self, contender: Contender, done: dict[str, Any], fits: int, seconds: float) -> None:
+        """Record the time of a finished round."""
         if self.limit is None:
             return
         self.took.setdefault(contender.id, []).append((fits, seconds))
-        if record.get("fit_seconds") is not None:
-            last = record["fit_seconds"] + (record.get("predict_seconds") or 0.0)
+        if done.get("fit_seconds") is not None:
+            last = done["fit_seconds"] + (done.get("predict_seconds") or 0.0)
             self.last_fit[contender.id] = max(last, self.last_fit.get(contender.id, 0.0))
 
     def round(self, contender: Contender, most: int) -> float:
-        """Seconds of one round that tries so many candidates."""
+        """Expected seconds of a round that tries `most` candidates."""
         fits, own = fits_of(self.plan, most), self.took.get(contender.id)
         if own:
             return fits * sum(s for _, s in own) / sum(f for f, _ in own)
-        return fits * self.each[contender.id] * self.pace + ROUND
+        return fits * self.each[contender.id] * self.slowdown + ROUND
 
-    def to_come(self, contender: Contender, most: int, age: float) -> float:
-        """Seconds that a round under way will still take."""
+    def remaining_seconds(self, contender: Contender, most: int, age: float) -> float:
+        """Expected seconds until a running round ends."""
         return 0.0 if self.limit is None else max(0.0, self.round(contender, most) - age)
 
     def affordable(
         self, contender: Contender, rounds: int, waiting: int, active: Sequence[float]
     ) -> int:
-        """How many candidates each of a model's rounds to come can try; 0: not even one.
+        """How many candidates each remaining round of a model can try; 0: not even one.
 
-        `waiting` models have rounds to come, this one among them; `active` are the seconds that
-        rounds under way will still take.
+        `waiting` is the number of models with remaining rounds, this one included; `active` are the
+        expected remaining seconds of the running rounds.
         """
-        full = len(contender.candidates) if contender.most is None else contender.most
+        full = contender.n_planned
         if self.limit is None:
             return full
-        last = max(0.0, MORE_ROWS * self.round(contender, 1) - self.kept)  # it may be the best
+        # More time must be reserved if this model may be the slowest one to recommend.
+        last = max(0.0, MORE_ROWS * self.round(contender, 1) - self.reserved)
         whole = (self.left - last) * self.jobs - sum(active)
         slots = ceil(rounds / self.jobs) * self.jobs
         for most in range(full, 0, -1):
@@ -117,12 +120,12 @@ class Clock:
         return 1 if slots * self.round(contender, 1) <= whole or contender.entry is None else 0
 
     def deadline(self, contender: Contender, most: int) -> float:
-        """Seconds after which a round searches no further."""
+        """Seconds after which a round stops searching."""
         if self.limit is None:
             return inf
         return max(0.0, min(self.left, max(2.0, SLACK * self.round(contender, most))))
 
 
 def fits_of(plan: Plan, most: int) -> int:
-    """Fits of a round that tries so many candidates."""
+    """Number of fits of a round that tries `most` candidates."""
     return most * plan.inner + 1 if most > 1 else 1

@@ -1,8 +1,8 @@
-"""The workbench of a child process: the shared table, fits with seeds, and what a model says.
+"""The data of a worker process: the shared table, and an evaluator that fits and scores one model on it.
 
-Models are fitted on the user's labels, so that what they say of classes can be read; scores and
-answers are kept as class codes. Invariant: a fit depends on the rows, the parameters and the seed
-named by (model, fold, candidate), not on the process, the order of work or what was fitted before.
+Models are fitted on the user's labels, so that the names of classes in their messages can be read.
+Scores and predictions use class codes. Invariant: a fit depends only on the rows, the parameters and
+the seed derived from (model, fold, candidate), not on the process or on earlier fits.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.comparison.planning import outer_folds
+from pellucid.comparison.planning import fold_choice
 from pellucid.comparison.planning.registry import words_read
 from pellucid.data import Table, Text
 from pellucid.data.io import shared_tables
 from pellucid.model_selection.metrics import Metric, metric
 from pellucid.model_selection.search import fit, fresh
 
-SHORT = 60  # characters of a label
+MAX_FIXED_WIDTH = 60  # characters of the longest label for which labels are a fixed-width array
 
 
 @dataclass(frozen=True)
-class Shared:
-    """Where the table of a comparison lies, and what a child must know of it; cheap to send."""
+class SharedTable:
+    """Where workers find the table, and what they need to know about it; small when pickled."""
 
     folder: str
     text: tuple[str, ...]
@@ -37,41 +37,41 @@ class Shared:
     container: str
     seed: int
     inner: int
-    beside: str = ""  # "group", "time" or ""
+    split_by: str = ""  # "group", "time" or ""
 
     @property
     def n_classes(self) -> int:
         return len(self.classes or ())  # 0 for regression
 
-    def write(self, table: Any, y: np.ndarray, weights: np.ndarray, beside: Any) -> None:
-        """Put the table where children find it."""
+    def write(self, table: Any, y: np.ndarray, weights: np.ndarray, split_values: Any) -> None:
+        """Write the table to the folder where workers find it."""
         folder = Path(self.folder)
         shared_tables.write_shared(table, folder / "table.arrow")
         np.save(folder / "y.npy", y)
         np.save(folder / "weights.npy", weights)
-        if beside is not None:
-            np.save(folder / "beside.npy", beside)
+        if split_values is not None:
+            np.save(folder / "split_values.npy", split_values)
 
 
 @dataclass(frozen=True)
-class Answers:
-    """What a model says about rows, over all classes of the table."""
+class Predictions:
+    """Predictions for some rows; columns are all classes of the table."""
 
     labels: np.ndarray  # class codes, or numbers
     proba: np.ndarray | None = None
     scores: np.ndarray | None = None
 
-    def part(self, rows: Any) -> Answers:
-        """The answers about some of the rows."""
-        said = (self.proba, self.scores)
-        return Answers(self.labels[rows], *(None if s is None else s[rows] for s in said))
+    def part(self, rows: Any) -> Predictions:
+        """The predictions of some of the rows."""
+        values = (self.proba, self.scores)
+        return Predictions(self.labels[rows], *(None if s is None else s[rows] for s in values))
 
 
-class Bench:
-    """One table and one model."""
+class Evaluator:
+    """Fits, predictions and scores of one model on the shared table."""
 
     def __init__(
-        self, shared: Shared, name: str, model: Any, dropped: tuple[str, ...], foreign: bool
+        self, shared: SharedTable, name: str, model: Any, dropped: tuple[str, ...], foreign: bool
     ) -> None:
         folder = Path(shared.folder)
         self.shared, self.name, self.model, self.foreign = shared, name, model, foreign
@@ -80,32 +80,32 @@ class Bench:
         )
         self.y = np.load(folder / "y.npy")
         self.weights = np.load(folder / "weights.npy")
-        beside = folder / "beside.npy"
-        self.beside = np.load(beside) if beside.exists() else None
+        path = folder / "split_values.npy"
+        self.split_values = np.load(path) if path.exists() else None
         self.text = [name for name in shared.text if name not in dropped]
-        self.labels = None if shared.classes is None else named(shared.classes)
+        self.labels = None if shared.classes is None else label_array(shared.classes)
 
     def rows(self, rows: np.ndarray) -> Any:
-        """The table on some rows, in the container that the model reads."""
+        """Some rows of the table, in the container that the model reads."""
         part = shared_tables.take(self.table, rows)
         return shared_tables.native(part, self.shared.container) if self.foreign else part
 
     def inner_splits(
         self, rows: np.ndarray, fold: str, ranking: str
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Folds inside some training rows: the same for every model."""
+        """Folds within some training rows; the same for every model."""
         seed = parallel.stream(parallel.seed_sequence(self.shared.seed), "inner", fold)
         word = int(seed.integers(2**31))
-        groups = None if self.beside is None else self.beside[rows]
+        groups = None if self.split_values is None else self.split_values[rows]
         classes = bool(self.shared.n_classes)
-        kind = outer_folds.kind_of(self.shared.beside, classes)
-        found = outer_folds.inner_splits(
+        kind = fold_choice.kind_of(self.shared.split_by, classes)
+        found = fold_choice.inner_splits(
             kind, self.shared.inner, self.y[rows], groups, ranking, word, classes
         )
         return [(rows[a], rows[b]) for a, b in found]
 
-    def fresh(self, params: dict[str, Any], *task: Any) -> Any:
-        """The unfitted model with parameters and its own seed."""
+    def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
+        """The unfitted model with its parameters, and a seed that `task` determines."""
         known = self.model.get_params(deep=self.foreign)
         unseeded = sorted(
             name
@@ -120,77 +120,79 @@ class Bench:
             rng = parallel.stream(seed, "model", self.name, key, *words)
             more |= {name: int(rng.integers(2**31)) for name in unseeded}
         if self.text and "table" in known and known["table"] is None:
-            more["table"] = self.reading()
-        if self.foreign:  # a copy without scikit-learn's clone, which takes long to import
+            more["table"] = self.table_options()
+        if self.foreign:  # scikit-learn's clone would take long to import
             return copy.deepcopy(self.model).set_params(**more)
         return fresh(self.model, more)
 
-    def reading(self) -> Table:
-        """How text is read: all words, the most frequent ones, or (the baseline) none."""
+    def table_options(self) -> Table:
+        """How the model reads text: all words, the most frequent ones, or none (the baseline)."""
         words = words_read(type(self.model))
         kinds = dict.fromkeys(self.text, "text" if words else "categorical")
         return Table(kinds=kinds, text=Text(max_words=int(words)) if 0 < words < np.inf else None)
 
     def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
-        """Fit on rows."""
+        """Fit a model on X, the given rows of the table."""
         y = self.y[rows] if self.labels is None else self.labels[self.y[rows]]
         with parallel.one_blas_thread():
             return fit(model, X, y, self.weights[rows])
 
     def codes(self, labels: Any) -> np.ndarray:
-        """Class codes of labels that a model uses."""
+        """Class codes of a model's labels."""
         assert self.shared.classes is not None
         where = {name: code for code, name in enumerate(self.shared.classes)}
         return np.array([where[label] for label in np.asarray(labels).tolist()], dtype=int)
 
-    def ask(self, model: Any, X: Any) -> Answers:
-        """Labels, probabilities and scores; a class that training lacked has probability 0."""
+    def predict(self, model: Any, X: Any) -> Predictions:
+        """Labels with probabilities or scores; a class without training rows has probability 0."""
         K = self.shared.n_classes
         if not K:
-            return Answers(np.asarray(model.predict(X)).astype(float))
+            return Predictions(np.asarray(model.predict(X)).astype(float))
         classes = self.codes(model.classes_)
         if not self.foreign and hasattr(model, "predict_proba"):
-            # Ours predict the most probable class, the first of equals: they are asked once.
-            said = np.asarray(model.predict_proba(X))
-            return Answers(classes[said.argmax(axis=1)], _spread(said, classes, K, 0.0))
+            # Our models predict the most probable class (of equals the first): one call is enough.
+            values = np.asarray(model.predict_proba(X))
+            return Predictions(
+                classes[values.argmax(axis=1)], _to_all_classes(values, classes, K, 0.0)
+            )
         labels = self.codes(model.predict(X))
         if hasattr(model, "predict_proba"):
-            proba = _spread(np.asarray(model.predict_proba(X)), classes, K, 0.0)
-            return Answers(labels, proba)
+            proba = _to_all_classes(np.asarray(model.predict_proba(X)), classes, K, 0.0)
+            return Predictions(labels, proba)
         if hasattr(model, "decision_function"):
-            said = np.asarray(model.decision_function(X), dtype=float)
-            if said.ndim == 1:
-                said = np.column_stack([-said, said])
-            return Answers(labels, None, _spread(said, classes, K, -np.inf))
-        return Answers(labels)
+            values = np.asarray(model.decision_function(X), dtype=float)
+            if values.ndim == 1:
+                values = np.column_stack([-values, values])
+            return Predictions(labels, None, _to_all_classes(values, classes, K, -np.inf))
+        return Predictions(labels)
 
-    def measure(
-        self, names: tuple[str, ...], model: Any, X: Any, rows: np.ndarray, answers: Answers
+    def score(
+        self, names: tuple[str, ...], model: Any, X: Any, rows: np.ndarray, predictions: Predictions
     ) -> dict[str, float]:
-        """Metrics by name; NaN where one cannot be computed."""
+        """Metrics by name; NaN where a metric is undefined."""
         y, w, K = self.y[rows], self.weights[rows], self.shared.n_classes
         out = {}
         for name in names:
             found = metric(name)
             if found.needs == "model":
-                asked = Coded(self, model) if K else model
-                out[name] = float(found.compute(asked, X, y, w))
+                coded = CodedClassifier(self, model) if K else model
+                out[name] = float(found.compute(coded, X, y, w))
             elif found.needs == "numbers":
-                out[name] = found.compute(y, answers.labels, w)
+                out[name] = found.compute(y, predictions.labels, w)
             else:
-                out[name] = of_answers(found, y, w, answers, K)
+                out[name] = score_predictions(found, y, w, predictions, K)
         return out
 
 
-class Coded:
-    """A fitted classifier that speaks class codes, for scorers that ask a model themselves.
+class CodedClassifier:
+    """A fitted classifier with class codes as labels, for scikit-learn scorers.
 
-    The positive class of two is code 1 then, whatever its label.
+    The positive class of two then has code 1, whatever its label.
     """
 
-    def __init__(self, bench: Bench, model: Any) -> None:
-        self._bench, self._model = bench, model
-        self.classes_ = np.arange(bench.shared.n_classes)
+    def __init__(self, evaluator: Evaluator, model: Any) -> None:
+        self._evaluator, self._model = evaluator, model
+        self.classes_ = np.arange(evaluator.shared.n_classes)
 
     def __sklearn_tags__(self) -> Any:
         from pellucid.dummy import DummyClassifier
@@ -202,7 +204,7 @@ class Coded:
 
     def predict(self, X: Any) -> np.ndarray:
         """Class codes."""
-        return self._bench.ask(self._model, X).labels
+        return self._evaluator.predict(self._model, X).labels
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("predict_proba", "decision_function") or not hasattr(self._model, name):
@@ -210,38 +212,38 @@ class Coded:
         return getattr(self, f"_{name}")
 
     def _predict_proba(self, X: Any) -> np.ndarray | None:
-        return self._bench.ask(self._model, X).proba
+        return self._evaluator.predict(self._model, X).proba
 
     def _decision_function(self, X: Any) -> np.ndarray:
-        said = np.asarray(self._model.decision_function(X), dtype=float)
-        classes = self._bench.codes(self._model.classes_)
-        if said.ndim == 1:
-            return said if classes[-1] == 1 else -said
-        return _spread(said, classes, len(self.classes_), -np.inf)
+        values = np.asarray(self._model.decision_function(X), dtype=float)
+        classes = self._evaluator.codes(self._model.classes_)
+        if values.ndim == 1:
+            return values if classes[-1] == 1 else -values
+        return _to_all_classes(values, classes, len(self.classes_), -np.inf)
 
 
-def named(labels: tuple[Any, ...]) -> np.ndarray:
-    """Labels as an array that models take: numbers, bools, or strings."""
+def label_array(labels: tuple[Any, ...]) -> np.ndarray:
+    """Labels as an array of numbers, booleans or strings."""
     if not all(isinstance(label, str) for label in labels):
         return np.array(labels)
-    short = max(map(len, labels)) <= SHORT  # of one width they are sorted much faster
+    short = max(map(len, labels)) <= MAX_FIXED_WIDTH  # fixed-width strings are sorted much faster
     return np.array(labels, dtype=str if short else object)
 
 
-def _spread(said: np.ndarray, classes: np.ndarray, K: int, empty: float) -> np.ndarray:
-    out = np.full((len(said), K), empty)
-    out[:, classes] = said
+def _to_all_classes(values: np.ndarray, classes: np.ndarray, K: int, empty: float) -> np.ndarray:
+    out = np.full((len(values), K), empty)
+    out[:, classes] = values
     return out
 
 
-def of_answers(
-    found: Metric, y: np.ndarray, w: np.ndarray, answers: Answers, n_classes: int
+def score_predictions(
+    found: Metric, y: np.ndarray, w: np.ndarray, predictions: Predictions, n_classes: int
 ) -> float:
-    """A metric of classes from answers alone."""
+    """A classification metric computed from predictions alone."""
     classes = np.arange(n_classes)
     if found.needs == "labels":
-        return found.compute(y, answers.labels, w, classes)
-    said = answers.proba
-    if found.needs == "scores" and said is None:
-        said = answers.scores
-    return float("nan") if said is None else found.compute(y, said, w, classes)
+        return found.compute(y, predictions.labels, w, classes)
+    values = predictions.proba
+    if found.needs == "scores" and values is None:
+        values = predictions.scores
+    return float("nan") if values is None else found.compute(y, values, w, classes)

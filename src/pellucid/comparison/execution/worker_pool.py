@@ -1,9 +1,9 @@
-"""The processes that do the fits: started from a fork server, kept warm, given one order at a time.
+"""The worker processes that do the fits: started by a fork server, reused, given one task at a time.
 
-An order is a function and its task. A member that ended an order well takes the next one, so that
-the cost of a process (fork, pages, threads) is paid once and not for each (model, fold). A member
-that failed, was told to stop, was killed or died is replaced. Invariant: an order finds nothing of
-the one before it but loaded modules and warm pools, so answers do not depend on who gave them.
+A task is a function and its argument. A worker that completed a task takes the next one, so that the
+cost of a process (fork, pages, threads) is paid once and not for each (model, fold). A worker that
+failed, was stopped, was killed or died is replaced. Invariant: a task inherits nothing from the one
+before it except imported modules and thread pools, so results do not depend on the worker.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from typing import Any
 from pellucid.errors import DataError
 from pellucid.names import ESTIMATORS
 
-SOCKET_PATH = 103  # bytes that the path of a socket may have on every system
-SOCKET_NAME = "/pymp-XXXXXXXX/listener-XXXXXXXX"  # what Python adds to the temporary folder
+SOCKET_PATH = 103  # bytes of a socket path that every system allows
+SOCKET_NAME = "/pymp-XXXXXXXX/listener-XXXXXXXX"  # what Python appends to the temporary folder
 PRELOAD = "pellucid.comparison.execution.preload"
 
-_loaded: set[str] = set()  # what the running fork server has loaded
+_loaded: set[str] = set()  # modules that the running fork server has imported
 
 
 def _context() -> Any:
@@ -39,9 +39,9 @@ def _context() -> Any:
 
 
 def warm_up(more: Iterable[str] = ()) -> None:
-    """Start the fork server now, so that it loads while this process reads the table.
+    """Start the fork server now, so that it imports modules while this process reads the table.
 
-    `more` are modules that the user's own models need. A server that lacks one is started anew.
+    `more` are modules that the user's own models need. A server without one of them is restarted.
     """
     wanted = {PRELOAD, *more} - {"__main__"}
     if not wanted <= _loaded:
@@ -57,7 +57,7 @@ def warm_up(more: Iterable[str] = ()) -> None:
 
 @contextmanager
 def _empty_main(keep: bool = False) -> Iterator[None]:
-    """Children must not run the user's script again: hide it while one is started."""
+    """Hide the user's script while a worker starts, so that the worker does not run it again."""
     if keep:
         yield
         return
@@ -70,19 +70,19 @@ def _empty_main(keep: bool = False) -> Iterator[None]:
 
 
 def _choose_folder_of_sockets() -> None:
-    """The server listens in a temporary folder: not in one whose path is too long for a socket."""
+    """Make the fork server use a temporary folder whose path is short enough for a socket."""
     usual = tempfile.tempdir
     if not _short_enough(tempfile.gettempdir()):
         places = (os.environ.get("XDG_RUNTIME_DIR", ""), "/tmp", "/var/tmp", "/dev/shm")
         fit = [p for p in places if p and _short_enough(p) and os.access(p, os.W_OK | os.X_OK)]
         if not fit:
             raise DataError(
-                f"the path of the temporary folder {tempfile.gettempdir()} is too long for sockets: "
-                "set TMPDIR to a shorter one."
+                f"the path of the temporary folder {tempfile.gettempdir()} is too long for sockets. "
+                "Set TMPDIR to a shorter path."
             )
         tempfile.tempdir = fit[0]
     try:
-        get_temp_dir()  # made once for this process, and kept
+        get_temp_dir()  # created once per process
     finally:
         tempfile.tempdir = usual
 
@@ -91,22 +91,22 @@ def _short_enough(folder: str) -> bool:
     return len(os.fsencode(folder + SOCKET_NAME)) <= SOCKET_PATH
 
 
-def serve(channel: Any) -> None:
-    """A member's life: Ctrl-C is the parent's to handle, no parent no member, one order at a time."""
+def worker_loop(channel: Any) -> None:
+    """Main loop of a worker: one task at a time, until the parent ends; the parent handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     while True:
         try:
-            order = channel.recv()
+            message = channel.recv()
         except (EOFError, OSError):
             return
-        except ImportError as error:  # of the model's module, which was there when the run began
+        except ImportError as error:  # the model's module has disappeared since the run began
             channel.send({"kind": "failed", "why": f"{type(error).__name__}: {error}"})
             continue
-        if order != "stop":  # one that came when the work was done already
-            function, task, family = order
+        if message != "stop":  # a stop that arrived after the task had ended
+            function, task, family = message
             if family:
                 from pellucid.comparison.execution.preload import (
                     load_package,  # the fork server has loaded it
@@ -122,7 +122,7 @@ def _end_with(parent: Any) -> None:
 
 
 def limit_memory(most: float) -> None:
-    """No more than `most` bytes of data in this process beyond what it has now; 0: no limit."""
+    """Allow this process at most `most` bytes of data more than it has now; 0: no limit."""
     if not most:
         return
     import resource
@@ -137,98 +137,100 @@ def limit_memory(most: float) -> None:
 
 
 @dataclass
-class Member:
-    """One process and the channel to it; `main` if it has loaded the user's script."""
+class Worker:
+    """A process and the channel to it; `main`: whether it has imported the user's script."""
 
     process: Any
     channel: Any
     main: bool
 
     def end(self) -> None:
-        """At once."""
+        """Kill the process."""
         self.process.kill()
         self.process.join()
         self.channel.close()
 
 
 @dataclass
-class Crew:
-    """Members without an order wait in `idle`; `close` ends them."""
+class WorkerPool:
+    """The workers; `idle` are those without a task."""
 
-    idle: list[Member] = field(default_factory=list)
+    idle: list[Worker] = field(default_factory=list)
 
-    def order(self, function: Callable[..., None], task: Any, model: Any) -> Member:
-        """Give an order to a member that waits, or to a new one. `model` may be the user's own."""
+    def submit(self, function: Callable[..., None], task: Any, model: Any) -> Worker:
+        """Give a task to an idle worker, or to a new one; `model` may be the user's own."""
         main = b"__main__" in pickle.dumps(model)
         family = ".".join(type(model).__module__.split(".")[:2])
-        order = (function, task, family if family in ESTIMATORS else "")
+        message = (function, task, family if family in ESTIMATORS else "")
         waiting = next((m for m in self.idle if m.main == main), None)
         if waiting is not None:
             self.idle.remove(waiting)
             try:
-                waiting.channel.send(order)
+                waiting.channel.send(message)
                 return waiting
-            except OSError:  # it died while it waited
+            except OSError:  # it died while idle
                 waiting.end()
-        member = self.hire(main)
-        member.channel.send(order)
-        return member
+        worker = self.start_worker(main)
+        worker.channel.send(message)
+        return worker
 
-    def hire(self, main: bool = False) -> Member:
-        """Start a member."""
+    def start_worker(self, main: bool = False) -> Worker:
+        """Start a worker."""
         context = _context()
         ours, theirs = context.Pipe()
-        process = context.Process(target=serve, args=(theirs,), daemon=True)
+        process = context.Process(target=worker_loop, args=(theirs,), daemon=True)
         with _empty_main(keep=main):
             process.start()
         theirs.close()
-        return Member(process, ours, main)
+        return Worker(process, ours, main)
 
     def close(self) -> None:
-        """End those that wait."""
-        for member in self.idle:
-            member.end()
+        """Kill the idle workers."""
+        for worker in self.idle:
+            worker.end()
         self.idle.clear()
 
 
 @dataclass
-class Question:
-    """One order whose answer comes in parts: the first one counts, the others are beside it.
+class PendingResult:
+    """A task whose result arrives in parts: an essential first part, then optional ones.
 
-    `timeout` seconds are for the first part, `more` for the others; `stop()` ends the waiting.
+    `timeout` is in seconds for the first part, `more` for the others; waiting ends if `stop()` is true.
     """
 
-    member: Member
+    worker: Worker
     timeout: float
     more: float
     stop: Callable[[], bool]
 
-    def answer(self, latest: float = float("inf")) -> dict[str, Any]:
-        """All parts that came in time, joined; the last one holds `told`. What is beside the first
-        part is not waited for beyond the moment `latest`."""
+    def collect(self, latest: float = float("inf")) -> dict[str, Any]:
+        """All parts that arrived in time, merged; the last one has the key "complete".
+
+        Optional parts are not awaited beyond the time `latest`.
+        """
         try:
-            if not self.comes(self.timeout):
+            if not self.arrives(self.timeout):
                 why = "stopped" if self.stop() else f"it took more than {self.timeout:.0f} s"
                 return {"kind": "failed", "why": why}
-            found = self.member.channel.recv()
-            with suppress(EOFError, OSError):  # it may die after what counts
+            found = self.worker.channel.recv()
+            with suppress(EOFError, OSError):  # it may die after the essential part
                 now = time.monotonic()
                 end = min(now + self.more, max(latest, now + 0.2))
-                while found["kind"] == "done" and "told" not in found:
-                    if not self.comes(end - time.monotonic()):
+                while found["kind"] == "done" and "complete" not in found:
+                    if not self.arrives(end - time.monotonic()):
                         break
-                    found |= self.member.channel.recv()
+                    found |= self.worker.channel.recv()
             return found
         except (EOFError, OSError):
             return {"kind": "failed", "why": "its process ended"}
         finally:
-            self.member.end()
+            self.worker.end()
 
-    def comes(self, seconds: float) -> bool:
-        """Whether another part comes within so many seconds."""
+    def arrives(self, seconds: float) -> bool:
+        """Whether another part arrives within this time."""
         end = time.monotonic() + seconds
         while not self.stop():
-            if self.member.channel.poll(0.1):
+            if self.worker.channel.poll(0.1):
                 return True
             if time.monotonic() > end:
                 return False

@@ -1,7 +1,7 @@
-"""The table of a comparison: read, its columns given their roles, its target understood.
+"""The dataset of a comparison: the table with a role for each column and an interpreted target.
 
-Invariant: after `gather` every row has a target, a weight and a row number in the user's table; no
-role column is among the features; the target is class codes (positive class last of two) or floats.
+Invariant: after `load_dataset` every row has a target, a weight and its row number in the user's table.
+No feature has another role. The target is class codes (the positive class is the last of two) or floats.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from pellucid.data.kinds import as_kind
 from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError
 
-LEAST_ROWS = 6
-IN_MEMORY = "table in memory"  # a source that no command can name
-PATH = "path"  # the container of a table that was read
+MIN_ROWS = 6
+IN_MEMORY = "table in memory"  # a source that a command line cannot name
+PATH = "path"  # the container of a table that was read from a file
 
 
 @dataclass(frozen=True)
-class Material:
-    """A table ready to be compared on.
+class Dataset:
+    """A table ready for a comparison.
 
     table : Arrow table of the features; kinds : {column: kind}
     y : int64 class codes or float64; classes : labels by code (None for regression)
     weights : float64; groups, times : one value per row, or None
-    rows : number of each row in the user's table; ids : {column: Arrow column}
-    n_test : so many of the last rows come from a test file of their own
-    container : what the user gave ("arrow", "pandas", "polars", "array", "frame", "path")
+    rows : number of each row in the user's table
+    n_test : number of rows at the end that come from a separate test file; test_sha256 : its hash
+    container : what the user passed ("arrow", "pandas", "polars", "array", "frame", "path")
     notes : what was done to the table
     """
 
@@ -57,7 +57,7 @@ class Material:
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
     n_test: int = 0
-    test_sha256: str = ""  # of that file
+    test_sha256: str = ""
     container: str = "arrow"
     notes: tuple[str, ...] = ()
 
@@ -66,14 +66,14 @@ class Material:
         return list(self.table.column_names)
 
     @property
-    def beside(self) -> tuple[str, np.ndarray | None]:
-        """What folds respect beside classes: "time", "group" or "", and its value by row."""
+    def split_by(self) -> tuple[str, np.ndarray | None]:
+        """What the folds respect ("time", "group" or ""), and the time or group of each row."""
         if self.times is not None:
             return "time", self.times
         return ("", None) if self.groups is None else ("group", self.groups)
 
     def raw(self, kind: str = "") -> dict[str, RawColumn]:
-        """The features as plain columns of their kinds; those of one kind, if it is named."""
+        """The features as raw columns of their kinds; only those of one kind if it is given."""
         pairs = zip(self.columns, self.table.columns)
         return {
             name: as_kind(arrow_column(name, c), self.kinds[name], name)
@@ -82,11 +82,11 @@ class Material:
         }
 
     def n_levels(self, name: str) -> int:
-        """How many different cells a feature has."""
+        """Number of distinct values of a feature."""
         return shared_tables.n_distinct(self.table, name)
 
-    def without(self, names: list[str], note: str = "") -> Material:
-        """The material without some features."""
+    def without(self, names: list[str], note: str = "") -> Dataset:
+        """The dataset without some features."""
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
         notes = (*self.notes, note) if note else self.notes
         return replace(
@@ -95,8 +95,9 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A table as opened: Arrow, its name, its hash, and what is known if it is a data set."""
+class SourceTable:
+    """A table before its columns have roles: Arrow, its name, its hash, and the target and task of a
+    built-in data set."""
 
     table: Any
     name: str
@@ -109,50 +110,50 @@ class Opened:
 
 def open_table(
     data: Any, note: Callable[[str], None] | None = None, encoding: str | None = None
-) -> Opened:
-    """Read a path or a built-in data set, or take a table in memory."""
+) -> SourceTable:
+    """Read a file or a built-in data set, or convert a table in memory."""
     if not isinstance(data, str | os.PathLike):
         table, container = shared_tables.as_arrow(data)
-        return Opened(table, "table", IN_MEMORY, shared_tables.fingerprint(table), container)
+        return SourceTable(table, "table", IN_MEMORY, shared_tables.fingerprint(table), container)
     text = os.fspath(data)
     from pellucid.data import datasets
 
     if text in datasets.names() and not os.path.isfile(text):
         known = datasets.load(text)
         sha256 = shared_tables.fingerprint(known.table)
-        return Opened(known.table, text, text, sha256, PATH, known.target, known.task)
+        return SourceTable(known.table, text, text, sha256, PATH, known.target, known.task)
     from pellucid.data.io.read import read
 
     if text != "-" and not os.path.exists(text) and not os.path.splitext(text)[1]:
         hint = did_you_mean(text, datasets.names())
         raise DataError(
-            f"there is no file {text} and no data set of that name.{hint} "
-            f"Data sets: {', '.join(datasets.names())}."
+            f"there is no file or built-in data set named {text}.{hint} "
+            f"Built-in data sets: {', '.join(datasets.names())}."
         )
     source = find(text)
     table = read(source, note=note, encoding=encoding)
     if text == "-":
-        return Opened(table, "stdin", "-", shared_tables.fingerprint(table), PATH)
+        return SourceTable(table, "stdin", "-", shared_tables.fingerprint(table), PATH)
     stem = os.path.basename(text).split(".")[0] or "table"
-    return Opened(table, stem, text, shared_tables.file_fingerprint(source.path or text), PATH)
+    return SourceTable(table, stem, text, shared_tables.file_fingerprint(source.path or text), PATH)
 
 
-def gather(
+def load_dataset(
     data: Any, settings: Settings, y: Any = None, note: Callable[[str], None] | None = None
-) -> Material:
-    """Read the table and give every column its role."""
-    opened = data if isinstance(data, Opened) else open_table(data, note, settings.encoding)
+) -> Dataset:
+    """Read the table and give each column its role."""
+    opened = data if isinstance(data, SourceTable) else open_table(data, note, settings.encoding)
     table, target = opened.table, settings.target or opened.target
     if y is not None:
         table, target = _with_target(table, y, target)
     if target is None:
         raise DataError(
-            f"which column of {opened.source} is to be predicted? State it with --target "
+            f"which column of {opened.source} should be predicted? Name it with --target "
             f"(target=...).{_likely(table.column_names)} {listing(table.column_names)}"
         )
     require(table, target, opened.source)
     roles = _roles(table, settings, target, opened.source)
-    # Nothing may ask for these any more: they can be of types that no model reads.
+    # Drop these columns first: they may have types that no model can read.
     table = shared_tables.readable(shared_tables.without(table, [*roles["id"], *roles["drop"]]))
     n_test, test_sha256 = 0, ""
     if settings.test:
@@ -161,32 +162,34 @@ def gather(
 
 
 def _assemble(
-    opened: Opened,
+    opened: SourceTable,
     table: Any,
     target: str,
     roles: dict[str, list[str]],
     settings: Settings,
     n_test: int,
     test_sha256: str,
-) -> Material:
-    from pellucid.comparison.planning.target import has_target, maybe_classes, understand
+) -> Dataset:
+    from pellucid.comparison.planning.target import few_values_note, has_target, understand
 
     present = has_target(table.column(target))
     kept = np.flatnonzero(present)
     if not len(kept):
-        raise DataError(f"all {len(present)} rows lack the target {target!r}: nothing to learn.")
+        raise DataError(f"the target {target!r} is missing in all {len(present)} rows.")
     notes = []
     if len(kept) < len(present):
-        notes.append(f"{len(present) - len(kept)} rows without a target are left out")
+        notes.append(f"{len(present) - len(kept)} rows without a target are excluded")
         n_test = int(present[len(present) - n_test :].sum()) if n_test else 0
         table = shared_tables.take(table, kept)
     n_train = len(kept) - n_test
     if settings.test and not n_test:
-        raise DataError(f"no row of the test file {settings.test} has a target {target!r}.")
-    if n_train < LEAST_ROWS:
         raise DataError(
-            f"{opened.source} has {n_train} rows with a target; a comparison needs at least "
-            f"{LEAST_ROWS}."
+            f"the target {target!r} is missing in every row of the test file {settings.test}."
+        )
+    if n_train < MIN_ROWS:
+        raise DataError(
+            f"{opened.source} has only {n_train} rows with a target. A comparison needs at least "
+            f"{MIN_ROWS}."
         )
     task = settings.task if settings.task != "auto" else (opened.task or "auto")
     try:
@@ -195,21 +198,23 @@ def _assemble(
         if not notes:
             raise
         raise DataError(
-            f"{error} ({notes[0]}; NA, null and the like are read as missing.)"
+            f"{error} ({notes[0]}; values such as NA and null are read as missing.)"
         ) from None
     if settings.task == "auto" and opened.task:
-        found = replace(found, why="a known data set")
-    if task == "auto" and (note := maybe_classes(found, target)):
+        found = replace(found, why="a built-in data set")
+    if task == "auto" and (note := few_values_note(found, target)):
         notes.append(note)
-    notes += [f"{name!r} orders the rows (--time) and is not a feature" for name in roles["time"]]
-    _refuse_untaught(found, n_train, settings.test)
+    notes += [
+        f"{name!r} orders the rows (--time) and is not used as a feature" for name in roles["time"]
+    ]
+    _refuse_unseen_class(found, n_train, settings.test)
     apart = {target, *(name for names in roles.values() for name in names)}
     features = shared_tables.without(table, apart)
     if not features.num_columns:
-        raise DataError(f"{opened.source} has no column left to predict {target!r} from.")
+        raise DataError(f"{opened.source} has no column left from which to predict {target!r}.")
     features, kinds = shared_tables.settled(features, n_train)
     _refuse_infinite(features, kinds)
-    return Material(
+    return Dataset(
         name=opened.name, source=opened.source, sha256=opened.sha256, target=target,
         task=found.task, task_why=found.why, table=features, kinds=kinds, y=found.y,
         classes=found.classes, weights=_weights(table, roles, kept), rows=kept,
@@ -220,7 +225,7 @@ def _assemble(
 
 
 def require(table: Any, name: str, source: str) -> None:
-    """An error with the nearest name unless the table has the column."""
+    """Raise an error with the most similar name unless the table has the column."""
     if name not in table.column_names:
         raise DataError(
             f"column {name!r} is not in {source}.{did_you_mean(name, table.column_names)} "
@@ -229,33 +234,25 @@ def require(table: Any, name: str, source: str) -> None:
 
 
 TARGETS = {
-    "class",
-    "dependent",
-    "label",
-    "outcome",
-    "output",
-    "response",
-    "result",
-    "survived",
-    "target",
+    "class", "dependent", "label", "outcome", "output", "response", "result", "survived", "target",
     "y",
-}
+}  # fmt: skip
 
 
 def _likely(names: list[str]) -> str:
-    """The columns that are most often the target: by their names, then the last, then the first."""
+    """The columns that are most likely the target: by name, then the last, then the first."""
     words = {name: re.split(r"[\W_]+", name.casefold()) for name in names}
     called = [name for name in names if TARGETS & set(words[name])][:2]
     if len(names) < 2:
         return ""
     ends = [name for name in (names[-1], names[0]) if name not in called]
     places = {names[-1]: "the last column", names[0]: "the first column"}
-    told = [repr(name) for name in called] + [f"{name!r} ({places[name]})" for name in ends]
-    return f" Likely: {', '.join(told)}."
+    likely = [repr(name) for name in called] + [f"{name!r} ({places[name]})" for name in ends]
+    return f" Likely: {', '.join(likely)}."
 
 
 def shown(names: list[str], most: int = 12) -> str:
-    """Some names, the last among them, and how many there are; a very long name is cut."""
+    """Some of the names, including the last one, and their number; long names are cut."""
     some = names if len(names) <= most else [*names[: most - 1], names[-1]]
     cut = [name if len(name) <= 60 else name[:57] + "..." for name in some]
     cut = [repr(name) if _unclear(name) else name for name in cut]
@@ -265,7 +262,7 @@ def shown(names: list[str], most: int = 12) -> str:
 
 
 def _unclear(name: str) -> bool:
-    """Whether a name without quotes could be taken for another, or for several."""
+    """Whether a name without quotes could be read as another name, or as several."""
     return name != name.strip() or ("," in name and name[:1] not in "'\"")
 
 
@@ -281,19 +278,22 @@ def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str
         for name in names:
             require(table, name, source)
             if name == target:
-                raise DataError(f"column {name!r} is the target: it cannot also be {role}.")
+                raise DataError(f"column {name!r} is the target and cannot also be used as {role}.")
     if roles["group"] and roles["time"]:
-        raise DataError("--group and --time cannot be combined: folds follow one of them.")
+        raise DataError(
+            "--group and --time cannot be combined, because folds can respect only one of them."
+        )
     return roles
 
 
 def named(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """The columns that texts mean: a text is a name, or names with commas between (and in them)."""
+    """The columns that the texts name: each text is a name, or names separated by commas (a name may
+    itself contain commas)."""
     out: list[str] = []
     for text in texts:
         parts = [text] if text in columns else text.split(",")
         while parts:
-            # The longest beginning that is a name; its blanks may be part of it.
+            # The longest prefix that is a name, with or without its surrounding blanks.
             wholes = (",".join(parts[:k]) for k in range(len(parts), 0, -1))
             tries = [name for whole in wholes for name in (whole, whole.strip())]
             name = next((name for name in tries if name in columns), parts[0].strip())
@@ -309,7 +309,9 @@ def _with_target(table: Any, y: Any, name: str | None) -> tuple[Any, str]:
     name = name or getattr(y, "name", None) or "target"
     values = as_vector(y)
     if len(values) != table.num_rows:
-        raise DataError(f"the target has {len(values)} entries, the table {table.num_rows} rows.")
+        raise DataError(
+            f"the target has {len(values)} values, but the table has {table.num_rows} rows."
+        )
     column = as_table({name: values}).column(0)
     table = shared_tables.without(table, [name])
     return table.append_column(name, column), name
@@ -321,19 +323,19 @@ def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, i
     test = opened.table
     for name in table.column_names:
         if name not in test.column_names:
-            raise DataError(f"the test file {path} lacks column {name!r}, which {source} has.")
+            raise DataError(f"the test file {path} lacks column {name!r} of {source}.")
     test = shared_tables.readable(test.select(table.column_names))
     return shared_tables.stacked(table, test), test.num_rows, opened.sha256
 
 
-def _refuse_untaught(found: Any, n_train: int, path: str | None) -> None:
-    """The test file must not hold a class of which no other row is known."""
+def _refuse_unseen_class(found: Any, n_train: int, path: str | None) -> None:
+    """Refuse a test file with a class that no training row has."""
     if path and found.classes is not None:
         new = sorted(set(found.y[n_train:].tolist()) - set(found.y[:n_train].tolist()))
         if new:
             raise DataError(
-                f"the test file {path} holds class {str(found.classes[new[0]])[:60]!r}, which no "
-                "other row has: nothing can be learned about it."
+                f"the test file {path} has the class {str(found.classes[new[0]])[:60]!r}, which no "
+                "training row has. No model can learn it."
             )
 
 
@@ -346,8 +348,8 @@ def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
         bad = np.isinf(values)
         if bad.any():
             raise DataError(
-                f"column {name!r} holds an infinite value in row {int(bad.argmax())}. Correct it, "
-                f"make it missing, or leave the column out (--drop {quote(name)})."
+                f"column {name!r} contains infinity in row {int(bad.argmax())}. Correct it, make it "
+                f"missing, or drop the column (--drop {quote(name)})."
             )
 
 
@@ -360,18 +362,18 @@ def _weights(table: Any, roles: dict[str, list[str]], rows: np.ndarray) -> np.nd
     raw = arrow_column(name, table.column(name))
     if raw.kind != "number":
         holds = "dates" if raw.kind == "datetime" else f"text ({str(raw.cells()[0])[:60]!r})"
-        raise DataError(f"column {name!r} holds {holds}: weights are numbers.")
+        raise DataError(f"column {name!r} contains {holds}, but weights must be numbers.")
     for wrong, what in ((np.isnan(raw.values), "missing"), (raw.values < 0, "negative")):
         if wrong.any():
             raise DataError(
-                f"the weight {name!r} is {what} in row {int(rows[wrong.argmax()])}: a weight says how "
-                "often a row counts, 0 or more."
+                f"the weight {name!r} is {what} in row {int(rows[wrong.argmax()])}. Weights must be "
+                "present and at least 0."
             )
     return weights_or_ones(raw.values, table.num_rows)
 
 
 def _codes(table: Any, names: list[str], ordered: bool = False) -> np.ndarray | None:
-    """Values of a role column as numbers that sort as the values do."""
+    """Values of a role column as numbers in the same order."""
     from pellucid.data.raw_column import factorize
 
     if not names:
@@ -381,7 +383,7 @@ def _codes(table: Any, names: list[str], ordered: bool = False) -> np.ndarray | 
     missing = values < 0 if raw.kind == "categorical" else np.array([v != v for v in values])
     if missing.any():
         raise DataError(
-            f"column {names[0]!r} is missing in row {int(missing.argmax())}: every row needs it."
+            f"column {names[0]!r} is missing in row {int(missing.argmax())}. Every row needs a value."
         )
     if raw.kind in ("number", "datetime"):
         return values

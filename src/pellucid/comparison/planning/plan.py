@@ -1,11 +1,11 @@
 """Everything that is decided before the first fit: rows, folds, metric, models, limits.
 
-The metric `auto` is the area under the ROC curve for two classes (it judges the order of rows, not
-one threshold), accuracy for more (every model has it), and for numbers the root mean squared error
-(in the target's own units), or, for small counts, the Poisson deviance: the variance of a count grows
-with its mean, so a few large counts would decide the squared error.
-Invariant: a plan depends on the table and the settings alone, never on the machine, so equal plans
-give equal results.
+The metric `auto` is the area under the ROC curve for two classes (it does not depend on a threshold)
+and accuracy for more (every model has it). For numbers it is the root mean squared error (in the units
+of the target) or, for small counts, the Poisson deviance: the variance of a count grows with its mean,
+so a few large counts would dominate the squared error.
+Invariant: a plan depends only on the table and the settings, never on the machine, so equal plans give
+equal results.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.checks.univariate import alone
-from pellucid.comparison.planning import outer_folds
-from pellucid.comparison.planning.dataset import Material
+from pellucid.comparison.checks.univariate import univariate_scores
+from pellucid.comparison.planning import fold_choice
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.comparison.planning.registry import BASELINES, Entry, chosen, words_read
 from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.planning.target import skewed, small_counts, whole_numbers
 from pellucid.errors import DataError, ParameterError
 from pellucid.model_selection import (
     METRICS,
@@ -31,13 +32,10 @@ from pellucid.model_selection import (
     metric,
 )
 
-LEAST_TEST = 10  # a smaller test part would say nothing
-FEW_ROWS = 3  # per level of a category: below, its levels say which rows they are
-LARGE_COUNT = 20  # mean of a count from which squared errors judge it as well
-LEAST_DISPERSION = 0.8  # variance / mean of a count, at least: 1 or more, but rows are few
-LARGE_SKEWNESS = 1.0  # of a target: above, linear models are tried on its logarithm too
-TELLS_MUCH = 0.2  # R2, or 2 AUC - 1, of one column alone: then such a category may stay
-INNER = {"quick": 3, "normal": 3, "thorough": 5}
+MIN_TEST = 10  # rows; the scores of a smaller test set mean little
+FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows
+STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
+INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
     "classification": (
@@ -49,7 +47,7 @@ SHOWN = {
 AUTO_WHY = {
     "roc_auc": "two classes",
     "accuracy": "more than two classes",
-    "rmse": "numbers, in units of the target",
+    "rmse": "numeric target; it has the same units",
     "poisson_deviance": "small counts, whose variance grows with their mean",
 }
 LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
@@ -58,7 +56,7 @@ BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"
 
 
 def bounds_of(name: str) -> tuple[float, float]:
-    """Between which values a metric lies, also one of scikit-learn's scorers."""
+    """Lower and upper bound of a metric, including scikit-learn's scorers."""
     if name in LOSSES:
         return 0.0, np.inf
     if name in BOUNDED or name.startswith(SHARES):
@@ -72,7 +70,7 @@ def bounds_of(name: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Contender:
-    """A model that takes part: its registry entry (or the user's estimator) and its candidates."""
+    """A model of the comparison: its registry entry (or the user's estimator) and its candidates."""
 
     id: str
     rank: int
@@ -81,94 +79,107 @@ class Contender:
     entry: Entry | None = None
     estimator: Any = None
     skipped: str = ""  # why it does not run
-    unsuitable: bool = False  # it is for tables of another kind
-    dropped: tuple[str, ...] = ()  # columns it cannot read, or would learn by name
+    unsuitable: bool = False  # whether it is meant for tables of another kind
+    dropped: tuple[str, ...] = ()  # columns that it cannot read, or would memorise
     note: str = ""
-    unit: float = 1.0  # of parameters that are searched in deviations of the target
-    most: int | None = None  # candidates that are tried, from the middle; None: all
+    unit: float = 1.0  # of parameters that are searched in standard deviations of the target
+    max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
 
     def make(self) -> Any:
+        """The unfitted model."""
         return self.estimator if self.entry is None else self.entry.make()
+
+    @property
+    def n_planned(self) -> int:
+        """Number of candidates that a search tries."""
+        return len(self.candidates) if self.max_candidates is None else self.max_candidates
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison, decided."""
+    """All decisions of a comparison."""
 
-    material: Material
+    dataset: Dataset
     settings: Settings
     metric: Metric
     metric_why: str
-    metrics: tuple[str, ...]  # all that are computed; the first one ranks
-    train: np.ndarray  # rows of the material
+    metrics: tuple[str, ...]  # all that are computed; the first one ranks the models
+    train: np.ndarray  # rows of the dataset
     test: np.ndarray
-    test_why: str  # how the test part was chosen, or why there is none
-    folds: list[tuple[np.ndarray, np.ndarray]]  # rows of the material
+    test_why: str  # how the test set was chosen, or why there is none
+    folds: list[tuple[np.ndarray, np.ndarray]]  # rows of the dataset
     folds_name: str
     inner: int
     contenders: list[Contender]
-    model_timeout: float  # seconds of one model: by the clock if asked for, else of estimated work
+    model_timeout: (
+        float  # seconds for one model: wall-clock time if the user set it, else estimated work
+    )
 
     @property
     def running(self) -> list[Contender]:
+        """The models that are not skipped."""
         return [c for c in self.contenders if not c.skipped]
 
     @property
     def ratio(self) -> float:
-        """Test rows by training rows of a fold, on average."""
+        """Number of test rows / number of training rows of a fold, on average."""
         return float(np.mean([len(test) / len(train) for train, test in self.folds]))
 
     @property
     def repeats(self) -> int:
-        """How often the folds are drawn; times leave nothing to draw."""
+        """Number of repetitions of the cross-validation; folds by time cannot be drawn again."""
         return 1 if self.folds_name == "time" else self.settings.repeats
 
     @property
     def n_fits(self) -> int:
-        """Fits of the whole run: nested search, outer fits, and the final search of each model."""
+        """Number of fits of the run: nested search, outer fits, and the final search of each model."""
         return sum(map(self.fits_of, self.running))
 
     def fits_of(self, contender: Contender) -> int:
-        """Fits of one model in its folds and its last round."""
+        """Number of fits of one model in its folds and its final round."""
         return (len(self.folds) + 1) * self.fits_of_round(contender)
 
     def fits_of_round(self, contender: Contender) -> int:
-        """Fits of one search, and of the best of it."""
+        """Number of fits of one search and of its best candidate."""
         return _searches(contender) * self.inner + 1
 
     def key(self) -> str:
-        """Hash of all that shapes the scores: a resumed run must have the same."""
+        """Hash of everything that affects the scores; a resumed run must have the same."""
         parts = [
-            self.material.sha256 + self.material.test_sha256,
-            repr(sorted(self.settings.scoring().items())),
+            self.dataset.sha256 + self.dataset.test_sha256,
+            repr(sorted(self.settings.affecting_scores().items())),
         ]
-        parts += [f"{c.id}:{c.candidates!r}:{c.most}:{c.skipped}" for c in self.contenders]
+        parts += [
+            f"{c.id}:{c.candidates!r}:{c.max_candidates}:{c.skipped}" for c in self.contenders
+        ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def vault(self) -> str:
-        """Name of the locked rows: the same rows of the same table have the same name."""
-        rows = self.material.rows[self.test].astype("<i8").tobytes()
-        source = self.material.sha256
-        if self.material.test_sha256:  # all rows of that file, beside whatever table
-            source, rows = self.material.test_sha256, b""
-        head = f"{source}:{self.material.target}:".encode()
+    def test_set_id(self) -> str:
+        """Hash that identifies the test set: the same rows of the same table have the same one."""
+        rows = self.dataset.rows[self.test].astype("<i8").tobytes()
+        source = self.dataset.sha256
+        if self.dataset.test_sha256:  # all rows of that file, whatever the training table
+            source, rows = self.dataset.test_sha256, b""
+        head = f"{source}:{self.dataset.target}:".encode()
         return hashlib.sha256(head + rows).hexdigest()
 
 
 def _searches(contender: Contender) -> int:
-    tried = len(contender.candidates) if contender.most is None else contender.most
+    tried = (
+        len(contender.candidates) if contender.max_candidates is None else contender.max_candidates
+    )
     return tried if tried > 1 else 0
 
 
-def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
-    """Decide everything; what is impossible is said here, before any fit."""
-    train, test, test_why = _lock(material, settings)
-    ranking, why = _metric(material, settings, material.y[train])
-    folds, folds_name = _folds(material, settings, train, ranking)
-    counts = material.classes is None and whole_numbers(material.y[train])
-    shown = [name for name in SHOWN["counts" if counts else material.task] if name != ranking.name]
+def make_plan(dataset: Dataset, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
+    """Make all decisions; whatever is impossible is an error here, before the first fit."""
+    train, test, test_why = hold_out(dataset, settings)
+    ranking, why = _metric(dataset, settings, dataset.y[train])
+    folds, folds_name = _folds(dataset, settings, train, ranking)
+    counts = dataset.classes is None and whole_numbers(dataset.y[train])
+    shown = [name for name in SHOWN["counts" if counts else dataset.task] if name != ranking.name]
     return Plan(
-        material=material,
+        dataset=dataset,
         settings=settings,
         metric=ranking,
         metric_why=why,
@@ -178,104 +189,105 @@ def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | No
         test_why=test_why,
         folds=folds,
         folds_name=folds_name,
-        inner=INNER[settings.effort],
-        contenders=_contenders(material, settings, train, extra or {}),
+        inner=INNER_FOLDS[settings.effort],
+        contenders=_contenders(dataset, settings, train, extra or {}),
         model_timeout=settings.model_timeout or TIMEOUT[settings.effort],
     )
 
 
-def _metric(material: Material, settings: Settings, y: np.ndarray) -> tuple[Metric, str]:
-    """The metric that ranks, and why; `y` is the target of the training rows."""
+def _metric(dataset: Dataset, settings: Settings, y: np.ndarray) -> tuple[Metric, str]:
+    """The metric that ranks the models, and why; `y` is the target of the training rows."""
     if settings.metric == "auto":
-        if material.classes is not None:
-            name = "roc_auc" if len(material.classes) == 2 else "accuracy"
+        if dataset.classes is not None:
+            name = "roc_auc" if len(dataset.classes) == 2 else "accuracy"
         else:
             name = "poisson_deviance" if small_counts(y) else "rmse"
         return METRICS[name], AUTO_WHY[name]
     found = metric(settings.metric)
     numbers = found.needs == "numbers"
-    if found.needs != "model" and numbers != (material.task == "regression"):
-        fitting = ", ".join(SHOWN[material.task])
+    if found.needs != "model" and numbers != (dataset.task == "regression"):
+        fitting = ", ".join(SHOWN[dataset.task])
         raise ParameterError(
-            f"metric {found.name!r} does not fit a {material.task}. Use one of {fitting}."
+            f"metric {found.name!r} is not for {dataset.task}. Use one of {fitting}."
         )
-    if found.name == "poisson_deviance" and (material.y < 0).any():
+    if found.name == "poisson_deviance" and (dataset.y < 0).any():
         raise ParameterError(
-            "metric 'poisson_deviance' is for counts, but the target has values below 0. Use one "
+            "metric 'poisson_deviance' is for counts, but the target has negative values. Use one "
             f"of {', '.join(SHOWN['regression'])}."
         )
-    return found, "as asked"
+    return found, "as requested"
 
 
-def _lock(material: Material, settings: Settings) -> tuple[np.ndarray, np.ndarray, str]:
-    n = len(material.y)
-    if material.n_test:
-        cut = n - material.n_test
+def hold_out(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray, str]:
+    """Training rows, rows of the test set, and how these were chosen (or why there are none)."""
+    n = len(dataset.y)
+    if dataset.n_test:
+        cut = n - dataset.n_test
         return np.arange(cut), np.arange(cut, n), "the rows of the test file"
     share = settings.test_size
     if share == 0:
-        return np.arange(n), np.empty(0, dtype=int), "none asked for"
-    if round(n * share) < LEAST_TEST:
-        return np.arange(n), np.empty(0, dtype=int), f"none: {n} rows are too few to hold some out"
+        return np.arange(n), np.empty(0, dtype=int), "none requested"
+    if round(n * share) < MIN_TEST:
+        return np.arange(n), np.empty(0, dtype=int), f"none: {n} rows are too few for a test set"
     train, test = holdout(
-        material.y,
+        dataset.y,
         share,
         settings.seed,
-        groups=material.groups,
-        time=material.times,
-        stratify=material.classes is not None,
+        groups=dataset.groups,
+        time=dataset.times,
+        stratify=dataset.classes is not None,
     )
-    how = "stratified" if material.classes is not None else "drawn"
-    if material.groups is not None:
-        count = len(np.unique(material.groups[test]))
+    how = "stratified" if dataset.classes is not None else "drawn"
+    if dataset.groups is not None:
+        count = len(np.unique(dataset.groups[test]))
         how = "one whole group" if count == 1 else f"{count} whole groups"
     if not len(test):
-        return train, test, "none: no class has enough rows to lock one away"
-    return train, test, "the latest rows" if material.times is not None else how
+        return train, test, "none: no class has enough rows for a test set"
+    return train, test, "the latest rows" if dataset.times is not None else how
 
 
 def _folds(
-    material: Material, settings: Settings, train: np.ndarray, ranking: Metric
+    dataset: Dataset, settings: Settings, train: np.ndarray, ranking: Metric
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
-    kind, beside = material.beside
-    name = outer_folds.kind_of(kind, material.classes is not None)
-    y, own = material.y[train], None if beside is None else beside[train]
+    split_by, values = dataset.split_by
+    name = fold_choice.kind_of(split_by, dataset.classes is not None)
+    y, own = dataset.y[train], None if values is None else values[train]
     splits = []
     for repeat in range(1 if name == "time" else settings.repeats):
-        found = outer_folds.outer_splits(
+        found = fold_choice.outer_splits(
             name, settings.cv, y, own, ranking.name, settings.seed, repeat
         )
         splits += [(train[a], train[b]) for a, b in found]
-    if material.classes is not None:
+    if dataset.classes is not None:
         for fit_rows, _ in splits:
-            if len(np.unique(material.y[fit_rows])) < 2:
+            if len(np.unique(dataset.y[fit_rows])) < 2:
                 raise DataError(
-                    "a fold has only one class to learn from: too few rows of the other classes."
+                    "the training rows of a fold have only one class. The others have too few rows."
                 )
     return splits, name
 
 
 def _contenders(
-    material: Material, settings: Settings, train: np.ndarray, extra: dict[str, Any]
+    dataset: Dataset, settings: Settings, train: np.ndarray, extra: dict[str, Any]
 ) -> list[Contender]:
-    unit, rare = deviation(material, train), _rare(material, settings, train)
+    unit, rare = deviation(dataset, train), _high_cardinality(dataset, settings, train)
     found = [
-        _contender(entry, material, settings, train, unit, rare)
-        for entry in chosen(material.task, settings.models, settings.exclude)
+        _contender(entry, dataset, settings, train, unit, rare)
+        for entry in chosen(dataset.task, settings.models, settings.exclude)
     ]
-    # What does not suit the table is listed only if it was asked for by name.
+    # A model that does not suit the table is listed only if the user named it.
     found = [c for c in found if not (c.unsuitable and c.id not in settings.models)]
     taken = {c.id for c in found}
     for name, estimator in extra.items():
         if name in taken:
-            raise ParameterError(f"extra model {name!r}: there is a model of that name already.")
+            raise ParameterError(f"extra model {name!r}: another model already has this name.")
         if not re.fullmatch(r"[\w.-]{1,60}", name) or name.startswith("."):
             raise ParameterError(
-                f"extra model {name!r}: a name has letters, digits, '_', '-' and '.' only."
+                f"extra model {name!r}: a name may contain only letters, digits, '_', '-' and '.'."
             )
         _refuse_unsendable(name, estimator)
         found.append(Contender(name, 9, 3.0, [{}], estimator=estimator))
-    baseline = BASELINES[material.task]
+    baseline = BASELINES[dataset.task]
     return sorted(found, key=lambda c: (c.id != baseline, c.cost, c.id))
 
 
@@ -284,106 +296,82 @@ def _refuse_unsendable(name: str, estimator: Any) -> None:
         pickle.dumps(estimator)
     except Exception as error:
         raise DataError(
-            f"extra model {name!r} cannot be sent to a process of its own ({error}). Define its "
-            "class at the top of a module."
+            f"extra model {name!r} cannot be pickled for a worker process ({error}). Define its "
+            "class at the top level of a module."
         ) from None
 
 
-def deviation(material: Material, train: np.ndarray) -> float:
-    """Of the target on the training rows, to two digits; 1 for classes."""
-    y, w = material.y[train], material.weights[train]
-    if material.classes is not None or not w.any():
+def deviation(dataset: Dataset, train: np.ndarray) -> float:
+    """Standard deviation of the target on the training rows, to two digits; 1 for classes."""
+    y, w = dataset.y[train], dataset.weights[train]
+    if dataset.classes is not None or not w.any():
         return 1.0
     spread = float(np.sqrt(np.average((y - np.average(y, weights=w)) ** 2, weights=w)))
     return float(f"{spread:.2g}") if 0 < spread < np.inf else 1.0
 
 
-def _rare(material: Material, settings: Settings, train: np.ndarray) -> tuple[str, ...]:
-    """Categories that trees would learn by heart: few training rows per level.
+def _high_cardinality(dataset: Dataset, settings: Settings, train: np.ndarray) -> tuple[str, ...]:
+    """Categorical columns with few training rows per level, which trees would memorise.
 
-    Not the one that predicts held-out rows best of all columns, as first names do for sex.
+    The column that predicts held-out rows best is not among them: first names do predict sex.
     """
     found = []
-    for name, column in material.raw("categorical").items():
+    for name, column in dataset.raw("categorical").items():
         codes = column.values[train]
         present = codes[codes >= 0]
         if len(present) < FEW_ROWS * len(np.unique(present)):
             found.append(name)
     if found:
-        scores = {n: s for n, s in alone(material, train, settings.seed).items() if s == s}
+        scores = {
+            n: s for n, s in univariate_scores(dataset, train, settings.seed).items() if s == s
+        }
         best = max(scores, key=lambda name: scores[name], default="")
-        told = scores.get(best, 0.0) if material.classes is None else 2 * scores.get(best, 0.5) - 1
-        found = [name for name in found if name != best or told < TELLS_MUCH]
+        strength = (
+            scores.get(best, 0.0) if dataset.classes is None else 2 * scores.get(best, 0.5) - 1
+        )
+        found = [name for name in found if name != best or strength < STRONG_COLUMN]
     return tuple(found)
 
 
 def _contender(
-    entry: Entry, material: Material, settings: Settings, train: np.ndarray, unit: float,
+    entry: Entry, dataset: Dataset, settings: Settings, train: np.ndarray, unit: float,
     rare: tuple[str, ...],
 ) -> Contender:  # fmt: skip
-    y = material.y[train]
-    text = tuple(name for name, kind in material.kinds.items() if kind == "text")
+    y = dataset.y[train]
+    text = tuple(name for name, kind in dataset.kinds.items() if kind == "text")
     words = words_read(entry.model_class())
     dropped = () if entry.rank == 0 or words else text
-    if entry.only == "text":  # it counts words: other numbers would drown them
-        dropped = tuple(name for name in material.kinds if name not in text)
+    if entry.only == "text":  # it counts words; other numbers would dominate them
+        dropped = tuple(name for name in dataset.kinds if name not in text)
     why = ""
     if entry.only == "text" and not text:
         why = "the table has no text column"
     elif entry.only == "counts" and not whole_numbers(y):
         why = "the target is not a count"
     elif entry.only in ("positive", "skewed") and not (y > 0).all():
-        why = "the target is not always above 0"
+        why = "the target is not always positive"
     elif entry.only == "skewed" and not skewed(y):
-        why = "the target is not skewed to the right"
-    elif dropped and len(dropped) == len(material.kinds):
+        why = "the target is not right-skewed"
+    elif dropped and len(dropped) == len(dataset.kinds):
         why = "cannot use text, and there are no other columns"
     elif entry.max_rows is not None and len(y) > entry.max_rows:
-        why = f"too slow for {len(y)} rows (its limit is {entry.max_rows})"
-    elif not entry.weighted and (material.weights[train] != 1.0).any():
-        why = "it takes no weights"
+        why = f"too slow for {len(y)} rows (limit: {entry.max_rows})"
+    elif not entry.weighted and (dataset.weights[train] != 1.0).any():
+        why = "it does not support sample weights"
     dropped = dropped if not why else ()
     note = f"without {', '.join(dropped)} (text)" if dropped else ""
     if dropped and entry.only == "text":
-        note = f"reads {', '.join(text)} alone (text)"
+        note = f"uses only {', '.join(text)} (text)"
     elif text and 0 < words < float("inf"):
-        note = f"reads the {words} most frequent words of {', '.join(text)}"
+        note = f"uses the {words} most frequent words of {', '.join(text)}"
     if entry.only == "skewed" and not why:
-        told = f"fitted to log {material.target}, which is skewed to the right"
-        note = f"{note}; {told}" if note else told
-    if entry.greedy and not why and 0 < len(rare) < len(material.kinds) - len(dropped):
+        added = f"fitted to log({dataset.target}), because {dataset.target} is right-skewed"
+        note = f"{note}; {added}" if note else added
+    if entry.greedy and not why and 0 < len(rare) < len(dataset.kinds) - len(dropped):
         dropped += rare
-        told = f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)"
-        note = f"{note}; {told}" if note else told
+        added = f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)"
+        note = f"{note}; {added}" if note else added
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note, unit=unit,
     )  # fmt: skip
-
-
-def whole_numbers(y: np.ndarray) -> bool:
-    """Whether a target may be a count: no value below 0, none with decimals."""
-    return bool((y >= 0).all() and (y == np.floor(y)).all())
-
-
-def small_counts(y: np.ndarray) -> bool:
-    """Whether a target looks like a count of events that are few in each row.
-
-    Whole numbers with zeros among them, more than two different ones, a mean of at most LARGE_COUNT,
-    and a variance that is not far below the mean: that of counts whose means differ is above it,
-    that of ratings (0 to 5 stars) is below. Prices and other large whole numbers are no such counts.
-    """
-    if not whole_numbers(y) or y.min() > 0 or y.max() < 2:
-        return False
-    return bool(y.mean() <= LARGE_COUNT and y.var() >= LEAST_DISPERSION * y.mean())
-
-
-def skewed(y: np.ndarray) -> bool:
-    """Whether a positive target has a long right tail that logarithms make shorter.
-
-    Moments: skewness above LARGE_SKEWNESS, and that of log y closer to 0.
-    """
-    if not (y > 0).all() or y.min() == y.max():
-        return False
-    plain, logs = (float(np.mean(((v - v.mean()) / v.std()) ** 3)) for v in (y, np.log(y)))
-    return plain > LARGE_SKEWNESS and abs(logs) < plain

@@ -1,4 +1,8 @@
-"""From a table and settings to a plan that is ready to run, with the checks made on the way."""
+"""From a table and settings to a plan that is ready to run, and the findings of the checks.
+
+The test set is drawn before the checks, because they must not see it; it depends on the target, the
+groups and the times alone, so the plan draws the same rows again.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pellucid.comparison.checks.catalogue import Findings, run_checks
-from pellucid.comparison.planning.dataset import gather
-from pellucid.comparison.planning.limits import within
-from pellucid.comparison.planning.plan import Plan, make_plan
+from pellucid.comparison.planning.dataset import load_dataset
+from pellucid.comparison.planning.limits import limit_work
+from pellucid.comparison.planning.plan import Plan, hold_out, make_plan
 from pellucid.comparison.planning.settings import Settings
 from pellucid.errors import DataError
 
@@ -20,13 +24,14 @@ def prepare(
     extra: dict[str, Any] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> tuple[Plan, Findings]:
-    """Read, lock the test rows away, check the rest, leave useless columns out, plan within limits."""
-    material = gather(data, settings, y, note)
-    findings = run_checks(material, settings, make_plan(material, settings, extra).train)
-    gone = findings.leave_out
-    if len(gone) == len(material.columns):
+    """Read the table, check its training rows, exclude useless columns, plan within the limits."""
+    dataset = load_dataset(data, settings, y, note)
+    train = hold_out(dataset, settings)[0]
+    findings = run_checks(dataset, settings, train)
+    if len(findings.excluded) == len(dataset.columns):
         raise DataError(
-            f"no column of {material.source} can help to predict {material.target!r}: all are "
-            "constant, empty or identifiers."
+            f"no column of {dataset.source} can help to predict {dataset.target!r}: all are "
+            "constant, empty or row IDs."
         )
-    return within(make_plan(material.without(gone), settings, extra)), findings
+    plan = make_plan(dataset.without(findings.excluded), settings, extra)
+    return limit_work(plan), findings

@@ -1,20 +1,19 @@
-"""The models that take part: class, search space, simplicity and cost of each.
+"""The models of a comparison: class, search space, simplicity and cost of each.
 
-A family joins by adding its lines to `ENTRIES`; a line is asleep until its class stands in
-`names.py`. Candidates go from simple to flexible, because ties in a search go to the earlier one
-(of classifiers with equal scores, or an order of rows as good as the best, first to the lower log loss).
+A model joins by adding its entry to `ENTRIES`. Candidates are ordered from simple to flexible, because
+a tie in a search goes to the earlier one (for classifiers first to the one with the lower log loss).
 
-The published order of simplicity, `rank`, decides between models that the data cannot tell apart:
+`rank` is the order of simplicity. It decides between models that are equally good:
 
-    0  does not look at the columns (majority, mean)
-    1  one weight, or one set of counts, per column
-    2  one tree: a short list of questions
-    3  a curved boundary, or the nearest rows, without a summary
+    0  ignores the columns (majority, mean)
+    1  one coefficient, or one set of counts, per column
+    2  a single tree
+    3  a curved boundary, or the nearest rows
     4  kernels
     5  many trees
-    6  networks
+    6  neural networks
 
-`cost` is a rough relative time of one fit; cheap models run first.
+`cost` is the approximate relative time of one fit; cheap models run first.
 """
 
 from __future__ import annotations
@@ -28,15 +27,14 @@ from typing import Any
 
 from pellucid.errors import ParameterError
 from pellucid.model_selection.grids import Geometric, candidates
-from pellucid.names import ESTIMATORS
 
 EFFORTS = ("quick", "normal", "thorough")
-FREQUENT = 300  # words that are read by a model which makes a dense table of them
+FREQUENT = 300  # words of a text column that a model with dense input uses
 
 
 @dataclass(frozen=True)
 class Range:
-    """A geometric range with one number of values per effort."""
+    """A geometric range with a number of values for each effort."""
 
     low: float
     high: float
@@ -49,7 +47,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choices:
-    """A list of values per effort."""
+    """A list of values for each effort."""
 
     quick: tuple[Any, ...]
     normal: tuple[Any, ...]
@@ -61,23 +59,24 @@ class Choices:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the registry."""
+    """One model of the registry."""
 
     id: str
     task: str  # "classification" or "regression"
     path: str  # "linear_model.LogisticRegression"
     rank: int
     cost: float
-    title: str  # its usual name, for readers
-    says: str  # how it works, in one line
+    title: str  # its usual name
+    description: str  # how it works, in a few words
     params: dict[str, Any] = field(default_factory=dict)
     space: dict[str, Range | Choices] = field(default_factory=dict)
-    only: str = ""  # "", "text", "counts", "positive", "skewed": what the data must be like
-    prefer: dict[str, Any] = field(default_factory=dict)  # set where the class has it
-    max_rows: int | None = None  # above this the fit takes too long to be useful
-    in_units: tuple[str, ...] = ()  # searched in deviations of the target
-    told: Callable[[dict[str, Any], float], dict[str, Any]] | None = None  # other ways to do so
-    greedy: bool = False  # seeks the best split: levels of few rows would be learned by heart
+    only: str = ""  # "", "text", "counts", "positive" or "skewed": what the data must be
+    max_rows: int | None = None  # above this a fit takes too long
+    in_units: tuple[str, ...] = ()  # parameters searched in standard deviations of the target
+    rescale: Callable[[dict[str, Any], float], dict[str, Any]] | None = (
+        None  # scales them if not in proportion
+    )
+    greedy: bool = False  # seeks the best split, so it would memorise rare levels
 
     @property
     def module(self) -> str:
@@ -88,34 +87,18 @@ class Entry:
         return self.path.rpartition(".")[2]
 
     @property
-    def available(self) -> bool:
-        return self.class_name in ESTIMATORS.get(self.module, ())
-
-    @property
     def weighted(self) -> bool:
         """Whether rows can have weights."""
-        from inspect import signature
-
         return "sample_weight" in signature(self.make().fit).parameters
 
-    def works(self) -> bool:
-        """Whether the class takes the fixed parameters (a family may offer them later)."""
-        from pellucid.errors import PellucidError
-
-        try:
-            self.make()._check_parameters()
-        except (PellucidError, TypeError):
-            return False
-        return True
-
     def axes(self, effort: str) -> dict[str, Any]:
-        """The search space as grids and lists, for a target of deviation 1."""
+        """The search space as grids and lists, for a target of standard deviation 1."""
         return {name: axis.axis(effort) for name, axis in self.space.items()}
 
     def candidates(self, effort: str, unit: float = 1.0) -> list[dict[str, Any]]:
-        """All parameter settings to try, simple ones first; `unit` is the target's deviation."""
-        found, tell = candidates(self.axes(effort)), self.told or self._scaled
-        return found if unit == 1.0 else [tell(params, unit) for params in found]
+        """All candidates, simple ones first; `unit` is the standard deviation of the target."""
+        found, rescale = candidates(self.axes(effort)), self.rescale or self._scaled
+        return found if unit == 1.0 else [rescale(params, unit) for params in found]
 
     def _scaled(self, params: dict[str, Any], unit: float) -> dict[str, Any]:
         return params | {name: float(f"{params[name] * unit:.6g}") for name in self.in_units}
@@ -125,24 +108,25 @@ class Entry:
 
     def make(self) -> Any:
         """The unfitted model with its fixed parameters."""
-        made = self.model_class()
-        known = signature(made).parameters
-        liked = {name: value for name, value in self.prefer.items() if name in known}
-        return made(**self.params, **liked)
+        return self.model_class()(**self.params)
 
 
-def _c(id: str, path: str, rank: int, cost: float, title: str, says: str, **more: Any) -> Entry:
-    return Entry(id, "classification", path, rank, cost, title, says, **more)
+def _c(
+    id: str, path: str, rank: int, cost: float, title: str, description: str, **more: Any
+) -> Entry:
+    return Entry(id, "classification", path, rank, cost, title, description, **more)
 
 
-def _r(id: str, path: str, rank: int, cost: float, title: str, says: str, **more: Any) -> Entry:
-    return Entry(id, "regression", path, rank, cost, title, says, **more)
+def _r(
+    id: str, path: str, rank: int, cost: float, title: str, description: str, **more: Any
+) -> Entry:
+    return Entry(id, "regression", path, rank, cost, title, description, **more)
 
 
 def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
-    """alpha and l1_ratio that do to a target of this deviation what they would do to one of 1.
+    """alpha and l1_ratio with the same effect as for a target of standard deviation 1.
 
-    The penalty of |b| grows with the unit, that of b^2 does not.
+    The penalty on |b| is proportional to the unit, the penalty on b^2 does not depend on it.
     """
     share = params["l1_ratio"] * unit
     whole = share + 1 - params["l1_ratio"]
@@ -150,10 +134,12 @@ def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
 
 
 _C = Range(0.001, 1000, (4, 7, 13))
-_MARGIN = Range(0.001, 10, (3, 5, 9))  # of standardised columns; more takes long and changes little
+_MARGIN = Range(0.001, 10, (3, 5, 9))  # for standardised columns; larger C is slow and gains little
 _ALPHA = Range(1000, 0.001, (4, 7, 13))
-_PATIENT = {"max_iter": 1000}  # wide tables of rare levels take more steps than scikit-learn's 100
-_SCALED = {"standardize": True}  # distances, margins, steps and penalties depend on the units
+_PATIENT = {
+    "max_iter": 1000
+}  # wide tables with rare levels need more than scikit-learn's 100 iterations
+_SCALED = {"standardize": True}  # distances, margins, steps and penalties depend on the scale
 _NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
 _LEAVES = Range(40, 1, (3, 5, 7), whole=True)
 _MANY = Choices((50,), (100,), (300,))
@@ -163,13 +149,13 @@ _FOREST = {
     "max_features": Choices(("sqrt",), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
     "n_estimators": _MANY,
 }
-# A draw of few columns leaves out the one or two that a number often hangs on.
+# With few columns per split, a regression often misses the one or two columns that matter most.
 _FOREST_OF_NUMBERS = {
     **_FOREST,
     "max_features": Choices((0.5,), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
 }
-# Learning rate times rounds is 10 or more: below about 5 the sum of trees has not arrived. Trees of
-# 4 leaves are for noisy tables, on which larger ones fit the noise.
+# Learning rate times rounds is at least 10: below about 5 boosting has not converged. Trees of 4 leaves
+# are for noisy tables, on which larger ones overfit.
 _BOOST = {
     "learning_rate": Choices((0.1,), (0.05, 0.1), (0.03, 0.055, 0.1)),
     "max_leaf_nodes": Choices((4, 15), (4, 15), (4, 15, 31)),
@@ -187,12 +173,12 @@ _MLP = {
     "alpha": Range(1, 0.0001, (1, 3, 5)),
     "hidden_layer_sizes": Choices(((32,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
 }
-# Numbers are fitted closer than classes: a penalty of 1 costs a tenth of the error.
+# Regression needs a weaker penalty than classification: a penalty of 1 increases the error by a tenth.
 _MLP_OF_NUMBERS = {
     "alpha": Choices((0.01,), (1.0, 0.01, 0.0001), (1.0, 0.1, 0.01, 0.001, 0.0001)),
     "hidden_layer_sizes": Choices(((64,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
 }
-_BOUNDED = {**_SCALED, "bound_predictions": True}  # a row far outside must not decide the score
+_BOUNDED = {**_SCALED, "bound_predictions": True}  # an extrapolated row must not dominate the score
 
 ENTRIES = (
     _c("majority", "dummy.DummyClassifier", 0, 0.01, "Majority class", "always the most frequent class"),
@@ -205,39 +191,39 @@ ENTRIES = (
     _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "Logistic regression by SGD", "log-odds linear, fitted row by row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
     _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "Logistic regression", "log-odds linear in the columns, L2 penalty", params={**_PATIENT, **_SCALED}, space={"C": _C}),
     _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "L1-penalised logistic regression", "log-odds linear in a few selected columns", params={**_PATIENT, **_SCALED, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
-    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "k-nearest neighbours", "vote of the most similar training rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "k-nearest neighbours", "vote of the most similar training rows", params=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "Decision tree", "one tree of yes/no splits, pruned", space=_TREE, greedy=True),
-    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "Linear support vector machine", "linear boundary with the widest margin", prefer=_SCALED, space={"C": _MARGIN}),
-    _c("svm_rbf", "svm.SVC", 4, 2.0, "Support vector machine (RBF kernel)", "curved boundary with the widest margin", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
+    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "Linear support vector machine", "linear boundary with the widest margin", params=_SCALED, space={"C": _MARGIN}),
+    _c("svm_rbf", "svm.SVC", 4, 2.0, "Support vector machine (RBF kernel)", "curved boundary with the widest margin", params=_SCALED, space=_SVM_RBF, max_rows=20_000),
     _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "AdaBoost", "small trees, misclassified rows weighted up", space=_ADABOOST, greedy=True),
     _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST),
     _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST, greedy=True),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST),
-    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP),
+    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "Mean", "always the mean of the target"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "Linear regression", "least squares without a penalty"),
     _r("ridge", "linear_model.Ridge", 1, 0.1, "Ridge regression", "least squares with an L2 penalty", params=_SCALED, space={"alpha": _ALPHA}),
     _r("ridge_log", "linear_model.LogTargetRidge", 1, 0.15, "Ridge regression of the log target", "log target linear in columns, L2 penalty", only="skewed", params=_BOUNDED, space={"alpha": _ALPHA}),
     _r("lasso", "linear_model.Lasso", 1, 0.3, "Lasso", "least squares, L1 penalty selects columns", params=_SCALED, space={"alpha": Range(1, 0.001, (4, 7, 13))}, in_units=("alpha",)),
-    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "Elastic net", "least squares with L1 and L2 penalties", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("l1_ratio", "alpha"), told=_blended),
+    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "Elastic net", "least squares with L1 and L2 penalties", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("l1_ratio", "alpha"), rescale=_blended),
     _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "Bayesian ridge regression", "ridge, penalty estimated from the data", params=_SCALED),
     _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "Linear regression by SGD", "least squares, fitted row by row", params=_SCALED, space={"eta0": Choices((0.001, 0.01), (0.0001, 0.001, 0.01), (0.0001, 0.001, 0.01)), "alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "Poisson regression", "log of the mean count linear in the columns", only="counts", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "Gamma regression", "log of the mean linear, relative errors", only="positive", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
-    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "k-nearest neighbours", "mean of the most similar training rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "k-nearest neighbours", "mean of the most similar training rows", params=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "Decision tree", "one tree of yes/no splits", space={"min_samples_leaf": _LEAVES}, greedy=True),
-    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", prefer=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
-    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "curve that ignores errors below a threshold", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
+    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", params=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
+    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "curve that ignores errors below a threshold", params=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "AdaBoost", "small trees, upweighting large errors", space=_ADABOOST, greedy=True),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS),
     _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS, greedy=True),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST_OF_NUMBERS),
-    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP_OF_NUMBERS),
+    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP_OF_NUMBERS),
 )  # fmt: skip
 
-# What other libraries, and people, call a model, and its id here; where tasks differ, both.
+# Other names of the models, with the ids they have here; where the tasks differ, both.
 ALIASES = {
     "xgboost": ("gradient_boosting",), "xgb": ("gradient_boosting",), "gbm": ("gradient_boosting",),
     "lightgbm": ("gradient_boosting",), "lgbm": ("gradient_boosting",), "gbt": ("gradient_boosting",),
@@ -261,9 +247,9 @@ BASELINES = {"classification": "majority", "regression": "mean"}
 
 
 def words_read(Model: type) -> float:
-    """How many words of a text column a class reads: none, the most frequent ones, or all.
+    """How many words of a text column a class uses: none, the most frequent ones, or all.
 
-    Thousands of them are little work for a model that keeps them sparse or counts them by class.
+    Models with sparse input, or that count words by class, can use thousands of words.
     """
     if not getattr(Model, "_takes_text", False):
         return 0
@@ -272,13 +258,13 @@ def words_read(Model: type) -> float:
 
 
 def entries(task: str) -> Iterator[Entry]:
-    """The lines of a task that can run, cheap ones first."""
-    active = [e for e in ENTRIES if e.task == task and e.available and e.works()]
-    return iter(sorted(active, key=lambda e: (e.cost, e.id)))
+    """The models of a task, cheap ones first."""
+    own = [e for e in ENTRIES if e.task == task]
+    return iter(sorted(own, key=lambda e: (e.cost, e.id)))
 
 
 def chosen(task: str, only: tuple[str, ...], without: tuple[str, ...]) -> list[Entry]:
-    """The entries a user asked for; the baseline is always among them."""
+    """The models that the user chose; the baseline is always among them."""
     known = {entry.id: entry for entry in entries(task)}
     for name in (*only, *without):
         if name not in known:
@@ -289,17 +275,17 @@ def chosen(task: str, only: tuple[str, ...], without: tuple[str, ...]) -> list[E
 
 
 def _unknown(name: str, task: str, known: dict[str, Entry]) -> str:
-    other = [e.task for e in ENTRIES if e.id == name and e.task != task and e.available]
+    other = [e.task for e in ENTRIES if e.id == name and e.task != task]
     if other:
         return f"model {name!r} is for {other[0]}, but the task is {task}."
     return (
-        f"there is no model {name!r}.{_meant(name, known)} Models for {task}: "
+        f"unknown model {name!r}.{_meant(name, known)} Models for {task}: "
         f"{', '.join(sorted(known))}."
     )
 
 
 def _meant(name: str, known: dict[str, Entry]) -> str:
-    """` Did you mean ...?` for another library's name of a model, or a slip of the pen."""
+    """` Did you mean ...?` for a name from another library, or a typo."""
     from pellucid.data.io.source import did_you_mean
 
     plain = re.sub(r"[^a-z0-9]", "", name.lower())

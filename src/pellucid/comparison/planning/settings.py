@@ -1,8 +1,8 @@
-"""What a comparison can be told: one table of settings for Python, command line, files, environment.
+"""The settings of a comparison: one table for Python, command line, files and environment.
 
-A setting has a name, a kind, a default and a sentence. `Settings` holds the values together with
-where each came from. Invariant: a value is checked here once, wherever it came from, and the error
-names the setting, what is allowed and what was given.
+A setting has a name, a kind, a default and a help text. `Settings` holds the values and the source of
+each. Invariant: every value is checked here, whatever its source, and an error names the setting, what
+is allowed and what was given.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import Any
 
 from pellucid.errors import ParameterError
@@ -19,8 +20,12 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting. `shapes` says whether another value can change a result; one that `judges` can
-    change what is concluded from the scores, not the scores: a run may be continued with another."""
+    """One setting.
+
+    affects_results : whether another value can change a result
+    verdict_only : whether another value changes the conclusion but no score, so that a run can be
+        resumed with it
+    """
 
     name: str
     kind: str  # text, int, float, list, columns, duration, flag, choice
@@ -29,48 +34,48 @@ class Setting:
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
-    shapes: bool = True
-    judges: bool = False
+    affects_results: bool = True
+    verdict_only: bool = False
 
 
 SETTINGS = (
     Setting("target", "text", None, "The column to predict."),
-    Setting("task", "choice", "auto", "The kind of task.", ("auto", "classification", "regression")),
-    Setting("metric", "text", "auto", "The metric that ranks the models: one of ours or a scikit-learn scorer."),
+    Setting("task", "choice", "auto", "Kind of prediction; auto decides by the target.", ("auto", "classification", "regression")),
+    Setting("metric", "text", "auto", "Metric that ranks the models: one of Pellucid's or the name of a scikit-learn scorer."),
     Setting("cv", "int", 5, "Number of cross-validation folds.", low=2, high=100),
-    Setting("repeats", "int", 1, "Number of times to repeat the cross-validation with new folds.", low=1, high=100),
+    Setting("repeats", "int", 1, "How many times the cross-validation is repeated with new folds.", low=1, high=100),
     Setting("test_size", "float", 0.2, "Share of the rows held out as the test set; 0 for none.", low=0, high=0.9),
-    Setting("test", "text", None, "A file to use as the test set."),
-    Setting("group", "text", None, "Group column: rows of a group are never split between training and test."),
-    Setting("time", "text", None, "Time column: models are trained on earlier rows and tested on later ones."),
-    Setting("weights", "text", None, "Column of row weights."),
-    Setting("id", "columns", (), "ID columns, not used for training; repeatable."),
+    Setting("test", "text", None, "A file whose rows are the test set."),
+    Setting("group", "text", None, "Column of groups; the rows of a group are never split between training and test."),
+    Setting("time", "text", None, "Column of times; models are tested on rows later than their training rows."),
+    Setting("weights", "text", None, "Column of sample weights; a row of weight 2 counts as two rows."),
+    Setting("id", "columns", (), "Columns that only identify a row and are not features; repeatable."),
     Setting("encoding", "text", None, "Encoding of the file, such as cp1252; default: detected."),
     Setting("drop", "columns", (), "Columns to leave out; repeatable."),
-    Setting("positive", "text", None, "Positive class for binary metrics; default: the last class."),
-    Setting("models", "list", (), "Compare only these models."),
+    Setting("positive", "text", None, "Positive class of binary metrics; default: the last."),
+    Setting("models", "list", (), "Compare only these models ('pellucid models' lists all)."),
     Setting("exclude", "list", (), "Compare all models except these."),
-    Setting("effort", "choice", "normal", "Effort of the hyperparameter search.", ("quick", "normal", "thorough")),
-    Setting("time_limit", "duration", None, "Stop the run after this time, such as 90s, 10m or 1h.", shapes=False),
-    Setting("model_timeout", "duration", None, "Time limit for one model."),
+    Setting("effort", "choice", "normal", "How many hyperparameter candidates are searched.", ("quick", "normal", "thorough")),
+    Setting("time_limit", "duration", None, "Stop the whole run after this time, such as 90s, 10m or 1h.", affects_results=False),
+    Setting("model_timeout", "duration", None, "Stop a model after this time, such as 90s, 10m or 1h."),
     Setting("memory_limit", "float", None, "Memory limit for one model, in GB.", low=0.05),
-    Setting("margin", "float", 0.01, "Share of the best model's gain over the baseline that counts as no difference.", low=0, high=0.5, judges=True),
-    Setting("prefer", "choice", "simple", "Recommend the simplest model that is as good as the best, or the best score.", ("simple", "score"), judges=True),
+    Setting("margin", "float", 0.01, "A model is as good as the best if it loses at most this share of the best model's gain over the baseline.", low=0, high=0.5, verdict_only=True),
+    Setting("prefer", "choice", "simple", "Recommend the simplest model that is as good as the best, or the model with the best score.", ("simple", "score"), verdict_only=True),
     Setting("seed", "int", 0, "Random seed.", low=0),
-    Setting("select", "list", (), "Run only these checks, by code or prefix."),
-    Setting("ignore", "list", (), "Skip these checks, by code or prefix."),
-    Setting("jobs", "int", None, "Number of parallel processes; default: one per CPU.", low=1, high=1024, shapes=False),
+    Setting("select", "list", (), "Run only these data checks, by code or prefix."),
+    Setting("ignore", "list", (), "Skip these data checks, by code or prefix."),
+    Setting("jobs", "int", None, "Number of worker processes; default: one per CPU.", low=1, high=1024, affects_results=False),
 )  # fmt: skip
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 def duration(text: Any) -> float:
-    """Seconds of `90`, `90s`, `10m`, `1h30m`."""
+    """Seconds in `90`, `90s`, `10m` or `1h30m`."""
     if isinstance(text, int | float) and not isinstance(text, bool):
         if text > 0:
             return float(text)
         raise ValueError
-    # The unit may be left out at the end only: elsewhere a number could be divided in many ways.
+    # Only the last unit may be left out; elsewhere the text would be ambiguous.
     parts = re.fullmatch(r"(?:\d+(?:\.\d+)?[hms])*(?:\d+(?:\.\d+)?)?", str(text).strip())
     if parts is None:
         raise ValueError
@@ -96,13 +101,13 @@ def _number(value: Any) -> float:
 
 
 def _listed(value: Any) -> tuple[str, ...]:
-    """Names from a list, or from text with commas."""
+    """Names from a list, or from text separated by commas."""
     parts = value.split(",") if isinstance(value, str) else value
     return tuple(str(part).strip() for part in parts if str(part).strip())
 
 
 def _columns(value: Any) -> tuple[str, ...]:
-    """Texts as given: only the table can tell commas between names from commas in names."""
+    """Texts as given: only the table shows which commas separate names and which are part of one."""
     parts = (value,) if isinstance(value, str) else value
     return tuple(str(part) for part in parts if str(part).strip())
 
@@ -123,18 +128,18 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "choice": str,
 }
 _MEANT = {
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
     "duration": "a time such as 90s, 10m or 1h",
-    "list": "names with commas between",
-    "columns": "names of columns",
+    "list": "names separated by commas",
+    "columns": "column names",
     "flag": "true or false",
     "text": "text",
 }
 
 
 def read_value(setting: Setting, value: Any) -> Any:
-    """The checked value; an error says what is allowed."""
+    """The checked value; an error lists what is allowed."""
     if value is None:
         return setting.default
     try:
@@ -151,7 +156,7 @@ def read_value(setting: Setting, value: Any) -> Any:
 
 
 def allowed(setting: Setting) -> str:
-    """What a setting can be, in words."""
+    """The allowed values of a setting, in words."""
     if setting.choices:
         return "one of " + ", ".join(setting.choices)
     text = _MEANT[setting.kind]
@@ -160,6 +165,28 @@ def allowed(setting: Setting) -> str:
     if setting.high is not None:
         text += f" and at most {setting.high:g}"
     return text
+
+
+_TYPES = {
+    "text": "str",
+    "int": "int",
+    "float": "float",
+    "list": "str or list of str",
+    "columns": "str or list of str",
+    "duration": "seconds, or text",
+}
+
+
+def documentation() -> str:
+    """The settings other than the target as the parameter list of a docstring."""
+    lines = []
+    for setting in SETTINGS[1:]:
+        choices = "{" + ", ".join(f'"{choice}"' for choice in setting.choices) + "}"
+        kind = choices if setting.choices else _TYPES[setting.kind]
+        text = setting.help.replace("; repeatable", "")
+        lines.append(f"{setting.name} : {kind}, default={setting.default!r}")
+        lines.append(fill(text, 92, initial_indent="    ", subsequent_indent="    "))
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -171,13 +198,13 @@ class Settings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], sources: Mapping[str, str] | None = None) -> Settings:
-        """Checked values; what is not given (or None) takes its default."""
+        """Checked values; a setting that is not given (or None) takes its default."""
         unknown = [name for name in given if name not in BY_NAME]
         if unknown:
             from pellucid.data.io.source import did_you_mean
 
             raise ParameterError(
-                f"there is no setting {unknown[0]!r}.{did_you_mean(unknown[0], BY_NAME)}"
+                f"unknown setting {unknown[0]!r}.{did_you_mean(unknown[0], BY_NAME)}"
             )
         values = {s.name: read_value(s, given.get(s.name)) for s in SETTINGS}
         named = sources or {name: "call" for name, value in given.items() if value is not None}
@@ -189,18 +216,24 @@ class Settings:
         except KeyError:
             raise AttributeError(name) from None
 
-    def shaping(self) -> dict[str, Any]:
-        """The values that can change the result, as JSON values."""
+    def affecting_results(self) -> dict[str, Any]:
+        """The settings that can change the results, as JSON values."""
         return {
             s.name: list(v) if isinstance(v, tuple) else v
             for s in SETTINGS
-            if s.shapes and (v := self.values[s.name]) is not None
+            if s.affects_results and (v := self.values[s.name]) is not None
         }
 
-    def scoring(self) -> dict[str, Any]:
-        """Those that can change a score: a continued run must have the same."""
-        return {name: v for name, v in self.shaping().items() if not BY_NAME[name].judges}
+    def affecting_scores(self) -> dict[str, Any]:
+        """The settings that can change a score; a resumed run must have the same."""
+        return {
+            name: v
+            for name, v in self.affecting_results().items()
+            if not BY_NAME[name].verdict_only
+        }
 
-    def judging(self) -> dict[str, Any]:
-        """Those that can change what is concluded from the scores."""
-        return {name: v for name, v in self.shaping().items() if BY_NAME[name].judges}
+    def affecting_verdict(self) -> dict[str, Any]:
+        """The settings that can change the conclusion from the scores."""
+        return {
+            name: v for name, v in self.affecting_results().items() if BY_NAME[name].verdict_only
+        }

@@ -1,4 +1,4 @@
-"""What the target is: classes or numbers, and why it was taken for that."""
+"""Interpretation of the target: classes or numbers, and why."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from pellucid.data.arrow import arrow_column
 from pellucid.data.kinds import as_kind
 from pellucid.errors import DataError
 
-FEW_VALUES = 10  # whole numbers with at most so many values are taken for classes
+FEW_VALUES = 10  # integers with at most this many different values are treated as classes
+MAX_COUNT_MEAN = 20  # mean of a count above which squared errors are suitable too
+MIN_DISPERSION = 0.8  # variance / mean of a count: 1 or more in theory, less in small samples
+LARGE_SKEWNESS = 1.0  # above it, linear models of the logarithm of the target are compared too
 MANY_CLASSES = 100
 SQUARED_LARGEST, SQUARED_SMALLEST = 1e140, 1e-140
 
 
 @dataclass(frozen=True)
 class Target:
-    """Class codes with their labels, or numbers; and the reason."""
+    """Class codes with their labels, or numbers, and the reason for the choice."""
 
     task: str
     why: str
@@ -37,35 +40,37 @@ def has_target(column: Any) -> np.ndarray:
 
 
 def understand(column: Any, name: str, task: str, positive: str | None, n_train: int) -> Target:
-    """Classes or numbers, from what the user says or from the column's first `n_train` rows."""
+    """Classes or numbers, as the user asks or by the first `n_train` rows of the column."""
     raw = arrow_column(name, column)
-    why = "as asked"
+    why = "as requested"
     if task == "auto":
         task, why = _guess(arrow_column(name, column.slice(0, n_train)), str(column.type))
     if task == "regression":
         if raw.kind in ("categorical", "text"):
             raise DataError(
-                f"the target {name!r} holds text ({str(raw.cells()[0])[:60]!r}): it cannot be a "
-                "regression. Write numbers without units, as 3.2."
+                f"the target {name!r} contains text ({str(raw.cells()[0])[:60]!r}), which regression "
+                "cannot predict. Write numbers without units, such as 3.2."
             )
         y = raw.values.astype(float)
         if not np.isfinite(y).all():
             row = int(np.argmax(~np.isfinite(y)))
             raise DataError(f"the target {name!r} is infinite in row {row}.")
         if (y[:n_train] == y[0]).all():
-            raise DataError(f"the target {name!r} is {y[0]:g} in every row: nothing to predict.")
+            raise DataError(
+                f"the target {name!r} is {y[0]:g} in every row, so there is nothing to predict."
+            )
         _refuse_extreme(y, name)
         return Target(task, why, y)
     return _classes(raw, str(column.type), name, why, positive)
 
 
 def _refuse_extreme(y: np.ndarray, name: str) -> None:
-    """Squared errors must be floats that are neither infinite nor 0."""
+    """Refuse targets whose squared errors overflow or underflow."""
     largest = np.abs(y).max()
     if not SQUARED_SMALLEST < largest < SQUARED_LARGEST:
         raise DataError(
-            f"the numbers of the target {name!r} reach {largest:g}: their squares are no floats. "
-            "Give it in another unit."
+            f"the target {name!r} has absolute values up to {largest:g}, so squared errors overflow or "
+            "underflow. Rescale it."
         )
 
 
@@ -76,20 +81,20 @@ def _guess(raw: Any, type_name: str) -> tuple[str, str]:
         return "classification", "true or false"
     values = np.unique(raw.values)
     if raw.kind == "number" and (values == np.floor(values)).all() and len(values) <= FEW_VALUES:
-        return "classification", f"{len(values)} different whole numbers"
+        return "classification", f"{len(values)} different integers"
     if raw.kind == "datetime":
         return "regression", "dates"
     return "regression", f"{len(values)} different numbers"
 
 
-def maybe_classes(found: Target, name: str) -> str:
-    """A note about numbers so few that they may be classes; empty if there is no doubt."""
+def few_values_note(found: Target, name: str) -> str:
+    """A note if a numeric target has so few different values that they may be classes; else empty."""
     count = len(np.unique(found.y))
     if found.task == "classification" or count > min(FEW_VALUES, len(found.y) // 2):
         return ""
     return (
-        f"the target {name!r} has {count} different numbers only and is predicted as a number; "
-        "--task classification takes them for classes"
+        f"the target {name!r} has only {count} different values and is treated as numeric; "
+        "--task classification treats them as classes"
     )
 
 
@@ -101,16 +106,16 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
     labels = [word(label) for label in labels]
     if len(labels) < 2:
         raise DataError(
-            f"the target {name!r} has one class only, {labels[0]!r}: there is nothing to tell apart."
+            f"the target {name!r} has only one class, {labels[0]!r}, so there is nothing to predict."
         )
     if len(labels) > MANY_CLASSES:
         raise DataError(
             f"the target {name!r} has {len(labels)} different values, too many for classes. "
-            f"{_if_number(raw)}; if it names rows, choose another target."
+            f"{_if_number(raw)}; if it identifies rows, choose another target."
         )
     if len(labels) == len(column.values):
         raise DataError(
-            f"the target {name!r} is different in every row: nothing can be learned about any class."
+            f"the target {name!r} has a different value in every row, so no class can be learned."
         )
     if positive is not None:
         labels = _positive_last(labels, positive, name)
@@ -120,7 +125,7 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
 
 
 def _unusual(labels: list[Any]) -> bool:
-    """Numbers that are classes by name only: a regression's have fractions, arrays end at 2^63."""
+    """Whether labels are numbers that must be kept as text: with decimals, or beyond int64."""
     numbers = [label for label in labels if isinstance(label, int | float)]
     return any(label != np.floor(label) or abs(label) >= 2.0**63 for label in numbers)
 
@@ -135,8 +140,8 @@ def _itself(label: Any) -> Any:
 
 def _if_number(raw: Any) -> str:
     if raw.kind in ("categorical", "text"):
-        return f"It holds text ({str(raw.cells()[0])[:60]!r}). If that is a number, write it as 3.2"
-    return "If it is a number, say --task regression"
+        return f"It contains text ({str(raw.cells()[0])[:60]!r}). If that is a number, write it like 3.2"
+    return "If it is numeric, use --task regression"
 
 
 def _positive_last(labels: list[Any], positive: str, name: str) -> list[Any]:
@@ -150,3 +155,39 @@ def _positive_last(labels: list[Any], positive: str, name: str) -> list[Any]:
             f"Classes: {', '.join(str(label)[:60] for label in labels[:12])}."
         )
     return [label for label in labels if label is not named[0]] + named
+
+
+# Distribution of a target --------------------------------------------------------------------------
+
+
+def whole_numbers(y: np.ndarray) -> bool:
+    """Whether a target may be a count: no value is negative or has decimals."""
+    return bool((y >= 0).all() and (y == np.floor(y)).all())
+
+
+def small_counts(y: np.ndarray) -> bool:
+    """Whether a target looks like a count of rare events.
+
+    It has integers with zeros among them, more than two different values, a mean of at most
+    MAX_COUNT_MEAN, and a variance not far below the mean. The variance of counts whose means differ is
+    above the mean; that of ratings (0 to 5 stars) is below. Prices and other large integers fail.
+    """
+    if not whole_numbers(y) or y.min() > 0 or y.max() < 2:
+        return False
+    return bool(y.mean() <= MAX_COUNT_MEAN and y.var() >= MIN_DISPERSION * y.mean())
+
+
+def skewness(y: np.ndarray) -> float:
+    """Third standardised moment; 0 for a constant."""
+    spread = float(y.std())
+    return float(np.mean(((y - y.mean()) / spread) ** 3)) if spread > 0 else 0.0
+
+
+def skewed(y: np.ndarray) -> bool:
+    """Whether a positive target has a long right tail that the logarithm shortens.
+
+    Its skewness is above LARGE_SKEWNESS, and the skewness of log(y) is closer to 0.
+    """
+    if not (y > 0).all() or y.min() == y.max():
+        return False
+    return skewness(y) > LARGE_SKEWNESS and abs(skewness(np.log(y))) < skewness(y)

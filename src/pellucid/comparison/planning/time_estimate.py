@@ -1,14 +1,14 @@
-"""How long a run will take, roughly, before any model was fitted.
+"""A rough estimate of how long a run takes, before any fit.
 
     seconds of a fit = start + cells * (a + b * min(rows, columns) + c * rows)
     seconds of a run = START + sum over models of (folds + LAST) * fits of a round * a fit / jobs
 
 `SPEED` holds start, a, b and c of each model, measured on one core of a machine of 2025 on seven
-tables of 120 x 4 to 39,000 x 15. Columns are those the model sees: a categorical column counts once
-for a model that splits sets of levels, else once per level. Runs on an idle machine of that kind
-lay within a factor of two of the figure, so a range is told and not a number; what other programs
-use now is added to its upper end. Invariant: the work of a model depends on the table and the plan
-alone, never on the machine: limits that count it (`limits`) leave out the same everywhere.
+tables of 120 x 4 to 39,000 x 15. The number of columns is the one that the model sees: a categorical
+column counts once for a model that splits sets of levels, otherwise once per level. On an idle machine
+of that kind, runs took between half and twice the estimate, so the estimate is shown as a range; the
+load of other programs extends its upper end. Invariant: the estimated work of a model depends only on
+the table and the plan, never on the machine, so limits on it (`limits`) have the same effect everywhere.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.registry import words_read
 from pellucid.parallel import get_threads
 
-START = 2.5  # the first process, the kept model, the report
-LAST = 2.0  # the last round also draws the model's portrait: so many others
-PORTRAIT = 0.1  # seconds of it at least
+START = 2.5  # the first process, the final fit, the report
+LAST = 2.0  # the final round also describes the model, so it counts as two
+DESCRIPTION = 0.1  # seconds that describing a model takes at least
 SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picoseconds per cell
     "adaboost": (40, 1000, 0, 0), "bagging": (25, 2200, 0, 0), "bayesian_ridge": (15, 90, 400, 0),
     "elastic_net": (8, 25, 100, 0), "extra_trees": (20, 3500, 0, 0), "forest": (12, 2600, 0, 0),
@@ -36,37 +36,40 @@ SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picosec
     "sgd": (14, 40, 0, 0), "svm_linear": (12, 80, 0, 0), "svm_rbf": (8, 120, 0, 6),
     "tree": (5, 140, 0, 0),
 }  # fmt: skip
-OF_NUMBERS = {"svm_linear": (45, 700, 0, 0), "knn": (5, 40, 0, 30)}  # where regression is slower
-TREES = {"bagging": 20}  # trees of the fits above; 50 of any other
+REGRESSION_SPEED = {
+    "svm_linear": (45, 700, 0, 0),
+    "knn": (5, 40, 0, 30),
+}  # where regression is slower
+TREES = {"bagging": 20}  # number of trees in the fits above; 50 for the others
 UNITS = (
     ("h", 3600.0, 7200.0),
     ("min", 60.0, 120.0),
     ("s", 1.0, 0.0),
-)  # length, least end of a range
-WORDS = 1000  # columns that a text column counts for
-FASTER, SLOWER = 0.6, 1.8  # the range that is told
-BUSY = 2.0  # processes to a processor that are worth a word
+)  # name, seconds, smallest upper end of a range
+WORDS = 1000  # number of columns that a text column counts as
+FASTER, SLOWER = 0.6, 1.8  # the range that is shown
+BUSY = 2.0  # processes per CPU above which the machine is called busy
 
 
 def seconds(plan: Plan, load: float | None = None) -> tuple[float, float]:
-    """The least and the most that the run will probably take; `load` as in `crowd`."""
+    """Lower and upper estimate for the run; `load` as in `processes_per_cpu`."""
     jobs = _jobs(plan)
     middle = START + sum(by_model(plan).values()) / jobs
     most = float("inf") if plan.settings.time_limit is None else plan.settings.time_limit
-    return min(FASTER * middle, most), min(SLOWER * crowd(jobs, load) * middle, most)
+    return min(FASTER * middle, most), min(SLOWER * processes_per_cpu(jobs, load) * middle, most)
 
 
 def by_model(plan: Plan) -> dict[str, float]:
-    """Seconds of all rounds of each model that runs."""
+    """Seconds of all rounds of each model."""
     rounds, fits = len(plan.folds) + LAST, fit_seconds(plan)
     return {
-        c.id: min(rounds * plan.fits_of_round(c) * fits[c.id] + PORTRAIT, plan.model_timeout)
+        c.id: min(rounds * plan.fits_of_round(c) * fits[c.id] + DESCRIPTION, plan.model_timeout)
         for c in plan.running
     }
 
 
 def fit_seconds(plan: Plan) -> dict[str, float]:
-    """Seconds of one fit of each model that runs, on the machine of the figures."""
+    """Seconds of one fit of each model, on the machine that was measured."""
     found, (narrow, text, wide) = {}, _columns(plan)
     for contender in plan.running:
         words = min(words_read(type(contender.make())), WORDS) * text
@@ -76,18 +79,19 @@ def fit_seconds(plan: Plan) -> dict[str, float]:
 
 
 def affordable(plan: Plan, contender: Contender, each: float, seconds: float) -> int:
-    """How many candidates all rounds of a model can try in so many seconds, if a fit takes `each`;
-    1: the middle one, without a search; 0: not even that."""
+    """How many candidates each round of a model can try if all rounds have `seconds` in total.
+
+    One fit takes `each` seconds. 1 means the middle candidate without a search, 0 not even that.
+    """
     rounds, full = len(plan.folds) + LAST, len(contender.candidates)
-    fits = (seconds - PORTRAIT) / (rounds * each)
+    fits = (seconds - DESCRIPTION) / (rounds * each)
     if fits < 1:
         return 0
     return min(full, max(1, int((fits - 1) / plan.inner)))
 
 
 def cheap_first(plan: Plan) -> list[Contender]:
-    """The models that run: the baseline, then by the time they will take, and last those of others,
-    of which nothing is known."""
+    """The baseline, then the other models by estimated time, then the user's own models."""
     seconds_of = by_model(plan)
     return sorted(plan.running, key=lambda c: (c.rank > 0, c.entry is None, seconds_of[c.id]))
 
@@ -96,8 +100,8 @@ def fit(plan: Plan, contender: Contender, columns: int) -> float:
     """Seconds of one fit."""
     cost = contender.cost
     found = SPEED.get(contender.id, (6 * cost, 200 * cost, 0, 0))
-    if plan.material.classes is None:
-        found = OF_NUMBERS.get(contender.id, found)
+    if plan.dataset.classes is None:
+        found = REGRESSION_SPEED.get(contender.id, found)
     start, cell, narrower, longer = found
     rows = len(plan.train)
     each = cell * 1e-9 + 1e-12 * (narrower * min(rows, columns) + longer * rows)
@@ -105,7 +109,7 @@ def fit(plan: Plan, contender: Contender, columns: int) -> float:
 
 
 def _trees(contender: Contender) -> float:
-    """How many times the trees of the measured fits a model of trees has."""
+    """Number of trees, relative to the fits that were measured; 1 for other models."""
     first = contender.candidates[0] if contender.rank == 5 and contender.candidates else {}
     usual = TREES.get(contender.id, 50)
     return first.get("n_estimators", first.get("max_iter", usual)) / usual
@@ -115,37 +119,37 @@ def _jobs(plan: Plan) -> int:
     return min(plan.settings.jobs or get_threads(), max(1, len(plan.folds) * len(plan.running)))
 
 
-def crowd(jobs: int, load: float | None = None) -> float:
-    """How many processes share a processor, at least 1; `load`: those of other programs, now."""
+def processes_per_cpu(jobs: int, load: float | None = None) -> float:
+    """Number of processes per CPU, at least 1; `load` is the current number of other processes."""
     if load is None:
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return max(1.0, (jobs + load) / (os.cpu_count() or 1))
 
 
-def told(plan: Plan) -> str:
-    """`estimated 1-3 min`: rounded down and up to what a reader can use."""
+def describe_estimate(plan: Plan) -> str:
+    """`estimated 1-3 min`, rounded down and up to a suitable unit."""
     low, high = seconds(plan)
     unit, size = next((u, s) for u, s, least in UNITS if high >= least)
     few, many = floor(low / size), ceil(high / size)
     text = f"{few} {unit}" if few == many else f"{few}-{many} {unit}"
     if few == 0:
         text = f"up to {many} {unit}"
-    return f"estimated {text}" + (", busy machine" if crowd(_jobs(plan)) > BUSY else "")
+    return f"estimated {text}" + (", busy machine" if processes_per_cpu(_jobs(plan)) > BUSY else "")
 
 
 def _columns(plan: Plan) -> tuple[int, int, int]:
-    """Columns as they are; those of text; and the others with one per level."""
+    """Number of columns, of text columns, and of columns without text but with one per level."""
     narrow = text = wide = 0
-    for name, kind in plan.material.kinds.items():
+    for name, kind in plan.dataset.kinds.items():
         narrow += 1
         text += kind == "text"
         wide += {"categorical": 0, "text": 0}.get(kind, 1)
         if kind == "categorical":
-            wide += plan.material.n_levels(name)
+            wide += plan.dataset.n_levels(name)
     return narrow, text, wide
 
 
 def _splits_levels(contender: Contender) -> bool:
-    """Whether a model takes columns as they are: baselines, trees, counts of levels."""
+    """Whether a model uses columns without one-hot encoding: baselines, trees, counts of levels."""
     made = contender.make()
     return contender.rank in (0, 2, 5) or getattr(made, "_layout", "matrix") == "codes"

@@ -1,8 +1,8 @@
 """The order of times that are written as text: 31/12/2019, Jan 05 2018, 2018-1-5 10:30, 2018Q3, ...
 
-Every text is read by itself; only whether 01/02/2018 begins with its day is decided by the column, by
-a number above 12. Invariant: what can be read in two ways, or in none, is an error that shows it and
-says how to write it; nothing is ever sorted as text.
+Each text is parsed by itself, except that the whole column decides whether 01/02/2018 starts with the
+day: by a number above 12. Invariant: a text that is ambiguous or unreadable is an error that quotes it
+and shows how to write it. Texts are never sorted alphabetically.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PERIOD = re.compile(r"(\d{4})[-/.\s]?([QWH])(\d{1,2})|([QWH])(\d{1,2})[-/.\s]?(
 
 
 def are_times(texts: Sequence[str]) -> bool:
-    """Whether every text is written as a date or a period, even if day and month are unclear."""
+    """Whether every text is a date or a period, even if the order of day and month is unclear."""
     try:
         return all(_period(text) is not None or bool(_parts("", text)) for text in texts)
     except DataError:
@@ -52,7 +52,7 @@ def are_times(texts: Sequence[str]) -> bool:
 
 
 def ranks(name: str, texts: Sequence[str]) -> np.ndarray:
-    """The place of each text in the order of time; equal times share a place."""
+    """The rank of each text in time; equal times have equal ranks."""
     found = [_period(text) for text in texts]
     letters = {letter for letter, _, _ in filter(None, found)}
     if all(found) and len(letters) == 1:
@@ -83,30 +83,30 @@ def _parts(name: str, text: str) -> dict[str, str]:
         match = form.fullmatch(day)
         if match is not None:
             return {part: word for part, word in match.groupdict().items() if word is not None}
-    raise _strange(name, text)
+    raise _unreadable(name, text)
 
 
-def _strange(name: str, text: str) -> DataError:
+def _unreadable(name: str, text: str) -> DataError:
     return DataError(
-        f"column {name!r} holds {text[:40]!r}, which is not understood as a time. {WRITE}"
+        f"column {name!r} contains {text[:40]!r}, which cannot be read as a time. {WRITE}"
     )
 
 
 def _first(name: str, texts: Sequence[str], parts: list[dict[str, str]]) -> str:
-    """What comes first in 31/12/2019: day or month; one of the rows has to tell."""
+    """Whether day or month comes first in dates such as 31/12/2019; some row must show it."""
     pairs = [(text, own) for text, own in zip(texts, parts) if "a" in own]
     day = next((text for text, own in pairs if int(own["a"]) > 12), None)
     month = next((text for text, own in pairs if int(own["b"]) > 12), None)
     if day is not None and month is not None:
         raise DataError(
-            f"column {name!r} holds {day[:40]!r}, which begins with its day, and {month[:40]!r}, "
-            f"which begins with its month. {WRITE}"
+            f"column {name!r} contains {day[:40]!r}, which starts with the day, and {month[:40]!r}, "
+            f"which starts with the month. {WRITE}"
         )
     unclear = next((text for text, own in pairs if int(own["a"]) != int(own["b"])), None)
     if unclear is not None and day is None and month is None:
         raise DataError(
-            f"column {name!r} can be read in two ways: {unclear[:40]!r} begins with its day or with "
-            f"its month, and no row tells which. {WRITE}"
+            f"column {name!r} is ambiguous: {unclear[:40]!r} may start with the day or the month, and "
+            f"no row shows which. {WRITE}"
         )
     return "month" if month is not None else "day"
 
@@ -123,12 +123,12 @@ def _moment(name: str, text: str, parts: dict[str, str], first: str) -> int:
     try:
         since = datetime(int(parts["year"]), named, int(day)) - datetime.min + _clock(text)
     except ValueError:
-        raise _strange(name, text) from None
+        raise _unreadable(name, text) from None
     return since // timedelta(microseconds=1)
 
 
 def _clock(text: str) -> timedelta:
-    """Time of the day in UTC; 0 if none is written."""
+    """Time of day in UTC; 0 if there is none."""
     match = _CLOCK.search(text.strip())
     if match is None:
         return timedelta(0)

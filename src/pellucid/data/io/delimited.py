@@ -24,7 +24,7 @@ import pyarrow.csv as pacsv
 from pellucid.data.io.csv_errors import explain, refuse_unclosed_quote
 from pellucid.data.io.dialect import Dialect
 from pellucid.data.io.encodings import not_utf8, wrong_encoding
-from pellucid.data.io.number_formats import Spelled
+from pellucid.data.io.number_formats import ColumnFormats
 from pellucid.data.io.source import Source, refuse_duplicates, selected
 from pellucid.errors import DataError
 
@@ -58,16 +58,16 @@ def as_meant(
 ) -> Any:
     """The table with amounts and dates that are written for people as numbers and dates."""
     kinds = {f.name: f.type for f in table.schema}
-    spelled = Spelled(_open_columns(kinds, text), dialect.decimal)
+    formats = ColumnFormats(_open_columns(kinds, text), dialect.decimal)
     for name in _open_columns(kinds, text):
-        spelled.see(name, table.column(name))
-    for remark in spelled.notes(source.name):
+        formats.see(name, table.column(name))
+    for remark in formats.notes(source.name):
         note(remark)
-    return spelled.convert(table)
+    return formats.convert(table)
 
 
 def _open_columns(types: dict[str, Any], text: Sequence[str]) -> list[str]:
-    """Columns that the parser left as text, although nobody asked for it."""
+    """Columns that the parser left as text, although it was not declared as text."""
     return [name for name, kind in types.items() if kind == pa.string() and name not in text]
 
 
@@ -91,11 +91,11 @@ def stream_delimited(
     as_text = dict.fromkeys(types, pa.string())
     while True:
         batch, found = None, dict(types)
-        spelled = Spelled(wanted, dialect.decimal, dialect.markers())
+        formats = ColumnFormats(wanted, dialect.decimal, dialect.markers())
         try:
             for batch in _batches(source, head, as_text, block, missing=False):
                 _widen(found, batch, dialect)
-                _watch(spelled, found, batch)
+                _watch(formats, found, batch)
             break
         except _LongRow:
             block *= 16
@@ -105,22 +105,22 @@ def stream_delimited(
         refuse_unclosed_quote(source, last, dialect.quote)
     final = {name: pa.float64() if kind == pa.null() else kind for name, kind in types.items()}
     asked = [name for name, kind in final.items() if kind != pa.string() or name in text]
-    spelled.leave(asked)
+    formats.leave(asked)
     for batch in _batches(source, head, final, block):
-        yield settle_types(spelled.convert(batch))
+        yield settle_types(formats.convert(batch))
 
 
-def _watch(spelled: Spelled, types: dict[str, Any], batch: Any) -> None:
+def _watch(formats: ColumnFormats, types: dict[str, Any], batch: Any) -> None:
     for name, kind in types.items():
         if kind in (pa.int64(), pa.float64()):
-            spelled.see_numbers(name, None if kind == pa.int64() else batch.column(name))
+            formats.see_numbers(name, None if kind == pa.int64() else batch.column(name))
         elif kind != pa.null():
-            spelled.see(name, batch.column(name))
+            formats.see(name, batch.column(name))
 
 
 @dataclass(frozen=True)
 class _Head:
-    """What the first lines say, beside the dialect: names, and how many blank lines precede."""
+    """What the first lines show, besides the dialect: names, and how many blank lines precede."""
 
     names: tuple[str, ...]
     blank_lines: int
@@ -161,7 +161,7 @@ def column_names(source: Source, row: list[str], note: Callable[[str], None]) ->
     if all(_is_number(name) for name in names):
         note(
             f"the first row of {source.name} holds only numbers ({', '.join(names[:3])}), but was "
-            "taken for the names of the columns. If it is data, say header=False."
+            "taken for the names of the columns. If it is data, use header=False."
         )
     refuse_duplicates(source, names)
     return tuple(names)

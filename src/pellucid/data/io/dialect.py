@@ -32,7 +32,7 @@ _DECIMAL_POINT = re.compile(rf"[+-]?{_UNIT}(\d+|\d{{1,3}}(,\d{{3}})+)\.\d+([eE][
 
 @dataclass(frozen=True)
 class Dialect:
-    """Everything a parser must know; `encoding` is a Python codec name."""
+    """Everything a parser needs; `encoding` is a Python codec name."""
 
     delimiter: str = ","
     decimal: str = "."

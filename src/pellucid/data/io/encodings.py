@@ -1,8 +1,8 @@
-"""Which encoding the bytes of a text are in: by its mark, by its zeros, UTF-8, else cp1252.
+"""The encoding of a text: by its byte order mark, by its zero bytes, UTF-8, else cp1252.
 
 Invariant: bytes that are valid UTF-8 are read as UTF-8. All others are read as cp1252 (what Excel
 writes on Windows) only if every byte means something there and the letters stand as in words of
-Western Europe; a note then shows such a word. Anything else is an error that says so.
+Western Europe; a note then shows such a word. Anything else is an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def find_encoding(source: Source, head: bytes, note: Callable[[str], None]) -> s
     encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), None)
     encoding = encoding or _sniff_width(head)
     if encoding != "utf-8":
-        note(f"{source.name} is written in {encoding[:6].upper()}, as its first bytes say.")
+        note(f"{source.name} is written in {encoding[:6].upper()}, as its byte order mark shows.")
         return encoding
     if is_utf8(source):
         return "utf-8"
@@ -52,7 +52,7 @@ def find_encoding(source: Source, head: bytes, note: Callable[[str], None]) -> s
 
 
 def needs_encoding(source: Source) -> bool:
-    """Whether the source is a text that does not say itself how it is encoded."""
+    """Whether the source is a text without a byte order mark."""
     head = source.head()
     marked = head.startswith((*_BOMS, b"PAR1", b"PK")) or _sniff_width(head) != "utf-8"
     return not marked and not is_utf8(source)
@@ -149,7 +149,7 @@ def wrong_encoding(
     other = next(name for name in ("cp1252", "latin-1") if _decodes(word, name))
     return DataError(
         f"{source.name} is not {encoding.upper()}: byte 0x{data[at]:02x} at offset {at}, line "
-        f"{line}. If it comes from Windows or an older program, say encoding={other!r} (--encoding "
+        f"{line}. If it comes from Windows or an older program, use encoding={other!r} (--encoding "
         f"{other}); the place then reads {word.decode(other)!r}."
     )
 

@@ -31,7 +31,7 @@ def read_excel(
     dialect: Dialect,
     text: Sequence[str] = (),
 ) -> Any:
-    """The table of one sheet; `dialect` says what is missing, and whether there is a header."""
+    """The table of one sheet; `dialect` defines missing values and whether there is a header."""
     sheet = _sheet(source, note)
     where = f"sheet {sheet.name!r} of {source.name}"
     rows = [row for row in sheet.to_python(skip_empty_area=True) if any(c != "" for c in row)]

@@ -16,7 +16,7 @@ from pellucid.errors import DataError
 
 
 def read_json(source: Source, columns: Sequence[str] | None) -> Any:
-    """The table; cells that are lists or objects are left to who uses their column."""
+    """The table; lists and objects in cells are refused only where their column is used."""
     from pyarrow import json as pajson
 
     content = source.content()

@@ -1,10 +1,10 @@
 """Cells written for people: $1,096.63, 1.096,63 EUR, 12.5%, (250.00), 05.02.2023, 2023/02/05.
 
 A column of text becomes numbers or dates if all its cells can be read in one way only and are in
-one unit; a note says so. Numbers are read with the decimal mark of the file; else, if a cell has
+one unit; a note mentions it. Numbers are read with the decimal mark of the file; else, if a cell has
 both marks or a unit, with the other one (119.444,44 in a file of decimal points); else each by
 itself, if none of them could mean two numbers (1.234 could). Invariant: cells that could mean two
-things (02/05/2023) stay text, and a note says how to write them.
+things (02/05/2023) stay text, and a note explains how to write them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FIRST = 50  # cells that settle most columns
 
 
 def _number(decimal: str) -> str:
-    """Numbers with this decimal mark; whole ones with leading zeros are names of something."""
+    """Numbers with this decimal mark; whole ones with leading zeros are identifiers."""
     mark, group = (r"\.", ",") if decimal == "." else (",", r"\.")
     grouped = rf"[1-9]\d{{0,2}}({group}\d{{3}})+"
     fraction = rf"(\d+|{grouped}){mark}\d*|{mark}\d+"
@@ -51,7 +51,7 @@ def _amount(number: str) -> str:
     return rf"^\s*({signed}|\(\s*{unit}\s*{number}\s*{unit}\s*\))\s*$"
 
 
-class Spelled:
+class ColumnFormats:
     """How the text columns of one table can be read, narrowed by each part of them that is seen."""
 
     def __init__(self, names: Any, decimal: str, missing: Any = ()) -> None:
@@ -102,7 +102,7 @@ class Spelled:
             self._certain.add(name)
 
     def _mark(self, name: str) -> str | None:
-        """The decimal mark by which column `name` is read; None if there is no such one."""
+        """The decimal mark by which column `name` is read; None if there is none."""
         marks = self._marks[name]
         return marks[0] if marks and (marks[0] == self._decimal or name in self._certain) else None
 
@@ -196,11 +196,11 @@ def _without(column: Any, missing: Any) -> Any:
 
 
 def near_numbers(table: Any, note: Callable[[str], None], name: str, text: Any = ()) -> None:
-    """A note for each text column that would be numbers or dates but for something."""
+    """A note for each text column that is almost numbers or dates."""
     for field in table.schema:
         where = f"column {field.name!r} of {name}"
         if field.type == pa.float64():
-            _melted(table.column(field.name), note, where)
+            _note_long_identifiers(table.column(field.name), note, where)
         if pa.types.is_string(field.type) and field.name not in text:
             _nearly(table.column(field.name), note, where)
 
@@ -211,8 +211,8 @@ def _nearly(column: Any, note: Callable[[str], None], where: str) -> None:
         return
     if pc.all(pc.match_substring_regex(sample, _UNCLEAR_DATE)).as_py():
         note(
-            f"{where} is text: {sample[0].as_py()!r} and its like are no dates that can be read in one "
-            "way only. Write them as 2023-12-31 if they are to be dates."
+            f"{where} is text: {sample[0].as_py()!r} and similar cells are ambiguous as dates. Write "
+            "them as 2023-12-31 if they are to be dates."
         )
         return
     amount = _amount(f"({_number('.')}|{_number(',')})")
@@ -242,12 +242,12 @@ def _marked(cells: Any) -> bool:
     return bool(pc.any(pc.match_substring_regex(cells, r"[^\d\s]")).as_py())
 
 
-def _melted(column: Any, note: Callable[[str], None], where: str) -> None:
-    """A note if all cells are numbers of 19 digits and more: most likely names of things."""
+def _note_long_identifiers(column: Any, note: Callable[[str], None], where: str) -> None:
+    """A note if all cells are numbers of at least 19 digits, which are most likely identifiers."""
     size = pc.min_max(pc.abs(column)).as_py()
     if (size["min"] or 0.0) >= 2.0**63 and size["max"] < 1e60:
         digits = len(str(int(size["max"])))
         note(
-            f"{where} holds numbers of {digits} digits, of which a float keeps 16: different ones "
+            f"{where} holds numbers of {digits} digits, but a float keeps 16: different ones "
             "may look alike. If they name things, read them as text."
         )

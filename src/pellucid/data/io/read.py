@@ -1,10 +1,10 @@
 """Reading a table: CSV and TSV (also .gz, .zst), Parquet, JSON, Excel, standard input.
 
 Invariant: what comes back is an Arrow table with at least one row, one type per column and
-different names. Everything else is a `DataError` that says what is wrong, where, and what to do.
+different names. Everything else is a `DataError` that names the problem, its place and the remedy.
 
 Missing cells in text are those of `MISSING`: the empty cell, NA, NaN, null, None and their
-spellings, the list that pandas uses; say `missing=[...]` for another list. They count in text
+spellings, the list that pandas uses; give `missing=[...]` for another list. They count in text
 columns too, where a missing category is a level of its own.
 """
 
@@ -60,7 +60,7 @@ def read(
     format : `"csv"`, `"tsv"`, `"parquet"`, `"jsonl"` (one object per line, or one list of objects)
         or `"excel"`; None goes by the extension, and by the content where there is no name.
     columns : the columns to read, in this order; None reads all.
-    delimiter, decimal, encoding : of a text; None finds them, and says so when they are unusual.
+    delimiter, decimal, encoding : of a text; None detects them, with a note if they are unusual.
     header : False if the first row is data; the columns are then `column_1`, `column_2`, ...
     missing : the cells of a text that mean missing.
     text : columns of a delimited text that stay as they are written, also if all are numbers;
@@ -202,11 +202,11 @@ def _format(source: Source, head: bytes, stated: str | None) -> str:
         raise DataError(
             f"{source.name}: the extension {source.suffix or '(none)'} is not that of a table "
             f"Pellucid reads ({endings}; also with .gz or .zst). Its content looks like {looks}: "
-            f"rename it to end in .{looks} (or, in Python, say format={looks!r})."
+            f"rename it to end in .{looks} (or, in Python, give format={looks!r})."
         )
     if kind != "parquet" and looks == "parquet":
         raise DataError(
-            f"{source.name} is a Parquet file: rename it to end in .parquet (or, in Python, say "
+            f"{source.name} is a Parquet file: rename it to end in .parquet (or, in Python, give "
             "format='parquet')."
         )
     return kind
@@ -260,12 +260,12 @@ def _open_parquet(job: _Job) -> Any:
             ) from None
         raise DataError(
             f"{job.source.name} is not a Parquet file ({error}). If it is text, "
-            "rename it to end in .csv, .tsv or .jsonl (or, in Python, say format='csv')."
+            "rename it to end in .csv, .tsv or .jsonl (or, in Python, give format='csv')."
         ) from None
 
 
 def _parquet_columns(job: _Job, file: Any) -> list[str]:
-    """The wanted columns; the row labels that pandas hides in a file are no column."""
+    """The selected columns; row labels that pandas stores in a file are not a column."""
     names = file.schema_arrow.names
     refuse_duplicates(job.source, names)
     if job.columns is not None:

@@ -1,7 +1,7 @@
 """Where a table comes from: a file, standard input or an open buffer, compressed or not.
 
 Invariant: a `Source` can be opened as often as one likes (a reader that fails is followed by a
-search for the place of the fault), and whoever opens it sees plain, decompressed bytes.
+search for the place of the fault), and every reader sees plain, decompressed bytes.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _clear(name: str) -> str:
 
 
 def refuse_duplicates(source: Source, names: Sequence[str]) -> None:
-    """Two columns of one name cannot be told apart."""
+    """Refuse two columns of the same name."""
     if len(set(names)) == len(names):
         return
     name = next(name for name, times in Counter(names).items() if times > 1)
@@ -164,7 +164,7 @@ def refuse_duplicates(source: Source, names: Sequence[str]) -> None:
 
 
 def selected(source: Source, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
-    """The columns to read: all, or the wanted ones, which must exist."""
+    """The columns to read: all, or the selected ones, which must exist."""
     if columns is None:
         return list(names)
     if isinstance(columns, str):

@@ -76,7 +76,7 @@ def write_parquet(table: pa.Table, file: BinaryIO) -> None:
 
 
 def write_jsonl(table: pa.Table, file: BinaryIO) -> None:
-    """One JSON object per row; what JSON cannot say (missing, infinite) is null."""
+    """One JSON object per row; what JSON cannot express (missing, infinite) is null."""
     for batch in table.to_batches(max_chunksize=10_000):
         for row in batch.to_pylist():
             plain = {name: _json_cell(cell) for name, cell in row.items()}
@@ -97,7 +97,7 @@ WRITERS: dict[str, Callable[[pa.Table, BinaryIO], None]] = {
 
 
 def format_of(path: str) -> str:
-    """The format a file name asks for; `-` and names without an ending mean CSV."""
+    """The format by the ending of a file name; `-` and names without an ending mean CSV."""
     ending = Path(path).suffix.lower().lstrip(".")
     if path == "-" or not ending:
         return "csv"
@@ -140,7 +140,7 @@ def write(columns: Columns, path: str, format: str | None = None) -> None:
     path : str
         An existing file is replaced when the new one is complete.
     format : {"csv", "jsonl", "parquet"}, optional
-        Default: what the ending of `path` says.
+        Default: by the ending of `path`.
     """
     table = as_table(columns)
     writer = WRITERS[format or format_of(path)]

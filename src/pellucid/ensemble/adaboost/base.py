@@ -1,68 +1,221 @@
-"""What the AdaBoosts share: when the turns end, who decides then, and rows drawn by weight.
+"""What both AdaBoosts share: parameters, the rounds and their end, rows drawn by weight.
 
-Invariant: a perfect learner outweighs all before it together, so it decides alone.
+Invariant: a perfect base estimator gets more weight than all before it together, so it decides alone.
 """
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem
+from pellucid.base import Estimator
+from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import EACH, copies_of
-from pellucid.ensemble.base_estimators import takes_weights
-from pellucid.ensemble.bootstrap_samples import Bag, Drawer
+from pellucid.ensemble import base_estimators
+from pellucid.ensemble.bootstrap_samples import Bag, Sampler
+from pellucid.errors import DataError, ParameterError
+from pellucid.parameters import (
+    RANDOM_STATE,
+    STATUS,
+    Either,
+    EstimatorInstance,
+    Integer,
+    Nothing,
+    Real,
+    learned,
+    param,
+    positional,
+)
 from pellucid.records import Status
+from pellucid.tree import explaining
 from pellucid.tree.base import TreeModel
 
-NO_BETTER = 1e-12  # than chance: an error that is lower by less is rounding
+NO_BETTER = 1e-12  # an error that is lower than that of guessing by less than this is rounding
 
 
-def decisive(before: np.ndarray) -> float:
-    """The weight of a perfect learner after others of these weights."""
-    return 1.0 + 2.0 * float(before.sum())
+class AdaBoost(Estimator):
+    """Family of AdaBoost; `estimators_` holds the fitted base estimators."""
+
+    estimator: Any = positional(
+        default=None,
+        check=Either(EstimatorInstance, Nothing),
+        description="Base estimator, of Pellucid or with scikit-learn's interface. None uses a "
+        "decision tree of depth 1 for classification and of depth 3 for regression.",
+        kw_only=False,
+    )
+    n_estimators: int = param(50, Integer(1), "Largest number of base estimators.")
+    learning_rate: float = param(
+        1.0,
+        Real(0, None, "neither"),
+        "Factor for the weight of each base estimator. Smaller values need more base estimators.",
+    )
+    random_state: Any = RANDOM_STATE.replace(
+        description="Seed or generator of the random numbers of base estimators that draw, and of the "
+        "rows drawn for base estimators that take no weights."
+    )
+
+    estimators_: list[Any] = learned(
+        "The fitted base estimators. Those of a classifier have class codes as labels."
+    )
+    estimator_weights_: np.ndarray = learned(
+        "Weight of each base estimator, shape (n_estimators,); 0 after the last round."
+    )
+    estimator_errors_: np.ndarray = learned(
+        "Weighted error of each base estimator, shape (n_estimators,); 1 after the last round."
+    )
+    estimator_: Any = learned("An unfitted copy of the base estimator.")
+    status_: Status = learned(STATUS)
+
+    # The checks fit hundreds of times; a few base estimators show the same faults as fifty.
+    _check_params = {"n_estimators": 5}
+
+    def _base_estimator(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
+        return base_estimators.takes_sparse(self._base_estimator())
+
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        return base_estimators.rows_for(self._base_estimator())
+
+    def _input_spec(self) -> InputSpec:
+        base = self._base_estimator()
+        return base_estimators.input_spec_of(base, type(self).__name__, str(self._kind))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the base estimators one after the other."""
+        return self._learn(X, y, weights=sample_weight)
+
+    explain = explaining.explain
+
+    def _vote_weights(self) -> np.ndarray:
+        """Weights of the fitted base estimators."""
+        return self.estimator_weights_[: len(self.estimators_)]
+
+    def _trees(self) -> list[Any]:
+        """The `Nodes` of the base estimators, which must be trees."""
+        if not all(isinstance(tree, TreeModel) for tree in self.estimators_):
+            raise ParameterError(
+                f"explain of {type(self).__name__} needs a decision tree as its base estimator, "
+                "because other models do not attribute a prediction to columns on the same scale."
+            )
+        return [tree.tree_ for tree in self.estimators_]
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each column over the base estimators, by their weights."""
+        self._check_fitted()
+        if not all(hasattr(one, "feature_importances_") for one in self.estimators_):
+            raise AttributeError("The base estimators have no feature_importances_.")
+        a, parts = self._vote_weights(), [one.feature_importances_ for one in self.estimators_]
+        return np.average(parts, axis=0, weights=a) if a.sum() > 0 else np.zeros(len(parts[0]))
+
+    def _check_state(self) -> None:
+        """Refuse learned parts that do not belong together (model files)."""
+        a, n = self.estimator_weights_, len(self.estimators_)
+        if not n or a.ndim != 1 or len(a) < n or self.estimator_errors_.shape != a.shape:
+            raise DataError("the base estimators and their weights do not match")
+        if not (np.isfinite(a[:n]) & (a[:n] > 0)).all():
+            raise DataError("the weights of the base estimators are not positive")
+        own, n_classes = np.arange(self.n_features_in_), len(vars(self).get("classes_", ()))
+        for one in self.estimators_:
+            base_estimators.check_fitted(one, self._base_estimator(), own, self.schema_, n_classes)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How an error becomes the weight of a base estimator, and new weights of the rows.
+
+    a = learning_rate (log((1 - error) / error) + bonus); log w += a (loss - unchanged).
+    """
+
+    n_estimators: int
+    learning_rate: float
+    worst: float  # error from which a base estimator is useless
+    bonus: float = 0.0
+    unchanged: float = 0.0  # loss of rows whose weight stays
+
+
+FitOne = Callable[[int, np.ndarray], tuple[Any, np.ndarray]]
+
+
+def fit_rounds(
+    problem: Problem, rule: Rule, fit_one: FitOne, losses_of: Callable[[np.ndarray], np.ndarray]
+) -> dict[str, Any]:
+    """The learned attributes. `fit_one(t, weights)` gives base estimator t and its predictions of the
+    rows, `losses_of(predictions)` their losses in [0, 1]."""
+    log_w = np.log(problem.weights)
+    found: list[Any] = []
+    weights, errors = np.zeros(rule.n_estimators), np.ones(rule.n_estimators)
+    for t in range(rule.n_estimators):
+        log_w -= log_w.max()  # logarithms, so that no weight vanishes or overflows
+        w = np.exp(log_w)
+        w /= w.sum()
+        one, predicted = fit_one(t, w)
+        losses = losses_of(predicted)
+        error = float((w * losses).sum())
+        useless = error >= rule.worst - NO_BETTER
+        if useless and found:
+            break
+        found.append(one)
+        errors[t] = error
+        if useless or error <= 0:
+            weights[t] = 1.0 + 2.0 * float(weights[:t].sum())
+            break
+        weights[t] = rule.learning_rate * (np.log((1 - error) / error) + rule.bonus)
+        log_w += weights[t] * (losses - rule.unchanged)
+    return {
+        "estimators_": found,
+        "estimator_weights_": weights,
+        "estimator_errors_": errors,
+        "status_": _status(errors, len(found), rule.worst, problem.classes is not None),
+    }
+
+
+def _status(errors: np.ndarray, fitted: int, worst: float, classes: bool) -> Status:
+    """How the rounds ended; `errors` are 1 after the last of them."""
+    error, useless = float(errors[fitted - 1]), worst - NO_BETTER
+    if fitted == 1 and classes and error > worst + NO_BETTER:
+        return Status(
+            "worse_than_chance",
+            f"The error of the first base estimator ({error:.3g}) is worse than random guessing "
+            f"({worst:.3g}), so boosting stopped.",
+            "Use another estimator.",
+        )
+    if error <= 0:
+        return Status(
+            "early_stopped", f"Base estimator {fitted} makes no errors, so it decides alone."
+        )
+    if fitted == len(errors) and error < useless:
+        return Status("ok", f"All {fitted} base estimators were fitted.")
+    which = 1 if error >= useless else fitted + 1
+    why = "is no better than random guessing" if classes else "has a mean loss of at least one half"
+    return Status("early_stopped", f"Base estimator {which} {why}, so boosting stopped.")
 
 
 def drawn(problem: Problem, w: np.ndarray, seed: Any, t: int) -> Bag:
-    """As many rows as the table stands for, drawn by weight, for learner t that takes no weights."""
-    drawer = Drawer(problem.reweight(w), int(problem.total), 1.0, True, False)
-    return drawer.draw(parallel.stream(seed, "bag", t))
+    """Rows drawn by weight, as many as the table stands for: base estimator t takes no weights."""
+    sampler = Sampler(problem.reweight(w), int(problem.total), 1.0, True, False)
+    return sampler.draw(parallel.stream(seed, "bag", t))
 
 
-def by_samples(problem: Problem, learner: Any) -> Problem:
-    """The problem with a row for each sample, if the learner may count them: weights that change
-    from turn to turn do not say how many samples a row is. Beyond `EACH` of them, and four times the
-    rows, a row stays one."""
+def one_row_per_sample(problem: Problem, base: Any) -> Problem:
+    """The problem with a row for each sample if the base estimator may count samples, because the
+    weights of the rounds do not count them. Very many samples stay weighted rows."""
     copies = copies_of(problem.weights)
-    if copies is None or not _counts(learner) or copies.sum() > max(EACH, 4 * problem.n):
+    if copies is None or not _counts(base) or copies.sum() > max(EACH, 4 * problem.n):
         return problem
     rows = np.repeat(np.arange(problem.n), copies)
     return problem.gathered().take(rows, np.ones(len(rows)))
 
 
-def _counts(learner: Any) -> bool:
-    """Whether the number of samples can matter to a learner that is given weights."""
-    if not isinstance(learner, TreeModel):
-        return takes_weights(learner)
-    limits = (learner.min_samples_leaf, learner.min_samples_split)
-    return limits != (1, 2) or learner.ccp_alpha == "cv"
-
-
-def told(errors: np.ndarray, learners: int, limit: float, classes: bool) -> Status:
-    """How the turns ended; `errors` are 1 where there is no learner, from `limit` on one is useless:
-    of classes that is chance."""
-    error, useless = float(errors[learners - 1]), limit - NO_BETTER
-    if learners == 1 and classes and error > limit + NO_BETTER:
-        return Status(
-            "worse_than_chance",
-            f"The first learner has the error {error:.3g}, where guesses have {limit:.3g}: no other can "
-            "follow it, and the model is worse than guesses.",
-            "Use another estimator.",
-        )
-    if error <= 0:
-        return Status("early_stopped", f"Learner {learners} makes no mistake: it decides alone.")
-    if learners == len(errors) and error < useless:
-        return Status("ok", f"{learners} learners took their turns, as asked.")
-    which = 1 if error >= useless else learners + 1
-    why = "is no better than chance" if classes else "has a mean loss of one half or more"
-    return Status("early_stopped", f"Learner {which} {why}: the turns ended there.")
+def _counts(base: Any) -> bool:
+    """Whether the number of samples can matter to a base estimator that is given weights."""
+    if not isinstance(base, TreeModel):
+        return base_estimators.takes_weights(base)
+    limits = (base.min_samples_leaf, base.min_samples_split)
+    return limits != (1, 2) or base.ccp_alpha == "cv"

@@ -1,55 +1,38 @@
-"""AdaBoost: learners in turn, each on the rows that the earlier ones got wrong (SAMME)."""
+"""AdaBoost: base estimators in turn, each on the rows that the earlier ones got wrong (SAMME)."""
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Classifier
-from pellucid.data import InputSpec, Problem
+from pellucid.data import Problem
 from pellucid.data.row_view import RowView
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.adaboost import stump_filter
-from pellucid.ensemble.adaboost.base import NO_BETTER, by_samples, decisive, drawn, told
+from pellucid.ensemble.adaboost.base import AdaBoost, Rule, drawn, fit_rounds, one_row_per_sample
 from pellucid.ensemble.bootstrap_samples import Bag
-from pellucid.errors import DataError, ParameterError
 from pellucid.numerics.objectives.losses import softmax
-from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, Real
-from pellucid.tree import DecisionTreeClassifier, prediction
-from pellucid.tree.explaining import TreesExplained
-from pellucid.tree.nodes import Nodes
+from pellucid.parameters import learned
+from pellucid.tree import DecisionTreeClassifier, explaining, prediction
 
 
-class AdaBoostClassifier(TreesExplained, Classifier):
-    """Weighted vote of learners, each fitted to the rows weighted by the mistakes before it.
+class AdaBoostClassifier(AdaBoost, Classifier):
+    """Weighted vote of base estimators, each fitted to rows weighted by the earlier errors.
 
-    1. Learner t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
+    1. Base estimator t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
     2. a_t = learning_rate * (log((1 - e_t) / e_t) + log(K - 1)).
-    3. Wrong rows: log w += a_t. A perfect learner (e_t = 0) ends it with more weight than all before
-       it, and decides alone; one no better than chance (e_t >= 1 - 1/K) is dropped and ends it,
-       unless it is the first: then it is the model, and `status_` says so.
+    3. Wrong rows: log w += a_t. A perfect base estimator (e_t = 0) is the last one and gets more
+       weight than all before it together, so it decides alone. One that is no better than random
+       guessing (e_t >= 1 - 1/K) ends the rounds and is dropped, unless it is the first: then it is
+       the model, and `status_` reports it.
 
-    score_k(x) = sum_t a_t v_k(f_t(x)) / sum_t a_t with v_k = 1 for the class voted for, else
+    score_k(x) = sum_t a_t v_k(f_t(x)) / sum_t a_t with v_k = 1 for the class voted for, otherwise
     -1 / (K - 1); for two classes the second score minus the first. Probabilities are the softmax of
-    the scores / (K - 1). Weights live in logarithms, so that they neither vanish nor overflow.
-    A learner that takes weights gets them, so nothing is drawn; any other gets rows drawn by weight.
-
-    Parameters
-    ----------
-    estimator : classifier or None (a tree with one division)
-    n_estimators : int, default=50
-    learning_rate : number > 0, default=1.0
-    random_state : int, generator or None; for learners that draw
-    table : Table, optional
-
-    Attributes
-    ----------
-    estimators_ : fitted learners; their labels are class codes
-    estimator_weights_, estimator_errors_ : a_t and e_t, 0 and 1 where boosting had ended
-    status_ : how the turns ended
-    estimator_, classes_, n_classes_, feature_importances_, n_features_in_, feature_names_in_, schema_
+    the scores / (K - 1). A base estimator that takes weights is given them, so no rows are drawn;
+    any other is fitted to rows drawn by weight.
 
     Examples
     --------
@@ -59,111 +42,45 @@ class AdaBoostClassifier(TreesExplained, Classifier):
     array([0, 0, 1, 1, 0])
     """
 
-    # The checks fit hundreds of times; a few learners show the same faults as fifty.
-    _check_params = {"n_estimators": 5}
-    _parameters = {
-        "estimator": Either(Learner, Nothing),
-        "n_estimators": Integer(1),
-        "learning_rate": Real(0, None, "neither"),
-        "random_state": RandomState,
-    }
+    n_classes_: int = learned("Number of classes.")
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        random_state: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.table = table
-
-    def _learner(self) -> Any:
+    def _base_estimator(self) -> Any:
         return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
 
-    @property
-    def _takes_sparse(self) -> bool:  # type: ignore[override]
-        return base_estimators.takes_sparse(self._learner())
-
-    @property
-    def _rows(self) -> str:  # type: ignore[override]
-        return base_estimators.rows_for(self._learner())
-
-    def _input_spec(self) -> InputSpec:
-        return base_estimators.input_spec_of(self._learner(), type(self).__name__)
-
-    def _in_place(self, problem: Problem) -> Problem:
-        """The problem on canonical rows: a view for the filter, else a copy."""
-        filtered = stump_filter.applies(self._learner(), problem)
-        return problem if filtered else problem.gathered()
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the learners one after the other."""
-        return self._learn(X, y, weights=sample_weight)
-
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        assert problem.classes is not None
-        K = len(problem.classes)
-        chance = 1 - 1 / K
-        problem = by_samples(base_estimators.coded(self._in_place(problem)), self._learner())
-        fit_one = self._fitter(problem)
-        log_w = np.log(problem.weights)
-        found: list[Any] = []
-        weights, errors = np.zeros(self.n_estimators), np.ones(self.n_estimators)
-        for t in range(self.n_estimators):
-            log_w -= log_w.max()
-            w = np.exp(log_w)
-            w /= w.sum()
-            learner, votes = fit_one(t, w)
-            wrong = votes != problem.y
-            error = float(np.where(wrong, w, 0.0).sum())
-            useless = error >= chance - NO_BETTER
-            if useless and found:
-                break
-            found.append(learner)
-            errors[t] = error
-            if useless or error == 0:
-                weights[t] = decisive(weights[:t])
-                break
-            weights[t] = self.learning_rate * (np.log((1 - error) / error) + np.log(K - 1))
-            log_w += weights[t] * wrong
-        return {
-            "estimators_": found,
-            "estimator_weights_": weights,
-            "estimator_errors_": errors,
-            "estimator_": base_estimators.copied(self._learner()),
-            "n_classes_": K,
-            "status_": told(errors, len(found), chance, True),
-        }
+        base, K = self._base_estimator(), problem.n_classes
+        if not stump_filter.applies(base, problem):  # the filter reads the user's array in place
+            problem = problem.gathered()
+        problem = one_row_per_sample(base_estimators.coded(problem), base)
+        rule = Rule(self.n_estimators, self.learning_rate, 1 - 1 / K, bonus=np.log(K - 1))
+        more = {"estimator_": base_estimators.copied(base), "n_classes_": K}
+        return more | fit_rounds(
+            problem, rule, self._fitter(problem), lambda votes: (votes != problem.y).astype(float)
+        )
 
     def _fitter(self, problem: Problem) -> Any:
-        """A function (t, weights) -> learner t and its votes; trees share their sorted columns."""
-        learner, seed = self._learner(), parallel.seed_sequence(self.random_state)
-        if isinstance(learner, DecisionTreeClassifier):
-            learner._check_parameters()
-        weighted = base_estimators.takes_weights(learner)
+        """A function (t, weights) -> base estimator t and its votes; trees share sorted columns."""
+        base, seed = self._base_estimator(), parallel.seed_sequence(self.random_state)
+        if isinstance(base, DecisionTreeClassifier):
+            base._check_parameters()
+        weighted = base_estimators.takes_weights(base)
         filtered = None
         if isinstance(problem.X, RowView):
-            filtered = stump_filter.Filter(problem, learner.criterion)
-        engine = cache(lambda: _sorted(learner, problem))
+            filtered = stump_filter.Filter(problem, base.criterion)
+        engine = cache(lambda: _sorted(base, problem))
 
         def fit_one(t: int, w: np.ndarray) -> tuple[Any, np.ndarray]:
-            own, look = base_estimators.seeded(learner, seed, t), None
+            own, bounds = base_estimators.seeded(base, seed, t), None
             if filtered is not None:
-                look = filtered.look(w)
-                stump = filtered.stump(w, look)
+                bounds = filtered.bounds(w)
+                stump = filtered.stump(w, bounds)
                 if stump is not None:
                     classes = stump.nodes.value.argmax(axis=1)
                     votes = np.where(stump.left, classes[1], classes[2])
                     return base_estimators.store_tree(own, problem.reweight(w), stump.nodes), votes
             whole, presorted = engine()
-            if look is not None and 2 * len(look.kept) <= problem.p:
-                own = base_estimators.fit_some_columns(own, whole, w, look.kept, presorted)
+            if bounds is not None and 2 * len(bounds.kept) <= problem.p:
+                own = base_estimators.fit_some_columns(own, whole, w, bounds.kept, presorted)
             else:
                 bag = Bag(w, None) if weighted else drawn(whole, w, seed, t)
                 own = base_estimators.fit(own, whole, bag, presorted)
@@ -174,25 +91,23 @@ class AdaBoostClassifier(TreesExplained, Classifier):
     # Using --------------------------------------------------------------------------------------
 
     def _staged(self, X: Any) -> Iterator[np.ndarray]:
-        """Scores (n, K) after each learner."""
+        """Scores (n, K) after each base estimator."""
         K = len(self.classes_)
         total, weight = np.zeros((X.shape[0], K)), 0.0
-        for learner, a in zip(self.estimators_, self.estimator_weights_):
-            votes = _votes(learner, X, self, K)
+        for one, a in zip(self.estimators_, self.estimator_weights_):
+            votes = _votes(one, X, self, K)
             total += a * _coded_votes(votes, K)
             weight += a
             yield total / weight
 
     def _last(self, X: Any) -> np.ndarray:
-        """Scores (n, K) after all learners; trees are walked together."""
+        """Scores (n, K) after all base estimators; trees are evaluated together."""
         if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
             *_, scores = self._staged(X)
             return scores
-        a = self.estimator_weights_[: len(self.estimators_)]
+        a = self._vote_weights()
         values = [w * self._tree_votes(tree) for w, tree in zip(a, self.estimators_)]
-        return (
-            prediction.sums([tree.tree_ for tree in self.estimators_], values, X) / np.cumsum(a)[-1]
-        )
+        return prediction.sums(self._trees(), values, X) / np.cumsum(a)[-1]
 
     def _tree_votes(self, tree: Any) -> np.ndarray:
         """Coded vote of every node of a tree, (nodes, K)."""
@@ -210,22 +125,22 @@ class AdaBoostClassifier(TreesExplained, Classifier):
         return self._answer(self._scores, X)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """`decision_function` after each learner."""
+        """`decision_function` after each base estimator."""
         for scores in self._staged(self._encoded(X)):
             yield _narrow(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict_proba` after each learner."""
+        """`predict_proba` after each base estimator."""
         for scores in self._staged(self._encoded(X)):
             yield _softmax(scores)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict` after each learner."""
+        """`predict` after each base estimator."""
         for proba in self.staged_predict_proba(X):
             yield self.classes_[proba.argmax(axis=1)]
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """`score` after each learner."""
+        """`score` after each base estimator."""
         from pellucid.data.targets import as_vector, weights_or_ones
 
         y = as_vector(y)
@@ -233,77 +148,42 @@ class AdaBoostClassifier(TreesExplained, Classifier):
         for predicted in self.staged_predict(X):
             yield float(np.average(predicted == y, weights=w))
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Mean importance of each column over the learners, weighted by a_t."""
-        self._check_fitted()
-        if not all(hasattr(learner, "feature_importances_") for learner in self.estimators_):
-            raise AttributeError("the learners have no feature_importances_")
-        a = self.estimator_weights_[: len(self.estimators_)]
-        parts = [learner.feature_importances_ for learner in self.estimators_]
-        return np.average(parts, axis=0, weights=a) if a.sum() > 0 else np.zeros(len(parts[0]))
-
-    def _check_state(self) -> None:
-        """Refuse learned parts that do not belong together (model files)."""
-        shape = self.estimator_weights_.shape
-        if not self.estimators_ or len(self.estimators_) > len(self.estimator_weights_):
-            raise DataError("the ensemble's learners and their weights disagree")
-        if self.estimator_weights_.ndim != 1 or self.estimator_errors_.shape != shape:
-            raise DataError("the ensemble's weights must be a vector")
-        own = np.arange(self.n_features_in_)
-        for learner in self.estimators_:
-            base_estimators.check_fitted(
-                learner, self._learner(), own, self.schema_, len(self.classes_)
-            )
-
-    def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
-        if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
-            raise ParameterError(
-                "explain of an AdaBoostClassifier needs DecisionTreeClassifier as its estimator: "
-                "other learners do not say which column changed a vote."
-            )
-        a = self.estimator_weights_[: len(self.estimators_)]
+    def _explain(self, X: Any, method: str = "path") -> dict[str, Any]:
+        """Contributions to the trees' votes; for two classes to the second score minus the first."""
+        a, nodes = self._vote_weights(), self._trees()
         votes = [self._tree_votes(tree) for tree in self.estimators_]
-        return [tree.tree_ for tree in self.estimators_], votes, a / a.sum()
-
-    def _narrowed(self, base: np.ndarray, contributions: np.ndarray) -> dict[str, Any]:
-        """Of two classes the second score minus the first."""
+        parts = explaining.contributions(method, nodes, votes, a / a.sum(), X)
+        base, total = parts["base"], parts["contributions"]
         if len(base) == 2:
-            base, contributions = (
-                base[1:] - base[:1],
-                contributions[:, :, 1:] - contributions[:, :, :1],
-            )
-        return {"base": base, "contributions": contributions}
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        """Changes of the trees' votes along the paths."""
-        base, total = prediction.path(*self._as_trees(), X)
-        scores = self._scores(X)
-        return self._narrowed(base, total) | {
-            "prediction": scores.reshape(len(X), -1),
+            base, total = base[1:] - base[:1], total[:, :, 1:] - total[:, :, :1]
+        along = "changes of the trees' votes along the paths"
+        return {
+            "base": base,
+            "contributions": total,
+            "prediction": self._scores(X).reshape(len(X), -1),
             "scale": "votes",
-            "method": "changes of the trees' votes along the paths",
+            "method": explaining.SHAPLEY if method == "shap" else along,
         }
 
 
-def _sorted(learner: Any, problem: Problem) -> tuple[Problem, Any]:
+def _sorted(base: Any, problem: Problem) -> tuple[Problem, Any]:
     """The problem with a table of its own, and for trees its sorted columns."""
     problem = problem.gathered()
-    if not isinstance(learner, DecisionTreeClassifier):
+    if not isinstance(base, DecisionTreeClassifier):
         return problem, None
     from pellucid.tree.presort import presort
 
     presorted = presort(problem.table, problem.kinds, problem.n_levels)
-    # The engine looks the rows of stumps up by their places.
-    return problem, presorted.placed() if learner.max_depth == 1 else presorted
+    # The engine finds the rows of stumps by their places.
+    return problem, presorted.placed() if base.max_depth == 1 else presorted
 
 
-def _votes(learner: Any, X: Any, owner: Any, K: int) -> np.ndarray:
-    """Class code that a learner votes for."""
-    if isinstance(learner, DecisionTreeClassifier) and len(learner.classes_) == K:
-        return learner._codes(X)
+def _votes(base: Any, X: Any, owner: Any, K: int) -> np.ndarray:
+    """Class code that a base estimator votes for."""
+    if isinstance(base, DecisionTreeClassifier) and len(base.classes_) == K:
+        return base._codes(X)
     schema = owner.schema if isinstance(owner, Problem) else owner.schema_
-    return base_estimators.probabilities(learner, X, None, schema, K).argmax(axis=1)
+    return base_estimators.probabilities(base, X, None, schema, K).argmax(axis=1)
 
 
 def _coded_votes(votes: np.ndarray, K: int) -> np.ndarray:

@@ -1,13 +1,13 @@
-"""Which columns may hold the best division of all rows in two, for any weights: a filter.
+"""A filter for the columns that may have the best split of all rows, for any weights.
 
-AdaBoost grows stump after stump on the same rows, and one column in twenty matters. Values of a
-column are dealt into buckets once. For new weights the class weights of the buckets bound the cost of
-every division: inside a bucket the left side's class weights lie in a box, the cost is concave, so it
-is lowest at a corner. Columns whose bound is above the best division between buckets cannot win.
+AdaBoost grows many stumps on the same rows, and few columns can win. The values of a column are put
+into buckets once. For new weights, the class weights of the buckets bound the cost of every split:
+inside a bucket the class weights of the left side lie in a box, and the cost is concave, so it is
+lowest at a corner. Columns whose bound is above the best split between buckets cannot win.
 
-The same bound says in which buckets of these columns the best division may be: their rows are sorted
-and looked at one by one. Columns with levels or missing values are left to the tree engine. All that
-is kept of a column is the bucket of every row, so the user's table is never copied.
+The same bound shows in which buckets of the other columns the best split may be: their rows are
+sorted and searched. Columns with levels or missing values are left to the tree engine. Only the bucket
+of every row is stored, so the user's table is never copied.
 
 Invariant: the stump is the one that the tree engine finds.
 """
@@ -27,45 +27,45 @@ from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 from pellucid.tree.histogram_bins import midpoints
 from pellucid.tree.nodes import Nodes
 
-MANY_ROWS = 2**14  # from which the filter pays
+MANY_ROWS = 2**14  # rows from which the filter is faster
 MOST_CLASSES = 4  # corners of a box double with each class
 BUCKETS = 1024  # a power of two
 ROUNDING = 1e-9
-TIE = 1e-12  # of the cost of all rows, as in the tree engine
+TIE = 1e-12  # relative to the cost of all rows, as in the tree engine
 _FREE = ("criterion", "max_depth", "random_state", "table")
 
 
-def plain(learner: Any) -> bool:
-    """Whether a learner is a plain stump."""
-    if type(learner) is not DecisionTreeClassifier or learner.max_depth != 1:
+def plain(base: Any) -> bool:
+    """Whether a base estimator is a stump with default parameters."""
+    if type(base) is not DecisionTreeClassifier or base.max_depth != 1:
         return False
-    return learner.criterion in CLASS_CRITERIA and all(
-        getattr(learner, name) == p.default
+    return base.criterion in CLASS_CRITERIA and all(
+        getattr(base, name) == p.default
         for name, p in signature(DecisionTreeClassifier).items()
         if name not in _FREE
     )
 
 
-def applies(learner: Any, problem: Problem) -> bool:
-    """Whether a learner is a plain stump, and the table worth a filter."""
+def applies(base: Any, problem: Problem) -> bool:
+    """Whether a base estimator is a plain stump, and the table is large enough for the filter."""
     assert problem.classes is not None
     n = len(problem.X.table) if isinstance(problem.X, RowView) else problem.n
     worth = n >= MANY_ROWS and problem.p > 2 and len(problem.classes) <= MOST_CLASSES
-    return worth and plain(learner)
+    return worth and plain(base)
 
 
 @dataclass(frozen=True)
-class Look:
-    """What one look at the buckets says of the columns, for some weights."""
+class Bounds:
+    """Bounds of the splits of all columns, for some weights."""
 
-    kept: np.ndarray  # columns that may hold the best division, ascending
+    kept: np.ndarray  # columns that may have the best split, ascending
     sums: np.ndarray  # (columns of numbers, K * BUCKETS) class weights of the buckets
-    limit: float  # no division that costs more than this is the best
+    limit: float  # the best split costs at most this
 
 
 @dataclass(frozen=True)
 class Stump:
-    """A tree of one division, and which rows it sends to the left."""
+    """A tree with one split, and the rows that it sends to the left."""
 
     nodes: Nodes
     left: np.ndarray
@@ -84,13 +84,13 @@ class Filter:
         view = isinstance(rows, RowView)
         self.table = rows.table if view else rows
         self.at = rows.places if view else np.arange(self.n, dtype=np.int32)
-        dealt = parallel.map(self._deal, np.flatnonzero(problem.kinds == 0).tolist())
-        found = [(j, *part) for j, part in dealt if part is not None]
+        bucketed = parallel.map(self._buckets, np.flatnonzero(problem.kinds == 0).tolist())
+        found = [(j, *part) for j, part in bucketed if part is not None]
         self.columns = np.array([j for j, _, _ in found], dtype=np.int64)
         self.always = np.setdiff1d(np.arange(problem.p), self.columns)
         self.cells, self.starts = [part[1] for part in found], [part[2] for part in found]
 
-    def _deal(self, j: int) -> tuple[int, tuple[np.ndarray, np.ndarray] | None]:
+    def _buckets(self, j: int) -> tuple[int, tuple[np.ndarray, np.ndarray] | None]:
         """Cells and starts of a column; None if values are missing."""
         x, order = self.table[:, j].take(self.at), np.empty(self.n, dtype=np.int32)
         if sort_column(x, order)[0] > 0:
@@ -99,37 +99,37 @@ class Filter:
         buckets_of(x, order, self.y, cells, starts)
         return j, (cells, starts)
 
-    def look(self, w: np.ndarray) -> Look:
-        """1. Class weights of the buckets. 2. Columns whose bound is below the best between them."""
+    def bounds(self, w: np.ndarray) -> Bounds:
+        """1. Class weights of the buckets. 2. Columns whose bound is below the best split of all."""
         m, number = len(self.columns), CLASS_CRITERIA[self.criterion]
         found, sums = np.empty((m, 2)), np.empty((m, self.K * BUCKETS))
         if m == 0:
-            return Look(self.always, sums, np.inf)
+            return Bounds(self.always, sums, np.inf)
         parallel.map(
             lambda i: _stumps.bucket_bounds(self.cells[i], w, self.K, number, sums[i], found[i]),
             range(m),
         )
         limit = float(found[:, 0].min()) + ROUNDING * float(w.sum())
         worth = self.columns[found[:, 1] <= limit]
-        return Look(np.sort(np.concatenate((self.always, worth))), sums, limit)
+        return Bounds(np.sort(np.concatenate((self.always, worth))), sums, limit)
 
-    def stump(self, w: np.ndarray, look: Look) -> Stump | None:
-        """The best division; None where the tree engine has to look for it."""
+    def stump(self, w: np.ndarray, bounds: Bounds) -> Stump | None:
+        """The best split; None if the tree engine has to find it."""
         if len(self.always) or not w.all():
             return None
         number, left, best = CLASS_CRITERIA[self.criterion], np.empty(self.K), None
         total = np.bincount(self.y, w, minlength=self.K)
         tie = TIE * float(w.sum() * IMPURITIES[self.criterion](total / total.sum()))
-        for j in look.kept.tolist():  # ties go to the lowest column
+        for j in bounds.kept.tolist():  # ties go to the lowest column
             cost, at = _stumps.best_in_buckets(
-                self.table[:, j], self.at, self.cells[j], w, self.y, self.starts[j], look.sums[j],
-                self.K, number, look.limit, tie, left,
+                self.table[:, j], self.at, self.cells[j], w, self.y, self.starts[j], bounds.sums[j],
+                self.K, number, bounds.limit, tie, left,
             )  # fmt: skip
             if at > 0 and (best is None or cost < best[0] - tie):
                 best = cost, j, at, left.copy()
-        return None if best is None else self._divided(total, *best[1:])
+        return None if best is None else self._split(total, *best[1:])
 
-    def _divided(self, total: np.ndarray, j: int, at: int, left: np.ndarray) -> Stump:
+    def _split(self, total: np.ndarray, j: int, at: int, left: np.ndarray) -> Stump:
         """The stump that sends the first `at` rows of column j to the left."""
         bucket, start = self.cells[j] & np.uint16(BUCKETS - 1), self.starts[j]
         b = int(np.searchsorted(start, at)) - 1  # the last row of the left side is in this one

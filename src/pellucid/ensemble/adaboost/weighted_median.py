@@ -1,4 +1,4 @@
-"""The weighted median of learners, and how much of its way each of them carries it."""
+"""The weighted median of base estimators, and the share of its path that is due to each."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ BLOCK = 2**11  # rows that are sorted together
 
 
 def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Number of the first value of each row, ascending, at which half of the weight is reached.
+    """Index of the first value of each row, ascending, at which half of the weight is reached.
 
     >>> weighted(np.array([[10.0, 30.0, 20.0, 40.0]]), np.array([0.4, 0.6, 0.2, 0.8]))
     array([1])
@@ -25,10 +25,10 @@ def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def shares(start: np.ndarray, end: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n, T): the part of the way from start (T,) to end (n, T) on which each learner is the median.
+    """(n, T): the share of the path from start (T,) to end (n, T) on which each value is the median.
 
-    All learners move evenly, value_t(s) = start_t + s (end_t - start_t), s from 0 to 1. The median
-    moves with one of them at a time and changes over only where two are equal, so
+    All values move evenly, value_t(s) = start_t + s (end_t - start_t), s from 0 to 1. The median
+    moves with one of them at a time and changes to another only where two are equal, so
     median(end) - median(start) = sum_t share_t (end_t - start_t).
     """
     out = np.zeros(end.shape)

@@ -1,82 +1,133 @@
 """Bagging: what its classifier and its regressor share, from drawing the bags to checking files.
 
-1. Draw every learner's bag, as counts of the canonical rows, from a random stream of its own.
-2. Fit the learners, one per task; trees share their sorted columns.
-3. The answer is the mean of the learners' answers, added up in their order.
+1. Draw the bag of every base estimator, as counts of the canonical rows, from its own random stream.
+2. Fit the base estimators, one per task; trees share their sorted columns.
+3. A prediction is the mean of their predictions, added up in their order.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
+from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem
-from pellucid.ensemble import base_estimators
-from pellucid.ensemble.averaging import (
-    BAGGED_PARAMETERS,
-    SHARE,
-    Bagged,
-    answer_width,
-    check_width,
-    with_targets,
-)
-from pellucid.ensemble.bootstrap_samples import Bag, Drawer, keys_of
+from pellucid.ensemble import averaging, base_estimators
+from pellucid.ensemble.bootstrap_samples import Bag, Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.errors import DataError, ParameterError
-from pellucid.parameters import Boolean, Either, Integer, Learner, Nothing, RandomState
+from pellucid.parameters import (
+    N_JOBS,
+    RANDOM_STATE,
+    VERBOSE,
+    WARM_START,
+    Boolean,
+    Either,
+    EstimatorInstance,
+    Integer,
+    Nothing,
+    learned,
+    param,
+    positional,
+)
 from pellucid.protocol import copied
+from pellucid.tree import explaining
 from pellucid.tree.base import TreeModel
 from pellucid.tree.nodes import Nodes
 
 
-class Bagging(Bagged):
-    """Family of bagging; `estimators_` holds the fitted learners."""
+class Bagging(Estimator):
+    """Family of bagging; `estimators_` holds the fitted base estimators."""
 
-    _parameters = BAGGED_PARAMETERS | {
-        "estimator": Either(Learner, Nothing),
-        "max_features": Either(Integer(1), SHARE),
-        "bootstrap_features": Boolean,
-        "random_state": RandomState,
-    }
+    estimator: Any = positional(
+        default=None,
+        check=Either(EstimatorInstance, Nothing),
+        description="Base estimator, of Pellucid or with scikit-learn's interface. None uses a "
+        "decision tree.",
+        kw_only=False,
+    )
+    n_estimators: int = positional(
+        default=10, check=Integer(1), description="Number of base estimators.", kw_only=False
+    )
+    max_samples: Any = averaging.MAX_SAMPLES.replace(
+        description="Number of samples drawn for each base estimator, or their share. None draws as "
+        "many as there are."
+    )
+    max_features: Any = param(
+        1.0,
+        Either(Integer(1), averaging.SHARE),
+        "Number of columns drawn for each base estimator, or their share.",
+    )
+    bootstrap: bool = param(True, Boolean, "Whether to draw samples with replacement.")
+    bootstrap_features: bool = param(False, Boolean, "Whether to draw columns with replacement.")
+    oob_score: bool = param(
+        False, Boolean, "Whether to score each row by the base estimators that did not see it."
+    )
+    warm_start: bool = WARM_START.replace(
+        description="Whether to keep the base estimators of the last fit and to add more."
+    )
+    n_jobs: int | None = N_JOBS
+    random_state: Any = RANDOM_STATE
+    verbose: int = VERBOSE
+    oob_importances: bool = averaging.OOB_IMPORTANCES
 
-    def _learner(self) -> Any:
+    estimators_: list[Any] = learned(
+        "The fitted base estimators. Those of a classifier have class codes as labels."
+    )
+    estimators_features_: list[np.ndarray] = learned(
+        "Numbers of the columns that each base estimator was fitted on."
+    )
+    estimator_: Any = learned("An unfitted copy of the base estimator.")
+    oob_score_: float = learned(averaging.OOB_SCORE)
+    oob_importances_: np.ndarray = learned(averaging.OOB_MEAN)
+    oob_importances_std_: np.ndarray = learned(averaging.OOB_STD)
+
+    # The checks fit hundreds of times; five base estimators show the same faults as a hundred.
+    _check_params = {"n_estimators": 5}
+
+    def _base_estimator(self) -> Any:
         raise NotImplementedError
 
-    def _answers(self, learner: Any, X: Any, columns: Any, schema: Any, K: int) -> np.ndarray:
-        """What one learner says about encoded rows, (n, K); K matters for classes alone."""
+    def _predictions(self, base: Any, X: Any, columns: Any, schema: Any, K: int) -> np.ndarray:
+        """Predictions (n, K) of one base estimator; K is used by classifiers only."""
         raise NotImplementedError
 
     @property
     def _takes_sparse(self) -> bool:  # type: ignore[override]
-        return base_estimators.takes_sparse(self._learner())
+        return base_estimators.takes_sparse(self._base_estimator())
 
     @property
     def _rows(self) -> str:  # type: ignore[override]
-        return base_estimators.rows_for(self._learner())
+        return base_estimators.rows_for(self._base_estimator())
 
     def _input_spec(self) -> InputSpec:
-        learner = self._learner()
+        base = self._base_estimator()
         spec = base_estimators.input_spec_of(
-            learner, type(self).__name__, str(self._kind), several=True
+            base, type(self).__name__, str(self._kind), several=True
         )
         spec = replace(spec, positions=True)
         if self.warm_start and "estimators_" in self.__dict__:
             return replace(spec, schema=self.schema_, classes=vars(self).get("classes_"))
         return spec
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Draw the bags and fit the base estimators."""
+        return self._learn(X, y, weights=sample_weight)
+
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        self._check_oob()
+        averaging.check_out_of_bag(self)
         if (self.oob_score or self.oob_importances) and self.warm_start:
             raise ParameterError("Out of bag estimate only available if warm_start=False")
-        old = self._kept("estimators_")
-        problem = with_targets(problem)
+        old = averaging.kept_estimators(self, "estimators_")
+        problem = averaging.with_targets(problem)
         if old and problem.classes is None:
-            check_width(vars(self).get("n_outputs_", 1), answer_width(problem))
-        problem = in_place(problem, self._learner())
-        drawer = Drawer(
+            width = averaging.output_width(problem)
+            averaging.check_width(vars(self).get("n_outputs_", 1), width)
+        problem = in_place(problem, self._base_estimator())
+        sampler = Sampler(
             problem, self.max_samples, self.max_features, self.bootstrap, self.bootstrap_features
         )
         seed = parallel.seed_sequence(self.random_state)
@@ -84,33 +135,31 @@ class Bagging(Bagged):
         keys = keys_of(seed, len(old), self.n_estimators)
 
         def draw(i: int) -> Bag:
-            return drawer.bag(int(keys[i]))
+            return sampler.bag(int(keys[i]))
 
-        # A bag takes as much memory as a column: they are kept only for their judges.
-        judged = bool(self.oob_score or self.oob_importances)
-        drawn = [draw(i) for i in range(len(numbers))] if judged else []
-        bag_of = drawn.__getitem__ if judged else draw
+        # A bag takes as much memory as a column: bags are kept only for out-of-bag estimates.
+        needed = bool(self.oob_score or self.oob_importances)
+        drawn = [draw(i) for i in range(len(numbers))] if needed else []
+        bag_of = drawn.__getitem__ if needed else draw
         found = self._fit_all(base_estimators.coded(problem), seed, numbers, bag_of)
-        new = [learner for learner, _ in found]
+        new = [one for one, _ in found]
         every = np.arange(problem.schema.n_columns)
         columns = [every if own is None else own for _, own in found]
         learned = {
-            "estimator_": copied(self._learner()),
+            "estimator_": copied(self._base_estimator()),
             "estimators_": old + new,
             "estimators_features_": (list(self.estimators_features_) if old else []) + columns,
         }
-        learned["n_outputs_" if problem.classes is None else "n_classes_"] = answer_width(problem)
-        return learned | self._judged(self._judge(drawer, new, drawn, columns), seed)
-
-    def _judge(
-        self, drawer: Drawer, new: list[Any], drawn: list[Bag], columns: list[np.ndarray]
-    ) -> OutOfBag:
-        problem, K = drawer.problem, answer_width(drawer.problem)
-
-        def ask(i: int, X: Any) -> np.ndarray:
-            return self._answers(new[i], X, drawn[i].columns, problem.schema, K)
-
-        return OutOfBag(problem, drawer, drawn, ask, lambda i: np.unique(columns[i]))
+        K = averaging.output_width(problem)
+        learned["n_outputs_" if problem.classes is None else "n_classes_"] = K
+        out_of_bag = OutOfBag(
+            problem,
+            sampler,
+            drawn,
+            lambda i, X: self._predictions(new[i], X, drawn[i].columns, problem.schema, K),
+            lambda i: np.unique(columns[i]),
+        )
+        return learned | averaging.out_of_bag_results(self, out_of_bag, seed)
 
     def _fit_all(
         self,
@@ -119,18 +168,18 @@ class Bagging(Bagged):
         numbers: range,
         bag_of: Callable[[int], Bag],
     ) -> list[tuple[Any, np.ndarray | None]]:
-        """The learners and their columns."""
-        learner = self._learner()
+        """The fitted base estimators and their columns."""
+        base = self._base_estimator()
         if not numbers:
             return []
-        table = SharedTable.of(problem, learner, self.n_jobs)
+        table = SharedTable.of(problem, base, self.n_jobs)
 
         def task(i: int) -> tuple[Any, np.ndarray | None]:
-            own, bag = base_estimators.seeded(learner, seed, numbers[i]), table.bag(bag_of(i))
+            own, bag = base_estimators.seeded(base, seed, numbers[i]), table.bag(bag_of(i))
             return base_estimators.fit(own, table.problem, bag, table.sorted), bag.columns
 
         threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
-        with parallel.using(threads):  # inside a learner too
+        with parallel.using(threads):  # inside a base estimator too
             return parallel.map(task, range(len(numbers)))
 
     def _columns_of(self, i: int) -> np.ndarray | None:
@@ -141,38 +190,44 @@ class Bagging(Bagged):
     def _mean(self, X: Any) -> np.ndarray:
         K = len(self.classes_) if "classes_" in self.__dict__ else 0
 
-        def ask(i: int) -> np.ndarray:
-            return self._answers(self.estimators_[i], X, self._columns_of(i), self.schema_, K)
+        def predict(i: int) -> np.ndarray:
+            return self._predictions(self.estimators_[i], X, self._columns_of(i), self.schema_, K)
 
         def add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             if a.shape != b.shape:  # a model file may hold anything
-                raise DataError("the ensemble's learners have different targets")
+                raise DataError("the base estimators have different targets")
             return a + b
 
-        total = parallel.reduce(ask, add, range(len(self.estimators_)), self.n_jobs)
+        total = parallel.reduce(predict, add, range(len(self.estimators_)), self.n_jobs)
         return total / len(self.estimators_)
 
-    def _check_learners(self, n_classes: int) -> None:
+    explain = explaining.explain
+
+    def _explain(self, X: Any, method: str = "path") -> dict[str, Any]:
+        return averaging.explain_mean(self, X, method)
+
+    def _check_state(self) -> None:
         """Refuse learned parts that do not belong together (model files)."""
-        self._check_importances()
+        averaging.check_importances(self)
         columns = self.estimators_features_
         if len(columns) != len(self.estimators_) or not self.estimators_:
-            raise DataError("the ensemble's learners and their columns disagree")
-        for own, learner in zip(columns, self.estimators_):
+            raise DataError("the base estimators and their columns do not match")
+        n_classes = len(vars(self).get("classes_", ()))
+        for own, base in zip(columns, self.estimators_):
             inside = (
                 own.ndim == 1 and own.size and 0 <= own.min() <= own.max() < self.n_features_in_
             )
             if own.dtype.kind != "i" or not inside:
-                raise DataError("a learner's columns do not belong to this table")
-            base_estimators.check_fitted(learner, self._learner(), own, self.schema_, n_classes)
+                raise DataError("the columns of a base estimator do not belong to this table")
+            base_estimators.check_fitted(base, self._base_estimator(), own, self.schema_, n_classes)
 
     def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
         """The trees over all columns of the table, and with all classes."""
         trees = all(isinstance(tree, TreeModel) for tree in self.estimators_)
         if not trees or self.schema_.layout != "codes":
             raise ParameterError(
-                f"explain of a {type(self).__name__} needs a decision tree as its estimator: "
-                "other learners do not explain on the scale of their mean."
+                f"explain of {type(self).__name__} needs a decision tree as its base estimator, "
+                "because other models do not explain their predictions on the scale of the mean."
             )
         classes = "classes_" in self.__dict__
         K = len(self.classes_) if classes else self.estimators_[0].tree_.value.shape[1]

@@ -1,58 +1,158 @@
-"""What scikit-learn's older boosting classes share here: parameters and settings of the rounds.
+"""Gradient boosting with the names and defaults of scikit-learn's older classes.
 
-They run on the same histogram engine as the Hist classes; only names and defaults differ.
+They run on the same histogram engine as the Hist classes; only parameters and scores differ.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import Problem
-from pellucid.ensemble.boosting.base import Boosting
+from pellucid.ensemble.boosting import base, shared
+from pellucid.ensemble.boosting.classifier import BoostingClassifier
+from pellucid.ensemble.boosting.regressor import BoostingRegressor
+from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
-    Boolean,
+    RANDOM_STATE,
+    REQUIRED,
+    VERBOSE,
     Choice,
     Either,
+    EstimatorInstance,
     Integer,
-    Learner,
     Nothing,
-    RandomState,
     Real,
-    Verbose,
+    changed,
+    learned,
+    param,
 )
-from pellucid.tree.growth_parameters import COUNT_OR_SHARE, MAX_FEATURES
+from pellucid.tree.growth_parameters import (
+    MAX_DEPTH,
+    MAX_FEATURES,
+    MAX_LEAF_NODES,
+    MIN_SAMPLES_LEAF,
+    MIN_SAMPLES_SPLIT,
+    MIN_WEIGHT_FRACTION_LEAF,
+)
 from pellucid.tree.stopping import count_of, number_of_features
 
-GRADIENT_PARAMETERS = {
-    "learning_rate": Real(0, None),
-    "n_estimators": Integer(1),
-    "subsample": Real(0, 1, "right"),
-    "min_samples_split": COUNT_OR_SHARE["split"],
-    "min_samples_leaf": COUNT_OR_SHARE["leaf"],
-    "min_weight_fraction_leaf": Real(0, 0.5, "both"),
-    "max_depth": Either(Integer(1), Nothing),
-    "min_impurity_decrease": Real(0, None),
-    "init": Either(Learner, Choice("zero"), Nothing),
-    "random_state": RandomState,
-    "max_features": MAX_FEATURES.check,
-    "verbose": Verbose,
-    "max_leaf_nodes": Either(Integer(2), Nothing),
-    "warm_start": Boolean,
-    "validation_fraction": Real(0, 1, "neither"),
-    "n_iter_no_change": Either(Integer(1), Nothing),
-    "tol": Real(0, None),
-    "ccp_alpha": Real(0, None),
-}
 
-
-class GradientBoosting(Boosting):
+class GradientBoosting(Estimator):
     """Family of the boosting models with scikit-learn's older names."""
 
+    loss: str = param(REQUIRED, Choice("log_loss"), "Loss that the rounds reduce.")
+    learning_rate: float = shared.LEARNING_RATE.replace(check=Real(0, None))
+    n_estimators: int = shared.ROUNDS
+    subsample: float = shared.SUBSAMPLE
+    min_samples_split: float = MIN_SAMPLES_SPLIT
+    min_samples_leaf: float = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_depth: int | None = MAX_DEPTH.replace(default=3)
+    min_impurity_decrease: float = param(
+        0.0,
+        Real(0, None),
+        "Smallest gain for which a node is split: twice the decrease of the quadratic approximation "
+        "of the mean loss.",
+    )
+    init: Any = param(
+        None,
+        Either(EstimatorInstance, Choice("zero"), Nothing),
+        "What boosting starts from: None is the best constant, 'zero' is 0. An estimator is fitted to "
+        "the training rows first, and the trees correct its predictions.",
+    )
+    random_state: Any = RANDOM_STATE
+    max_features: Any = MAX_FEATURES
+    verbose: int = VERBOSE
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    warm_start: bool = shared.CONTINUE
+    validation_fraction: float = param(
+        0.1,
+        Real(0, 1, "neither"),
+        "Share of the samples that is held back for early stopping, if `n_iter_no_change` is set.",
+    )
+    n_iter_no_change: int | None = param(
+        None,
+        Either(Integer(1), Nothing),
+        "Number of rounds without a lower validation loss after which boosting stops. None does not "
+        "stop early.",
+    )
+    tol: float = shared.TOL.replace(default=1e-4)
+    ccp_alpha: float = param(
+        0.0,
+        Real(0, None),
+        "Penalty for each leaf in cost-complexity pruning, in the unit of `min_impurity_decrease`: "
+        "branches that gain less are removed. 0 does not prune.",
+    )
+
+    trees_: BoostedTrees = learned(shared.TREES)
+    baseline_: np.ndarray = learned(shared.BASELINE)
+    init_: Any = learned(
+        "The fitted estimator that boosting started from; None if it started from a constant."
+    )
+    history_: dict[str, np.ndarray] = learned(shared.LOSSES_BY_ROUND)
+    n_iter_: int = learned(shared.N_ROUNDS)
+    n_estimators_: int = learned(shared.N_ROUNDS)
+    n_trees_per_iteration_: int = learned(shared.TREES_PER_ROUND)
+    max_features_: int = learned("Number of columns drawn at each node.")
+    train_score_: np.ndarray = learned(
+        "Loss of the training rows after each round, in scikit-learn's units, shape (n_iter_,)."
+    )
+    validation_seed_: np.ndarray = learned(shared.VALIDATION_SEED)
+    oob_improvement_: np.ndarray = learned(
+        "Decrease of the loss of the rows that a round did not draw, shape (n_iter_,), if "
+        "`subsample` is below 1."
+    )
+    oob_scores_: np.ndarray = learned(
+        "Loss of the rows that a round did not draw, after this round, shape (n_iter_,), if "
+        "`subsample` is below 1."
+    )
+    oob_score_: float = learned("Last of `oob_scores_`, if `subsample` is below 1.")
+
+    _layout = "codes"
+    _rows = "canonical_view"
+    _takes_sparse = False
+    _invariant = ("column scale",)
     # The checks fit hundreds of times; a few rounds show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
-    _invariant = ("column scale",)
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None, *, offset: Any = None
+    ) -> Self:
+        """Run the rounds. `offset` is added to the raw prediction of each row, which for a
+        classifier is the log-odds."""
+        if monitor is not None:
+            raise ParameterError(
+                "monitor is not supported. Follow the rounds with `pellucid.watching(progress=...)`."
+            )
+        return self._learn(X, y, weights=sample_weight, offset=offset)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.ensemble.boosting import fitting
+
+        if self.warm_start or self.init is not None:  # earlier trees and other models need the rows
+            problem = problem.gathered()
+        objective = self._objective(problem)
+        settings = self._settings(problem, objective.outputs)
+        earlier = fitting.earlier_fit(self, "n_estimators")
+        init = None if self.init is None or self.init == "zero" else self.init
+        spec = fitting.BoostingSpec(
+            objective, settings, self.validation_fraction, self.random_state, init, earlier
+        )
+        found = fitting.fit_boosting(problem, spec)
+        learned, rounds = found.learned(earlier), found.outcome.trees.n_rounds
+        if problem.classes is not None:
+            learned["n_classes_"] = problem.n_classes
+        return (
+            learned
+            | {
+                "init_": found.init,
+                "n_estimators_": rounds,
+                "max_features_": number_of_features(self.max_features, problem.p),
+            }
+            | _scores(self.loss, found.outcome, earlier)
+        )
 
     def _settings(self, problem: Problem, outputs: int) -> Any:
         from pellucid.ensemble.boosting.rounds import Settings
@@ -70,99 +170,31 @@ class GradientBoosting(Boosting):
             rounds=int(self.n_estimators), rate=float(self.learning_rate), limits=limits,
             subsample=float(self.subsample), min_weight_share=float(self.min_weight_fraction_leaf),
             patience=None if self.n_iter_no_change is None else int(self.n_iter_no_change),
-            tol=float(self.tol), seed=self._seed(self.subsample < 1 or columns < problem.p),
-            start=None if self.init is None else np.zeros(outputs), price=float(self.ccp_alpha),
+            tol=float(self.tol),
+            seed=shared.seed_if(self.subsample < 1 or columns < problem.p, self.random_state),
+            start=None if self.init is None else np.zeros(outputs),
+            leaf_penalty=float(self.ccp_alpha),
         )  # fmt: skip
 
-    def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
-        settings = self._settings(problem, objective.outputs)
-        found, more = self._boosted(problem, objective, settings, self.validation_fraction)
-        unit, rounds = self._reported(objective), found.trees.n_rounds
-        more |= self._unseen(unit * found.out_of_bag, rounds)
-        return more | {
-            "trees_": found.trees,
-            "baseline_": found.start,
-            "n_iter_": rounds,
-            "n_estimators_": rounds,
-            "n_trees_per_iteration_": objective.outputs,
-            "max_features_": number_of_features(self.max_features, problem.p),
-            "history_": self._whole_history(found.history),
-            "train_score_": self._by_round("train_score_", -unit * found.train_scores[1:], rounds),
-        }
-
-    def _reported(self, objective: Any) -> float:
-        """Losses of a round are told in scikit-learn's units: whole squares, and twice the log loss
-        of two classes; `history_` holds what is minimised."""
-        two = self.loss == "log_loss" and objective.outputs == 1
-        return 2.0 if two or self.loss == "squared_error" else 1.0
-
-    def _by_round(self, name: str, latest: np.ndarray, rounds: int) -> np.ndarray:
-        """One number per round, those of an earlier fit first; NaN for rounds that had none."""
-        out, earlier = np.full(rounds, np.nan), self._earlier(name)
-        if earlier is not None:
-            out[: len(earlier)] = earlier
-        out[rounds - len(latest) :] = latest
-        return out
-
-    def _unseen(self, losses: np.ndarray, rounds: int) -> dict[str, Any]:
-        """With `subsample`: losses of the rows that a round did not draw."""
-        if not len(losses) and self._earlier("oob_scores_") is None:
-            return {}
-        scores = self._by_round("oob_scores_", losses[:, 1], rounds)
-        with np.errstate(invalid="ignore"):  # squares beyond all numbers
-            latest = losses[:, 0] - losses[:, 1]
-        gains = self._by_round("oob_improvement_", latest, rounds)
-        return {"oob_improvement_": gains, "oob_scores_": scores, "oob_score_": float(scores[-1])}
-
-    def _begun(self, problem: Problem) -> Any:
-        from pellucid.ensemble.boosting.initial_model import fitted
-
-        return None if self.init is None or self.init == "zero" else fitted(self.init, problem)
-
-    def _initial(self, X: np.ndarray, model: Any, schema: Any) -> np.ndarray:
-        from pellucid.ensemble.boosting.initial_model import raw_predictions
-
-        return raw_predictions(model, X, schema, self.loss)
-
-    def _parts(self, X: np.ndarray, scale: str) -> dict[str, Any]:
-        parts = super()._parts(X, scale)
-        base, contributions = self._with_first(X, parts["base"], parts["contributions"])
-        return parts | {"base": base, "contributions": contributions}
-
-    def _shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._with_first(X, *super()._shap(X))
-
-    def _with_first(
-        self, X: np.ndarray, base: np.ndarray, contributions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The parts with those of the model that boosting started from."""
-        from pellucid.ensemble.boosting.initial_model import explained
-
-        if vars(self).get("init_") is None:
-            return base, contributions
-        first, more = explained(self.init_, X, self.schema_, self.loss)
-        return base + first, contributions + more
-
-    def _check_first(self) -> None:
-        """Refuse a start that does not belong to this model (model files)."""
-        first, asked = vars(self).get("init_"), not (self.init is None or self.init == "zero")
-        if (first is not None) != asked or (asked and type(first) is not type(self.init)):
-            raise DataError(
-                "the model that boosting started from is not the one that was asked for"
-            )
-        if asked and (
+    def _check_state(self) -> None:
+        """Refuse learned parts that do not belong together (model files)."""
+        base.check_trees(self)
+        first, needed = vars(self).get("init_"), not (self.init is None or self.init == "zero")
+        if (first is not None) != needed or (needed and type(first) is not type(self.init)):
+            raise DataError("the initial model is not of the class of `init`")
+        if needed and (
             not isinstance(first, Estimator)
             or first.schema_.columns != self.schema_.columns
             or not np.array_equal(first.schema_.n_levels, self.schema_.n_levels)
             or list(vars(first).get("classes_", ())) != list(vars(self).get("classes_", ()))
         ):
-            raise DataError("the model that boosting started from has other columns or classes")
+            raise DataError("the initial model has other columns or classes")
 
-    def _refuse_monitor(self, monitor: Any) -> None:
-        if monitor is not None:
-            raise ParameterError(
-                "monitor is not called; watch the rounds with `pellucid.watching(progress=...)`."
-            )
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of the total gain that is due to the splits by each column; 0 without any split."""
+        self._check_fitted()
+        return self.trees_.importances()
 
     def apply(self, X: Any) -> np.ndarray:
         """Leaf of each row in each tree, (n, rounds) or (n, rounds, outputs)."""
@@ -176,7 +208,7 @@ class GradientBoosting(Boosting):
 
     @property
     def estimators_(self) -> np.ndarray:
-        """The trees as regressors, (rounds, outputs); their values are shrunken already."""
+        """The trees as regressors, shape (n_iter_, outputs). Their values include the learning rate."""
         from pellucid.tree import DecisionTreeRegressor
 
         self._check_fitted()
@@ -188,3 +220,95 @@ class GradientBoosting(Boosting):
             one.n_features_in_ = self.n_features_in_
             out[divmod(t, trees.n_outputs)] = one
         return out
+
+
+def _scores(loss: str, found: Any, earlier: Any) -> dict[str, Any]:
+    """Losses by round in scikit-learn's units: whole squares, and twice the log loss of two classes.
+    `history_` holds the loss that is minimised."""
+    trees = found.trees
+    two = loss == "log_loss" and trees.n_outputs == 1
+    unit, rounds = 2.0 if two or loss == "squared_error" else 1.0, trees.n_rounds
+
+    def by_round(name: str, latest: np.ndarray) -> np.ndarray:
+        """One number per round, those of an earlier fit first; NaN for rounds without one."""
+        out = np.full(rounds, np.nan)
+        if earlier.get(name) is not None:
+            out[: len(earlier[name])] = earlier[name]
+        out[rounds - len(latest) :] = latest
+        return out
+
+    scores: dict[str, Any] = {
+        "train_score_": by_round("train_score_", -unit * found.train_scores[1:])
+    }
+    losses = unit * found.out_of_bag
+    if len(losses) or earlier.get("oob_scores_") is not None:
+        after = by_round("oob_scores_", losses[:, 1])
+        with np.errstate(invalid="ignore"):  # squares may be infinite
+            latest = losses[:, 0] - losses[:, 1]
+        scores["oob_improvement_"] = by_round("oob_improvement_", latest)
+        scores |= {"oob_scores_": after, "oob_score_": float(after[-1])}
+    return scores
+
+
+class GradientBoostingClassifier(GradientBoosting, BoostingClassifier):
+    """Small trees added one after the other, each a step along the negative gradient of the loss:
+
+        f(x) = f_0 + sum_t learning_rate * tree_t(x)
+
+    where f are log-odds for two classes, and softmax(f) the probabilities of more.
+
+    The engine is that of `HistGradientBoostingClassifier`: the values of a column are put into at
+    most 255 bins, and a split is scored by the decrease of the quadratic approximation of the loss.
+    Categorical columns are split into sets of levels, missing values are tried on both sides.
+
+    Examples
+    --------
+    >>> from pellucid.ensemble import GradientBoostingClassifier
+    >>> X, y = [[float(i)] for i in range(20)], ["low"] * 10 + ["high"] * 10
+    >>> GradientBoostingClassifier().fit(X, y).predict([[3.0], [15.0]]).tolist()
+    ['low', 'high']
+    """
+
+    loss: str = changed(
+        default="log_loss",
+        check=Choice("log_loss", "exponential"),
+        description="Loss that the rounds reduce. 'exponential', for two classes, is that of AdaBoost; "
+        "f is then half of the log-odds.",
+    )
+
+    n_classes_: int = learned("Number of classes.")
+
+
+class GradientBoostingRegressor(GradientBoosting, BoostingRegressor):
+    """Small trees added one after the other, each a step along the negative gradient of the loss:
+
+        f(x) = f_0 + sum_t learning_rate * tree_t(x) + offset
+
+    The engine is that of `HistGradientBoostingRegressor`: the values of a column are put into at
+    most 255 bins, and a split is scored by the decrease of the quadratic approximation of the loss.
+    Categorical columns are split into sets of levels, missing values are tried on both sides.
+
+    Examples
+    --------
+    >>> from pellucid.ensemble import GradientBoostingRegressor
+    >>> X, y = [[float(i)] for i in range(20)], [i // 10 * 5.0 for i in range(20)]
+    >>> GradientBoostingRegressor().fit(X, y).predict([[3.0], [15.0]]).round(3)
+    array([0., 5.])
+    """
+
+    loss: str = changed(
+        default="squared_error",
+        check=Choice("squared_error", "absolute_error", "huber", "quantile"),
+        description="Loss that the rounds reduce. 'huber' is the squared error for small residuals and "
+        "the absolute error for large ones.",
+    )
+    alpha: float = param(
+        0.9,
+        Real(0, 1, "neither"),
+        "Quantile that loss='quantile' predicts. For loss='huber', the quantile of the absolute "
+        "residuals up to which they are squared.",
+        after="max_features",
+    )
+
+    def _quantile(self) -> float | None:
+        return float(self.alpha)

@@ -1,152 +1,346 @@
-"""What the two histogram boosting classes share: parameters, early stopping, settings of the rounds."""
+"""Histogram gradient boosting: the classifier, the regressor and what they share."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
-from pellucid.data import Problem
-from pellucid.ensemble.boosting.base import Boosting
+from pellucid.base import Estimator
+from pellucid.data import Problem, prepare
+from pellucid.data.opening import opened
+from pellucid.ensemble.boosting import base, shared
+from pellucid.ensemble.boosting.classifier import BoostingClassifier
+from pellucid.ensemble.boosting.regressor import BoostingRegressor
+from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import ParameterError
 from pellucid.parameters import (
+    CLASS_WEIGHT,
+    RANDOM_STATE,
+    VERBOSE,
     Boolean,
     Choice,
     Either,
+    Ignored,
     Integer,
     Nothing,
-    RandomState,
+    Predicate,
     Real,
-    Test,
-    Verbose,
+    changed,
+    learned,
+    param,
+    positional,
 )
+from pellucid.tree.growth_parameters import MAX_DEPTH, MAX_LEAF_NODES, MONOTONIC_CST, share
 
 MANY_ROWS = 10_000  # samples above which early_stopping="auto" stops early
-_open = Real(0, 1, "neither")
-SHARE_OR_COUNT = Either(
-    Test(
-        lambda v: isinstance(v, float | np.floating) and _open.accepts(v),
-        "a float in the range (0.0, 1.0)",
-    ),
-    Integer(1),
-)
-SEQUENCE = Test(
+SEQUENCE = Predicate(
     lambda v: isinstance(v, list | tuple | set | np.ndarray) or hasattr(v, "__array__"),
     "a sequence",
 )
-GROUPS = Test(
+GROUPS = Predicate(
     lambda v: isinstance(v, list | tuple) and all(isinstance(g, list | tuple | set) for g in v),
     "a list of groups of column numbers",
 )
-MAPPING = Test(lambda v: isinstance(v, dict), "a dict")
-HIST_PARAMETERS = {
-    "learning_rate": Real(0, None, "neither"),
-    "max_iter": Integer(1),
-    "max_leaf_nodes": Either(Integer(2), Nothing),
-    "max_depth": Either(Integer(1), Nothing),
-    "min_samples_leaf": Integer(1),
-    "l2_regularization": Real(0, None),
-    "max_features": Real(0, 1, "right"),
-    "max_bins": Integer(2, 255),
-    "categorical_features": Either(Choice("from_dtype"), Nothing),
-    "monotonic_cst": Either(SEQUENCE, MAPPING, Nothing),
-    "interaction_cst": Either(GROUPS, Choice("pairwise", "no_interactions"), Nothing),
-    "warm_start": Boolean,
-    "early_stopping": Either(Choice("auto"), Boolean),
-    "scoring": Either(Choice("loss"), Nothing),
-    "validation_fraction": Either(SHARE_OR_COUNT, Nothing),
-    "n_iter_no_change": Integer(1),
-    "tol": Real(0, None),
-    "verbose": Verbose,
-    "random_state": RandomState,
-    "subsample": Real(0, 1, "right"),
-}
+MAPPING = Predicate(lambda v: isinstance(v, dict), "a dict")
+Validation = tuple[Any, Any, Any, Any]  # X_val, y_val, sample_weight_val, offset_val
 
 
-class HistBoosting(Boosting):
+class HistGradientBoosting(Estimator):
     """Family of the histogram boosting models."""
 
-    # The checks fit hundreds of times to a few dozen rows; leaves of 20 would divide hardly any.
-    _check_params = {"max_iter": 5, "min_samples_leaf": 5}
-    _invariant = ("column scale",)
+    learning_rate: float = shared.LEARNING_RATE
+    max_iter: int = shared.ROUNDS
+    max_leaf_nodes: int | None = MAX_LEAF_NODES.replace(default=31)
+    max_depth: int | None = MAX_DEPTH
+    min_samples_leaf: int = param(
+        20,
+        Integer(1),
+        "Smallest number of samples in a leaf. Samples are sums of weights if all weights are "
+        "integers, otherwise rows.",
+    )
+    l2_regularization: float = param(
+        0.0, Real(0, None), "Strength of the L2 penalty on the values of the leaves."
+    )
+    max_features: float = param(
+        1.0, Real(0, 1, "right"), "Share of the columns that is drawn at random at each node."
+    )
+    max_bins: int = param(
+        255, Integer(2, 255), "Largest number of bins for the values of a column."
+    )
+    categorical_features: Any = param(
+        "from_dtype",
+        Ignored(
+            "the kinds of the columns are those of the table; `table=Table(kinds={...})` changes "
+            "them.",
+            Either(Choice("from_dtype"), Nothing),
+        ),
+    )
+    monotonic_cst: Any = MONOTONIC_CST.replace(check=Either(SEQUENCE, MAPPING, Nothing))
+    interaction_cst: Any = param(
+        None,
+        Either(GROUPS, Choice("pairwise", "no_interactions"), Nothing),
+        "Groups of columns, by number, that may be split on the same path. 'pairwise' allows any two "
+        "columns, 'no_interactions' a single one. None allows all.",
+    )
+    warm_start: bool = shared.CONTINUE
+    early_stopping: Any = param(
+        "auto",
+        Either(Choice("auto"), Boolean),
+        "Whether to stop when the score of the validation rows has not improved for "
+        "`n_iter_no_change` rounds. 'auto' does so above 10,000 samples.",
+    )
+    scoring: Any = param(
+        "loss",
+        Either(Choice("loss"), Nothing),
+        "Score for early stopping: 'loss' is the loss of the model, None is accuracy for a classifier "
+        "and R2 for a regressor.",
+    )
+    validation_fraction: Any = param(
+        0.1,
+        Either(share(")"), Integer(1), Nothing),
+        "Share, or number, of the samples that is held back for early stopping. None needs X_val and "
+        "y_val in `fit`.",
+    )
+    n_iter_no_change: int = param(
+        10, Integer(1), "Number of rounds without a better score after which boosting stops."
+    )
+    tol: float = shared.TOL.replace(default=1e-7)
+    verbose: int = VERBOSE
+    random_state: Any = RANDOM_STATE
+    subsample: float = shared.SUBSAMPLE.replace(last=True)
 
-    def _stops_early(self, problem: Problem) -> bool:
-        if self._given is not None:
+    trees_: BoostedTrees = learned(shared.TREES)
+    baseline_: np.ndarray = learned(shared.BASELINE)
+    history_: dict[str, np.ndarray] = learned(shared.LOSSES_BY_ROUND)
+    n_iter_: int = learned(shared.N_ROUNDS)
+    n_trees_per_iteration_: int = learned(shared.TREES_PER_ROUND)
+    do_early_stopping_: bool = learned("Whether the rounds could stop early.")
+    train_score_: np.ndarray = learned(
+        "Score of the training rows before the first and after each round; empty without early "
+        "stopping."
+    )
+    validation_score_: np.ndarray = learned(
+        "Score of the validation rows before the first and after each round; empty without early "
+        "stopping."
+    )
+    validation_seed_: np.ndarray = learned(shared.VALIDATION_SEED)
+    is_categorical_: np.ndarray | None = learned(
+        "True for categorical columns, shape (n_features,); None if there is none."
+    )
+
+    _layout = "codes"
+    _rows = "canonical_view"
+    _takes_sparse = False
+    _invariant = ("column scale",)
+    # The checks fit hundreds of times to a few dozen rows; leaves of 20 would allow hardly any split.
+    _check_params = {"max_iter": 5, "min_samples_leaf": 5}
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        offset: Any = None,
+        offset_val: Any = None,
+    ) -> Self:
+        """Run the rounds.
+
+        `offset` is added to the raw prediction of each row, which for a classifier is the log-odds.
+        `X_val` and `y_val` are the validation rows for early stopping, instead of a part of X, with
+        the offsets `offset_val`.
+        """
+        validation = (X_val, y_val, sample_weight_val, offset_val)
+        if all(part is None for part in validation):
+            return self._learn(X, y, sample_weight, offset)
+        if X_val is None or y_val is None:
+            raise ParameterError("X_val and y_val must be given together.")
+        if (offset is None) != (offset_val is None):
+            raise ParameterError(
+                "offset and offset_val must be given together, because validation rows are scored as "
+                "training rows are fitted."
+            )
+        return self._learn(X, y, sample_weight, offset, validation=validation)
+
+    def _fit(self, problem: Problem, validation: Validation | None = None) -> dict[str, Any]:
+        from pellucid.ensemble.boosting import fitting
+
+        if problem.classes is not None and problem.n_classes > 2 and self.monotonic_cst is not None:
+            raise ParameterError(
+                "monotonic_cst needs two classes: with more, raising the probability of one class "
+                "lowers others."
+            )
+        if self.warm_start:  # the earlier trees need the rows, the rounds only their bins
+            problem = problem.gathered()
+        if vars(self).get("class_weight") is not None:
+            problem = fitting.with_class_weight(problem, self.class_weight)
+        objective, stops = self._objective(problem), self._stops_early(problem, validation)
+        settings = self._settings(problem, objective, stops)
+        earlier = fitting.earlier_fit(self, "max_iter")
+        held = self.validation_fraction
+        rows = held if validation is None else self._prepared(problem, *validation)
+        spec = fitting.BoostingSpec(objective, settings, rows, self.random_state, earlier=earlier)
+        found, levels = fitting.fit_boosting(problem, spec), problem.n_levels > 0
+
+        def scores(name: str, latest: np.ndarray) -> np.ndarray:
+            """The scores for early stopping, those of an earlier fit first; its last is our first."""
+            before = earlier.get(name, ())
+            return np.concatenate((before, latest[1:])) if len(before) else latest
+
+        none, outcome = np.empty(0), found.outcome
+        return found.learned(earlier) | {
+            "do_early_stopping_": stops,
+            "train_score_": scores("train_score_", outcome.train_scores) if stops else none,
+            "validation_score_": (
+                scores("validation_score_", outcome.validation_scores) if stops else none
+            ),
+            "is_categorical_": levels if levels.any() else None,
+        }
+
+    def _stops_early(self, problem: Problem, validation: Validation | None) -> bool:
+        if validation is not None:
             if self.early_stopping is False:
                 raise ParameterError(
                     "X_val and y_val are for early stopping, but early_stopping=False."
                 )
             return True
-        if self.early_stopping == "auto":
-            return problem.total > MANY_ROWS
-        return bool(self.early_stopping)
+        stops = self.early_stopping
+        stops = problem.total > MANY_ROWS if stops == "auto" else bool(stops)
+        if stops and self.validation_fraction is None:
+            raise ParameterError(
+                "Early stopping needs validation_fraction, or X_val and y_val in fit."
+            )
+        return stops
 
-    def _settings(self, problem: Problem) -> Any:
+    def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any, offset: Any) -> Problem:
+        """Validation rows with the columns and classes of the training rows."""
+        X, y, weights, offset = opened(X, y, weights, offset)
+        spec = replace(
+            self._input_spec(), schema=problem.schema, classes=problem.classes, rows="user"
+        )
+        validation = prepare(X, y, weights, offset, self.table, spec)[0]
+        if validation.classes is None:
+            self._check_target(validation)
+        return validation
+
+    def _settings(self, problem: Problem, objective: Any, stops: bool) -> Any:
         from pellucid.ensemble.boosting.interactions import interaction_groups
         from pellucid.ensemble.boosting.rounds import Settings
         from pellucid.tree.histogram_grower import UNLIMITED, Limits
         from pellucid.tree.monotonic import monotone_signs
 
         owner = type(self).__name__
-        stops = self._stops_early(problem)
-        if stops and self._given is None and self.validation_fraction is None:
-            raise ParameterError(
-                "Early stopping needs validation_fraction, or X_val and y_val in fit."
-            )
         limits = Limits(
             l2=float(self.l2_regularization), min_samples_leaf=float(self.min_samples_leaf),
             share=float(self.max_features), max_leaves=self.max_leaf_nodes or UNLIMITED,
             max_depth=self.max_depth or UNLIMITED,
         )  # fmt: skip
+        signs = monotone_signs(self.monotonic_cst, problem.schema, owner)
+        if signs is not None and objective.renew is not None:
+            raise ParameterError(
+                f"monotonic_cst does not work with loss={self.loss!r}, because the quantiles of "
+                "leaves need not keep their order. Use another loss."
+            )
         return Settings(
             rounds=int(self.max_iter), rate=float(self.learning_rate), limits=limits,
-            max_bins=int(self.max_bins), subsample=float(self.subsample),
-            signs=monotone_signs(self.monotonic_cst, problem.schema, owner),
+            max_bins=int(self.max_bins), subsample=float(self.subsample), signs=signs,
             groups=interaction_groups(self.interaction_cst, problem.p, owner),
             patience=int(self.n_iter_no_change) if stops else None, tol=float(self.tol),
-            score=None if self.scoring == "loss" else self._own_score,
-            seed=self._seed(self.subsample < 1 or self.max_features < 1),
+            score=None if self.scoring == "loss" else self._validation_score,
+            seed=shared.seed_if(self.subsample < 1 or self.max_features < 1, self.random_state),
         )  # fmt: skip
 
-    def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
-        settings = self._settings(problem)
-        self._check_signs(settings)
-        found, more = self._boosted(problem, objective, settings, self.validation_fraction)
-        stops, levels = settings.patience is not None, problem.n_levels > 0
-        del more["init_"]  # the best constant alone
-        return more | {
-            "trees_": found.trees,
-            "baseline_": found.start,
-            "n_iter_": found.trees.n_rounds,
-            "n_trees_per_iteration_": objective.outputs,
-            "history_": self._whole_history(found.history),
-            "do_early_stopping_": stops,
-            "train_score_": self._scores_so_far("train_score_", found.train_scores, stops),
-            "validation_score_": self._scores_so_far(
-                "validation_score_", found.validation_scores, stops
-            ),
-            "is_categorical_": levels if levels.any() else None,
-        }
+    def _check_state(self) -> None:
+        """Refuse learned parts that do not belong together (model files)."""
+        base.check_trees(self)
 
-    def _scores_so_far(self, name: str, latest: np.ndarray, stops: bool) -> np.ndarray:
-        """Scores that early stopping looked at, those of an earlier fit first; its last is our first."""
-        earlier = self._earlier(name)
-        if not stops or earlier is None or not len(earlier):
-            return latest if stops else np.empty(0)
-        return np.concatenate((earlier, latest[1:]))
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of the total gain that is due to the splits by each column; 0 without any split."""
+        self._check_fitted()
+        return self.trees_.importances()
 
-    def _fit_with(
-        self, given: tuple[Any, Any, Any, Any], X: Any, y: Any, weights: Any, offset: Any
-    ) -> Any:
-        """Fit with the user's validation rows, if there are any."""
-        if any(part is not None for part in given):
-            if given[0] is None or given[1] is None:
-                raise ParameterError("X_val and y_val must be given together.")
-            if (offset is None) != (given[3] is None):
-                raise ParameterError(
-                    "offset and offset_val must be given together: early stopping scores validation "
-                    "rows as training rows are fitted."
-                )
-            self._given = given
-        try:
-            return self._learn(X, y, weights=weights, offset=offset)
-        finally:
-            vars(self).pop("_given", None)
+
+class HistGradientBoostingClassifier(HistGradientBoosting, BoostingClassifier):
+    """Trees added one after the other, each a step along the negative gradient of the loss:
+
+        f(x) = f_0 + sum_t learning_rate * tree_t(x)
+
+    where f are log-odds for two classes, and softmax(f) the probabilities of more, with one tree
+    per class and round. Tree t minimises sum_i w_i (g_i v + h_i v^2 / 2) + l2_regularization / 2 * v^2
+    over the values v of its leaves, with gradient g and curvature h of the loss at the current
+    predictions. The values of a column are put into `max_bins` bins; the best leaf is split first.
+
+    Categorical columns are split into two sets of levels, in the order of their mean gradient;
+    missing values are tried on both sides. A weight of k means k copies of the row.
+
+    Examples
+    --------
+    >>> from pellucid.ensemble import HistGradientBoostingClassifier
+    >>> X = [[float(i), "ab"[i % 2]] for i in range(40)]
+    >>> y = ["low" if i < 20 else "ab"[i % 2] for i in range(40)]
+    >>> model = HistGradientBoostingClassifier(min_samples_leaf=2).fit(X, y)
+    >>> model.predict([[5.0, "a"], [30.0, "a"], [30.0, "b"]]).tolist()
+    ['low', 'a', 'b']
+    """
+
+    loss: str = positional(
+        default="log_loss",
+        check=Choice("log_loss"),
+        description="Loss that the rounds reduce.",
+        kw_only=False,
+    )
+    class_weight: Any = CLASS_WEIGHT.replace(
+        description="Factors for the weights of the rows by class. 'balanced' gives every class the "
+        "same total weight."
+    )
+    monotonic_cst: Any = changed(
+        description="How the probability of the second of two classes may move with each column: "
+        "1 up, -1 down, 0 either way. A list has one number for each column, a dict names columns."
+    )
+
+
+class HistGradientBoostingRegressor(HistGradientBoosting, BoostingRegressor):
+    """Trees added one after the other, each a step along the negative gradient of the loss:
+
+        f(x) = f_0 + sum_t learning_rate * tree_t(x) + offset
+
+    Tree t minimises sum_i w_i (g_i v + h_i v^2 / 2) + l2_regularization / 2 * v^2 over the values v of
+    its leaves, with gradient g and curvature h of the loss at the current predictions. The values of
+    a column are put into `max_bins` bins; the best leaf is split first.
+
+    Categorical columns are split into two sets of levels, in the order of their mean gradient;
+    missing values are tried on both sides. A weight of k means k copies of the row.
+
+    Examples
+    --------
+    >>> from pellucid.ensemble import HistGradientBoostingRegressor
+    >>> X = [[float(i), "ab"[i % 2]] for i in range(40)]
+    >>> y = [i / 10 + 5 * (i % 2) for i in range(40)]
+    >>> model = HistGradientBoostingRegressor(min_samples_leaf=2).fit(X, y)
+    >>> model.predict([[20.0, "a"], [20.0, "b"]]).round()
+    array([2., 7.])
+    """
+
+    loss: str = positional(
+        default="squared_error",
+        check=Choice("squared_error", "absolute_error", "gamma", "poisson", "quantile"),
+        description="Loss that the rounds reduce. 'gamma' and 'poisson' predict exp(f).",
+        kw_only=False,
+    )
+    quantile: float | None = param(
+        None,
+        Either(Real(0, 1, "both"), Nothing),
+        "Quantile that loss='quantile' predicts.",
+        after="loss",
+    )
+
+    def _quantile(self) -> float | None:
+        if self.loss == "quantile" and self.quantile is None:
+            raise ParameterError(
+                f"loss='quantile' of {type(self).__name__} needs the parameter 'quantile'."
+            )
+        return None if self.quantile is None else float(self.quantile)

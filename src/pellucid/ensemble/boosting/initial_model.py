@@ -1,7 +1,7 @@
-"""Another model as the start of boosting: fitted to the training rows, asked about any.
+"""Another model as the start of boosting: fitted to the training rows first.
 
-Models of ours see the table as the user gave it: numbers, levels, gaps. Others get the numbers.
-Invariant: raw predictions (n, K) are on the scale of the loss's link.
+Models of Pellucid see the table as the user gave it: numbers, levels, missing values. Others get
+numbers. Invariant: raw predictions (n, K) are on the scale of the link of the loss.
 """
 
 from typing import Any
@@ -17,12 +17,12 @@ from pellucid.ensemble import base_estimators
 from pellucid.errors import DataError, ParameterError
 from pellucid.protocol import copied
 
-SMALLEST = float(np.finfo(np.float64).eps)  # chance that counts, as in scikit-learn
+SMALLEST = float(np.finfo(np.float64).eps)  # smallest probability, as in scikit-learn
 LOWEST = float(np.log(SMALLEST))
 
 
 def table_of(X: np.ndarray, schema: Schema) -> RawTable:
-    """The user's table behind codes."""
+    """The user's table from its codes."""
     columns = []
     for j, kind in enumerate(schema.kinds):
         values, levels = np.ascontiguousarray(X[:, j]), tuple(schema.levels[j])
@@ -38,8 +38,8 @@ def _rows(init: Any, X: np.ndarray, schema: Schema) -> Any:
     if CATEGORICAL in schema.kinds:
         name = schema.name(schema.kinds.index(CATEGORICAL))
         raise ParameterError(
-            f"init={init!r} takes numbers only, but column {name!r} is categorical. Use a model of "
-            "ours as init."
+            f"init={init!r} needs numbers, but column {name!r} is categorical. Use an estimator of "
+            "Pellucid as init."
         )
     return np.ascontiguousarray(X)
 
@@ -49,17 +49,17 @@ def fitted(init: Any, problem: Problem) -> Any:
     twin, X, w = copied(init), problem.table, problem.weights
     y = problem.y if problem.classes is None else problem.classes[problem.y]
     if problem.classes is not None and not hasattr(twin, "predict_proba"):
-        raise ParameterError(f"init needs probabilities, which {init!r} does not have.")
+        raise ParameterError(f"init needs a classifier with predict_proba. Got {init!r}.")
     if base_estimators.takes_weights(twin):
         return twin.fit(_rows(twin, X, problem.schema), y, sample_weight=w)
     if not problem.counts:
-        raise DataError(f"init={init!r} takes no weights, and the weights are not counts of rows.")
+        raise DataError(f"init={init!r} takes no weights, and the weights are not integers.")
     rows = np.repeat(np.arange(problem.n), w.astype(np.int64))
     return twin.fit(_rows(twin, X[rows], problem.schema), y[rows])
 
 
 def raw_predictions(init: Any, X: np.ndarray, schema: Schema, objective: str) -> np.ndarray:
-    """(n, K): what the fitted model says about encoded rows, through the link."""
+    """(n, K): predictions of the fitted model for encoded rows, on the scale of the link."""
     rows = _rows(init, X, schema)
     if objective not in ("log_loss", "exponential"):
         return np.asarray(init.predict(rows), dtype=np.float64).reshape(len(X), 1)
@@ -76,12 +76,12 @@ def raw_predictions(init: Any, X: np.ndarray, schema: Schema, objective: str) ->
 def explained(
     init: Any, X: np.ndarray, schema: Schema, objective: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(base (K,), contributions (n, d, K)) of the raw predictions, if the model can say them."""
+    """(base (K,), contributions (n, d, K)) of the raw predictions, if the model explains them."""
     raw = raw_predictions(init, X, schema, objective)
     found: Any = init.explain(table_of(X, schema)) if isinstance(init, Estimator) else None
     if hasattr(found, "contributions"):
         base, parts = found.base, found.contributions
-        if raw.shape[1] > 1:  # scores of classes are known up to a constant
+        if raw.shape[1] > 1:  # scores of classes are defined up to a constant
             base, parts = base - base.mean(), parts - parts.mean(axis=2, keepdims=True)
         if objective == "exponential":
             base, parts = 0.5 * base, 0.5 * parts
@@ -90,6 +90,6 @@ def explained(
             if (gap <= 1e-8 * (1.0 + np.abs(raw))).all():
                 return base, parts
     raise ParameterError(
-        f"explain needs init=None, init='zero', or a model of ours that explains itself on the scale "
-        f"of the loss {objective!r}. {init!r} does not."
+        f"explain needs init=None, init='zero', or an estimator of Pellucid that explains its raw "
+        f"predictions for loss={objective!r}. {init!r} does not."
     )

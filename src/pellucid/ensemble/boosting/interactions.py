@@ -1,4 +1,4 @@
-"""Constraints on columns as arrays: groups that may meet on one path."""
+"""Interaction constraints as arrays: groups of columns that may be split on the same path."""
 
 from itertools import combinations
 from typing import Any
@@ -9,7 +9,7 @@ from pellucid.errors import ParameterError
 
 
 def interaction_groups(given: Any, d: int, owner: str) -> np.ndarray | None:
-    """(groups, d) uint8, 1 where a column belongs to a group; None: every column may meet any."""
+    """(groups, d) uint8, 1 where a column belongs to a group; None: no constraint."""
     if given is None:
         return None
     if isinstance(given, str):
@@ -22,7 +22,7 @@ def interaction_groups(given: Any, d: int, owner: str) -> np.ndarray | None:
         for j in group:
             if isinstance(j, bool) or not isinstance(j, int | np.integer) or not 0 <= j < d:
                 raise ParameterError(
-                    f"interaction_cst of {owner} must hold column numbers from 0 to {d - 1}. "
+                    f"interaction_cst of {owner} must contain column numbers from 0 to {d - 1}. "
                     f"Got {j!r}."
                 )
             groups[g, int(j)] = 1

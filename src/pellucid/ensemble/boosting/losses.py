@@ -1,8 +1,8 @@
-"""Losses of boosting: where it starts, slopes and curvatures of every row, and the way back.
+"""Losses of boosting: the best constant, gradients and curvatures of every row, the inverse link.
 
-Predictions are raw: (K, n) on the scale of the link. Invariant: `slopes` fills (g, h) of the
+Predictions are raw: (K, n) on the scale of the link. Invariant: `gradients` fills (g, h) of the
 weighted loss and returns the mean loss; a loss without curvature has h = weight, and `renew` finds
-the value of a leaf from its residuals instead. `adapt` looks at the residuals before each round.
+the value of a leaf from its residuals instead. `adapt` is given the residuals before each round.
 """
 
 from collections.abc import Callable
@@ -33,12 +33,14 @@ class Objective:
     constant_curvature: bool = False
     renew: Callable[[Array, Array], float] | None = None  # (residuals, weights) -> leaf's value
     adapt: Callable[[Array, Array], None] | None = None  # (residuals, weights) of all rows
-    power: int = 2  # of the unit of y in the unit of the loss, with the identity link
+    power: int = 2  # exponent of the unit of y in the unit of the loss, with the identity link
     link: str = "identity"
-    steep: int = 0  # the side (1, -1) on which curvature grows as exp: Newton's step may go too far
+    steep: int = (
+        0  # the side (1, -1) on which the curvature grows as exp: a Newton step may overshoot
+    )
 
-    def slopes(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
-        """Fill (g, h) of every row; the mean loss. Sums over fixed blocks, in their order."""
+    def gradients(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
+        """Fill (g, h) of every row; the mean loss. Sums go over fixed blocks, in their order."""
         n = len(y)
         blocks = [(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
         jobs = None if len(blocks) > 1 else 1
@@ -47,7 +49,7 @@ class Objective:
 
     def loss(self, y: Array, raw: Array, weights: Array) -> float:
         """The mean loss."""
-        return self.slopes(y, raw, weights, np.empty((len(raw), len(y), 2)))
+        return self.gradients(y, raw, weights, np.empty((len(raw), len(y), 2)))
 
 
 def _fill_squared(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
@@ -73,7 +75,7 @@ def _fill_by_formula(loss: formulas.Loss) -> Callable[..., float]:
 
 
 def pinball(q: float) -> formulas.Loss:
-    """q (y - z) above the prediction z, (1 - q) (z - y) below; curvature 1 by convention."""
+    """q (y - z) above the prediction z, (1 - q) (z - y) below it; curvature 1 by convention."""
     return formulas.Loss(
         "quantile",
         value=lambda y, z: np.where(y > z, q * (y - z), (1 - q) * (z - y)),
@@ -84,7 +86,7 @@ def pinball(q: float) -> formulas.Loss:
 
 
 def _fill_exponential(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
-    """exp(-raw) for y = 1, exp(raw) for y = 0; held where the next step would overflow."""
+    """exp(-raw) for y = 1, exp(raw) for y = 0; bounded so that the next step does not overflow."""
     side = 1.0 - 2.0 * y[first:last]
     value = w[first:last] * np.exp(np.minimum(side * raw[0, first:last], LARGEST_EXPONENT))
     out[0, first:last, 0] = side * value
@@ -93,7 +95,7 @@ def _fill_exponential(y: Array, raw: Array, w: Array, out: Array, first: int, la
 
 
 def huber(q: float) -> "Objective":
-    """r^2 / 2 for residuals r up to d, d (|r| - d / 2) beyond; d is the q-quantile of |r|, anew
+    """r^2 / 2 for residuals r up to d, d (|r| - d / 2) beyond; d is the q-quantile of |r|, updated
     before each round."""
     knee = np.zeros(1)
 
@@ -117,7 +119,7 @@ def huber(q: float) -> "Objective":
     )  # fmt: skip
 
 
-# Where boosting starts: the best constant ----------------------------------------------------------
+# The best constant, from which boosting starts ---------------------------------------------------
 
 
 def _start_mean(y: Array, w: Array, offset: Array | None) -> Array:
@@ -153,7 +155,7 @@ def _start_logistic(y: Array, w: Array, offset: Array | None) -> Array:
     z = float(np.log(p) - np.log1p(-p))
     if offset is None:
         return np.array([z])
-    for _ in range(100):  # Newton on one number; steps are kept short, so it cannot run away
+    for _ in range(100):  # Newton steps for one number, bounded so that they cannot diverge
         q = expit(z + offset)
         step = float(share @ (y - q)) / max(float(share @ (q * (1 - q))), 1e-300)
         z += min(max(step, -2.0), 2.0)
@@ -216,3 +218,13 @@ def absolute() -> Objective:
 def softmax(n_classes: int) -> Objective:
     """Log loss of three and more classes; one tree per class and round."""
     return Objective("log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax")
+
+
+def regression(name: str, q: float | None) -> Objective:
+    """The loss of a regressor by its name; q is the quantile of the losses that have one."""
+    if name in ("quantile", "huber"):
+        assert q is not None
+        return quantile(q) if name == "quantile" else huber(q)
+    if name == "absolute_error":
+        return absolute()
+    return {"squared_error": SQUARED, "poisson": POISSON, "gamma": GAMMA}[name]

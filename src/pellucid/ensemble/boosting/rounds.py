@@ -1,10 +1,10 @@
 """The rounds of gradient boosting.
 
-1. Cut the columns into bins; start from the best constant.
-2. Slopes and curvatures of the loss at the present predictions.
-3. One tree per output on these, perhaps on a part of the rows; a leaf's value is a Newton step,
-   shrunken, or what its residuals say (quantiles, Huber's mean).
-4. Add the trees to the predictions; note the losses; stop if the validation score has stalled.
+1. Put the values of the columns into bins; start from the best constant.
+2. Compute gradients and curvatures of the loss at the current predictions.
+3. Grow one tree per output on these, on all rows or a sample. The value of a leaf is a Newton step
+   times the learning rate, or follows from its residuals (quantiles, Huber's mean).
+4. Add the trees to the predictions; record the losses; stop if the validation score has stalled.
 
 Invariant: what is learned depends on the rows, the settings and the seed, never on threads.
 """
@@ -20,7 +20,7 @@ from pellucid.data import Problem
 from pellucid.ensemble.boosting.losses import Objective
 from pellucid.ensemble.boosting.scaling import Units, ordinary_weights, scaled, units_of
 from pellucid.ensemble.boosting.trees import BoostedTrees
-from pellucid.ensemble.bootstrap_samples import Drawer
+from pellucid.ensemble.bootstrap_samples import Sampler
 from pellucid.errors import DataError, ParameterError
 from pellucid.records import Recorder
 from pellucid.tree.histogram_bins import Bins, learn_bins
@@ -28,13 +28,13 @@ from pellucid.tree.histogram_grower import Grower, Limits
 
 WORTH_THREADS = 2**13  # rows whose leaves are worth sorting in threads
 COUNT_BITS = 26  # sums of samples stay below 2**this; the other bits are for curvatures
-MOST_EXPECTED = 2**17  # nodes that room is made for before they grow
-Before = tuple[BoostedTrees, np.ndarray]  # trees and start of an earlier fit
+MOST_EXPECTED = 2**17  # nodes for which memory is reserved in advance
+Before = tuple[BoostedTrees, np.ndarray]  # trees and baseline of an earlier fit
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a boosting model asks for, beside its loss."""
+    """Settings of the rounds, except the loss."""
 
     rounds: int
     rate: float
@@ -44,39 +44,39 @@ class Settings:
     min_weight_share: float = 0.0
     signs: np.ndarray | None = None
     groups: np.ndarray | None = None
-    patience: int | None = None  # rounds without gain on the validation rows; None: no stopping
-    tol: float = 0.0
-    score: Callable[[np.ndarray, Problem], float] | None = (
-        None  # of raw (n, K); None: minus the loss
+    patience: int | None = (
+        None  # rounds without improvement before stopping; None: no early stopping
     )
+    tol: float = 0.0
+    # Score of raw predictions (n, K) for early stopping; None: minus the loss.
+    score: Callable[[np.ndarray, Problem], float] | None = None
     seed: np.random.SeedSequence | None = None  # None: nothing is drawn
     start: np.ndarray | None = None  # (K,), None: the best constant
-    price: float = 0.0  # of a leaf, in the unit of a division's gain per weight (`ccp_alpha`)
+    leaf_penalty: float = 0.0  # in the unit of the gain of a split per weight (`ccp_alpha`)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is learned; scores are those that early stopping looks at."""
+    """What the rounds learned; the scores are those for early stopping."""
 
     trees: BoostedTrees
     start: np.ndarray
     history: dict[str, np.ndarray]
     train_scores: np.ndarray
     validation_scores: np.ndarray
-    out_of_bag: (
-        np.ndarray
-    )  # (rounds, 2): loss of the rows not drawn, before and after; may be empty
+    # (rounds, 2): loss of the rows that a round did not draw, before and after it; may be empty.
+    out_of_bag: np.ndarray
 
 
-class Course:
-    """One set of rows on its way: bins, targets and predictions in working units."""
+class BoostedRows:
+    """Training or validation rows during the rounds: bins, targets, predictions in working units."""
 
     def __init__(self, problem: Problem, bins: Bins, units: Units, before: Before | None) -> None:
         self.problem, self.units = problem, units
         self.words, self.y = bins.words(problem.X), units.target(problem)
         self.raw = np.ascontiguousarray(units.beginning(problem))
         self.weights, self.exponent = ordinary_weights(problem.weights)
-        self.slopes = np.empty((len(self.raw), problem.n, 2))
+        self.gradients = np.empty((len(self.raw), problem.n, 2))
         self.scores: list[float] = []
         if before is not None:
             trees = before[0]
@@ -89,15 +89,18 @@ class Course:
             )
             self.raw += np.ldexp(more.T, -units.exponent)
 
-    def look(self, score: Callable[[np.ndarray, Problem], float] | None) -> float:
-        """Slopes at the present predictions; the loss in working units, and a note of the score."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the loss shows it
-            found = self.units.objective.slopes(self.y, self.raw, self.weights, self.slopes)
+    def update(self, score: Callable[[np.ndarray, Problem], float] | None) -> float:
+        """Compute the gradients at the current predictions and record the score; the loss in working
+        units."""
+        with np.errstate(
+            over="ignore", invalid="ignore", divide="ignore"
+        ):  # a loss that is not finite is refused later
+            found = self.units.objective.gradients(self.y, self.raw, self.weights, self.gradients)
         self.scores.append(-found if score is None else score(self.user_raw(), self.problem))
         return found
 
     def adapt(self) -> None:
-        """Let a loss look at the residuals before a round."""
+        """Let a loss adapt to the residuals before a round."""
         if self.units.objective.adapt is not None:
             self.units.objective.adapt(self.y - self.raw[0], self.weights)
 
@@ -107,7 +110,7 @@ class Course:
         return self.units.loss(self.units.objective.loss(self.y[rows], raw, w))
 
     def user_raw(self) -> np.ndarray:
-        """Raw predictions (n, K) in the user's units."""
+        """Raw predictions (n, K) on the original scale."""
         more = self.raw - self.units.beginning(self.problem)
         start = self.units.start[:, None]
         return (start + np.ldexp(more, self.units.exponent)).T
@@ -120,23 +123,25 @@ def boost(
     validation: Problem | None = None,
     before: Before | None = None,
 ) -> Outcome:
-    """Run the rounds; more trees are added to those of `before`."""
+    """Run the rounds; the new trees come after those of `before`."""
     bins = learn_bins(
         problem.X, problem.kinds, problem.n_levels, problem.weights, settings.max_bins
     )
     units = units_of(objective, problem, settings.start if before is None else before[1])
-    train = Course(problem, bins, units, before)
-    test = None if validation is None else Course(validation, bins, units, before)
+    train = BoostedRows(problem, bins, units, before)
+    test = None if validation is None else BoostedRows(validation, bins, units, before)
     grower, samples = _grower(train, bins, settings)
     recorder = Recorder("boosting", settings.rounds)
     unseen: list[tuple[float, float] | None] = []
     score = settings.score if settings.patience is not None else None
-    power = units.loss_exponent if score is None else 0  # losses are in working units until the end
+    power = (
+        units.loss_exponent if score is None else 0
+    )  # losses stay in working units until the end
     tol = float(scaled(settings.tol, -power))
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
         train.adapt()
-        loss = units.loss(_finite(train.look(score)))
-        more: Any = {} if test is None else {"validation_loss": units.loss(test.look(score))}
+        loss = units.loss(_finite(train.update(score)))
+        more: Any = {} if test is None else {"validation_loss": units.loss(test.update(score))}
         recorder.add(iteration=number, objective=loss, **more)
         if number == settings.rounds or (
             test is not None and _stalled(test.scores, settings.patience, tol)
@@ -147,7 +152,7 @@ def boost(
             grower.send(test.words, test.raw)
     grown, scores = grower.growth.export(), [] if test is None else test.scores
     train_scores = train.scores
-    del grower, train, test  # most of the memory
+    del grower, train, test  # frees most of the memory
     trees = trees_of(grown, bins, problem.n_levels, units)
     return Outcome(
         trees if before is None else joined(before[0], trees), units.start, recorder.history(),
@@ -160,8 +165,8 @@ def _finite(loss: float) -> float:
     if np.isfinite(loss):
         return loss
     raise DataError(
-        "The predictions have left the numbers that the loss can take: offsets, or values of y, are "
-        "too far apart, or the learning_rate is too large."
+        "The loss is not finite: offsets or values of y are too far apart, or the learning_rate is too "
+        "large. Rescale y, or use a smaller learning_rate."
     )
 
 
@@ -172,15 +177,15 @@ def _stalled(scores: list[float], patience: int | None, tol: float) -> bool:
     return max(scores[-patience:]) <= scores[-patience - 1] + tol
 
 
-def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, "Samples"]:
-    """The grower in working units, and how rows are counted."""
+def _grower(train: BoostedRows, bins: Bins, settings: Settings) -> tuple[Grower, "Samples"]:
+    """The grower in working units, and the sample counts of the rows."""
     limits, units = settings.limits, train.units
     samples = Samples.of(train.problem, settings)
     total = float(train.problem.weights.sum())
     with np.errstate(over="ignore", under="ignore"):
-        down = float(np.ldexp(1.0, -train.exponent - units.slope_exponent))
+        down = float(np.ldexp(1.0, -train.exponent - units.gradient_exponent))
         gain = float(np.ldexp(limits.min_gain * total, -train.exponent - units.loss_exponent))
-    # Weights that sum to 1 must not forbid every division.
+    # Weights that sum to 1 must not forbid every split.
     curvature = limits.min_curvature * min(1.0, total / train.problem.n)
     working = replace(
         limits, l2=limits.l2 * down, min_curvature=curvature * down, min_gain=gain,
@@ -197,11 +202,11 @@ def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, "Sam
 
 @dataclass(frozen=True)
 class Samples:
-    """How many samples a row counts for: weights that are integers, else 1, as int32."""
+    """Number of samples that each row counts for: its weight if weights are integers, else 1 (int32)."""
 
     counts: np.ndarray  # empty: 1 each
-    fewest: float  # in a leaf
-    unit: float = 1.0  # weight of a sample, where a share of the weight is asked for
+    fewest: float  # smallest number in a leaf
+    unit: float = 1.0  # weight of a sample, if leaves need a share of the total weight
 
     @classmethod
     def of(cls, problem: Problem, settings: Settings) -> "Samples":
@@ -209,7 +214,7 @@ class Samples:
         fewest = limits.min_samples_leaf
         if problem.unweighted or (not problem.counts and share == 0):
             return cls(np.empty(0, dtype=np.int32), max(fewest, share * problem.n))
-        # Counts above every limit are cut: that decides nothing, and the bits are for curvatures.
+        # Counts above every limit are clipped: no decision changes, and the bits are for curvatures.
         top = min(max(2.0 * fewest, limits.min_samples_split, 20.0), 2.0**30)
         if problem.counts and share == 0:
             cut = w.sum() > 2.0**COUNT_BITS
@@ -219,23 +224,24 @@ class Samples:
             return cls(w.astype(np.int32), max(fewest, share * float(w.sum())))
         if fewest > 1 or limits.min_samples_split > 2:
             raise ParameterError(
-                "With weights that are not counts, min_weight_fraction_leaf cannot be combined "
+                "With non-integer weights, min_weight_fraction_leaf cannot be combined "
                 "with min_samples_leaf or min_samples_split. Use one of them."
             )
         counts = np.maximum(w / unit, 1.0).astype(np.int32)
         return cls(counts, share * float(counts.sum()), unit)
 
     def draw(self, weights: np.ndarray) -> None:
-        """Count the drawn weights instead, in place."""
+        """Count the drawn weights instead (in place)."""
         if len(self.counts):
             top = self.counts.max()
             self.counts[:] = np.minimum(weights / self.unit, top).astype(np.int32)
 
 
 def _one_round(
-    grower: Grower, train: Course, settings: Settings, samples: Samples, number: int
+    grower: Grower, train: BoostedRows, settings: Settings, samples: Samples, number: int
 ) -> tuple[float, float] | None:
-    """The mean loss of the samples that were not drawn, before and after; None if all were."""
+    """Grow the trees of a round. Returns the mean loss of the samples that were not drawn, before and
+    after; None if all were drawn."""
     n, K = train.problem.n, len(train.raw)
     rows, keys, weights = None, np.zeros(K, dtype=np.uint64), train.weights
     out, share, before = np.empty(0, dtype=np.int64), np.empty(0), 0.0
@@ -243,20 +249,20 @@ def _one_round(
         stream = parallel.stream(settings.seed, "round", number)
         keys = stream.integers(0, 2**64, K, dtype=np.uint64)
         if settings.subsample < 1:
-            bag = Drawer(train.problem, settings.subsample, 1.0, False, False).draw(stream)
+            bag = Sampler(train.problem, settings.subsample, 1.0, False, False).draw(stream)
             rows = np.flatnonzero(bag.weights).astype(np.int32)
             share = bag.weights / train.problem.weights
             weights = train.weights * share
-            train.slopes *= share[:, None]
+            train.gradients *= share[:, None]
             out = np.flatnonzero(share < 1)
             before = train.loss_of(out, 1 - share[out]) if len(out) else 0.0
             samples.draw(bag.weights)
     with np.errstate(over="ignore", under="ignore"):
-        total = settings.price * float(weights.sum())
-        price = float(np.ldexp(total, -train.units.loss_exponent))
+        total = settings.leaf_penalty * float(weights.sum())
+        penalty = float(np.ldexp(total, -train.units.loss_exponent))
     whole, renew = rows is None or len(rows) == n, train.units.objective.renew
     update = whole and renew is None
-    grower.grow(train.slopes, rows, keys, train.raw, settings.rate, price, update)
+    grower.grow(train.gradients, rows, keys, train.raw, settings.rate, penalty, update)
     if renew is not None:
         residuals = train.y - train.raw[0]
         leaves = [own for _, own in grower.growth.leaf_rows()]
@@ -270,13 +276,13 @@ def _one_round(
 
 
 def trees_of(grown: Any, bins: Bins, n_levels: np.ndarray, units: Units) -> BoostedTrees:
-    """What the grower exports, with thresholds, levels and values in the user's units."""
+    """The exported trees, with thresholds, levels and values on the original scale."""
     nodes, bin_sets, start = grown
     feature, at = nodes["feature"], nodes["bin"]
     with np.errstate(over="ignore"):
         value = np.ldexp(nodes["value"], units.exponent, out=nodes["value"])
     if not np.isfinite(value).all():
-        raise DataError("The values of y are too far apart: a leaf of a tree has no finite value.")
+        raise DataError("The values of y are too far apart: a leaf has no finite value. Rescale y.")
     threshold = np.zeros(len(feature))
     for j, cuts in enumerate(bins.thresholds):
         own = (feature == j) & (nodes["set_at"] < 0)
@@ -311,7 +317,7 @@ def _level_sets(
 
 
 def joined(a: BoostedTrees, b: BoostedTrees) -> BoostedTrees:
-    """The trees of two, in order."""
+    """The trees of both, in this order."""
     both = {
         name: np.concatenate((getattr(a, name), getattr(b, name)))
         for name in ("feature", "threshold", "left", "right", "missing_left", "sets", "value",

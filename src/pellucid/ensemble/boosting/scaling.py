@@ -1,6 +1,6 @@
-"""Units in which boosting works: targets and weights near 1, by powers of two, so nothing is lost.
+"""Working units of boosting: targets and weights near 1, scaled by powers of two, which is exact.
 
-Invariant: leaf values times 2**exponent, plus `start`, are raw predictions in the user's units.
+Invariant: leaf values times 2**exponent, plus `start`, are raw predictions on the original scale.
 """
 
 from dataclasses import dataclass, replace
@@ -18,28 +18,28 @@ ORDINARY = 64  # weights between 2**-64 and 2**64 stay as they are
 
 @dataclass(frozen=True)
 class Units:
-    """How a target is turned into working units, and back."""
+    """How a target is converted to working units, and back."""
 
     objective: Objective
-    start: np.ndarray  # (K,), raw predictions before the first tree, in the user's units
+    start: np.ndarray  # (K,), raw predictions before the first tree, on the original scale
     first: int = 0  # y / 2**first lies within -1..1
-    second: int = 0  # what is left of it after the start, again
+    second: int = 0  # the same for y minus the start
 
     @property
     def exponent(self) -> int:
-        """Of a leaf's value."""
+        """Binary exponent of the values of leaves."""
         return self.first + self.second if self.objective.link == "identity" else 0
 
     @property
-    def slope_exponent(self) -> int:
-        """True slopes and curvatures of the loss are 2**this times the working ones."""
+    def gradient_exponent(self) -> int:
+        """Gradients and curvatures of the loss are 2**this times the working ones."""
         return self.first if self.objective.name == "poisson" else 0
 
     @property
     def loss_exponent(self) -> int:
         if self.objective.link == "identity":
             return self.exponent * self.objective.power
-        return self.slope_exponent
+        return self.gradient_exponent
 
     def target(self, rows: Problem) -> np.ndarray:
         """y in working units."""
@@ -64,12 +64,12 @@ class Units:
         return raw if rows.offset is None else raw + rows.offset.T
 
     def loss(self, working: float) -> float:
-        """A mean loss in the user's units."""
+        """A mean loss on the original scale."""
         return float(scaled(working, self.loss_exponent))
 
 
 def scaled(values: Any, exponent: int) -> np.ndarray:
-    """values * 2**exponent; squares of large numbers may be beyond all numbers."""
+    """values * 2**exponent; squares of large numbers may overflow to infinity."""
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(np.asarray(values, dtype=float), exponent)
 
@@ -80,7 +80,7 @@ def _exponent(values: np.ndarray) -> int:
 
 
 def units_of(objective: Objective, rows: Problem, start: np.ndarray | None = None) -> Units:
-    """Units for these rows; `start` is that of an earlier fit, else the best constant."""
+    """Units for these rows; `start` is that of an earlier fit, or None for the best constant."""
     if objective.link not in ("identity", "log"):
         start = objective.start(rows.y, rows.weights, rows.offset) if start is None else start
         return Units(objective, start)
@@ -96,11 +96,11 @@ def units_of(objective: Objective, rows: Problem, start: np.ndarray | None = Non
     units = Units(objective, start, first)
     left = units.target(rows)
     if not np.isfinite(left).all():
-        raise DataError("The values of y (or the offset) are too far apart to be boosted.")
+        raise DataError("The values of y (or the offset) are too far apart. Rescale them.")
     return replace(units, second=_exponent(left))
 
 
 def ordinary_weights(weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """(weights / 2**e, e): as they are unless they are extreme."""
+    """(weights / 2**e, e) with e = 0 unless the weights are extreme."""
     e = _exponent(weights)
     return (weights, 0) if abs(e) <= ORDINARY else (np.ldexp(weights, -e), e)

@@ -1,8 +1,8 @@
 """The trees of a boosted model in one set of arrays, tree after tree, each in depth-first order.
 
-Tree t has the nodes start[t] : start[t + 1] and adds its leaf's value to output t % K. Links count
-from a tree's own root. A row goes left as in `tree.nodes`. Invariant: the record checks itself, so
-arrays from a file cannot lead a row astray.
+Tree t has the nodes start[t] : start[t + 1] and adds the value of a leaf to output t % K. Links count
+from the root of their tree. A row goes left as in `tree.nodes`. Invariant: the record checks itself,
+so that rows cannot leave the arrays even if they come from a file.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from pellucid.tree.nodes import Nodes
 
 BLOCK = 2**11
 WORTH_PACKING = 64  # rows
-WORTH_SHARING = 2**17  # walks of a row through a tree: more than a millisecond
+WORTH_SHARING = 2**17  # rows times trees that take more than a millisecond
 _DTYPES = {
     "start": "int64", "feature": "int32", "threshold": "float64", "left": "int32",
     "right": "int32", "missing_left": "uint8", "set_start": "int32", "sets": "uint32",
@@ -40,8 +40,10 @@ class BoostedTrees:
     missing_left: np.ndarray  # uint8 (m,)
     set_start: np.ndarray  # int32 (m,), -1: no set
     sets: np.ndarray  # uint32
-    value: np.ndarray  # float64 (m,), shrunken; at inner nodes the mean of the leaves below
-    gain: np.ndarray  # float64 (m,), drop of the quadratic model (less a set's price), 0 at leaves
+    # float64 (m,), with the learning rate; at inner nodes the mean of the leaves below
+    value: np.ndarray
+    # float64 (m,), decrease of the quadratic approximation, less a penalty for sets; 0 at leaves
+    gain: np.ndarray
     n_samples: np.ndarray  # float64 (m,)
     weight: np.ndarray  # float64 (m,), sum of curvatures
     n_levels: np.ndarray  # int32 (d,), 0 for number columns
@@ -51,14 +53,14 @@ class BoostedTrees:
         for name, kind in _DTYPES.items():
             part = getattr(self, name)
             if not isinstance(part, np.ndarray) or part.dtype != kind or part.ndim != 1:
-                raise DataError(f"boosted trees: {name} must be a row of {kind}")
+                raise DataError(f"boosted trees: {name} must be a vector of {kind}")
         m = len(self.feature)
         for name in _DTYPES:
             if name not in ("start", "sets", "n_levels") and len(getattr(self, name)) != m:
-                raise DataError("boosted trees: the arrays disagree about the number of nodes")
+                raise DataError("boosted trees: the arrays have different numbers of nodes")
         lengths = np.diff(self.start)
         if type(self.n_outputs) is not int or self.n_outputs < 1 or len(self.start) < 1:
-            raise DataError("boosted trees: no outputs")
+            raise DataError("boosted trees: there are no outputs")
         if self.start[0] != 0 or self.start[-1] != m or (lengths < 1).any():
             raise DataError("boosted trees: the trees do not fill the arrays")
         if len(lengths) % self.n_outputs:
@@ -124,17 +126,13 @@ class BoostedTrees:
         )  # fmt: skip
 
     def importances(self) -> np.ndarray:
-        """Share of the whole gain that the divisions by each column bring; 0 without any."""
+        """Share of the total gain that is due to the splits by each column; 0 without any split."""
         inner = self.feature >= 0
         sums = np.bincount(self.feature[inner], self.gain[inner], minlength=len(self.n_levels))
         return sums / sums.sum() if sums.sum() > 0 else sums
 
-    def bases(self) -> np.ndarray:
-        """Sum of the roots' values by output: what the trees add to a mean row."""
-        return self.value[self.start[:-1]].reshape(-1, self.n_outputs).sum(axis=0)
-
     def walkers(self, X: np.ndarray | None = None) -> Walkers:
-        """The compiled view of the arrays; packed, once for all, if that pays for the rows of X."""
+        """The compiled view of the arrays; packed once if that is worth it for the rows of X."""
         if X is None or len(X) < WORTH_PACKING or not len(self.feature):
             return self._view()
         kept, missing = _PACKED.setdefault(self, {}), bool(np.isnan(X).any())
@@ -159,12 +157,14 @@ class BoostedTrees:
         _by_blocks(lambda a, b: walkers.add(X, a, b, *trees, out), n, n * (last - first) * K)
         return out
 
-    def contributions(self, X: np.ndarray) -> np.ndarray:
-        """(n, d, K): how the divisions by each column changed the sum on the way to the leaves."""
+    def path(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(base (K,), contributions (n, d, K)): the sum of the values of the roots, and the changes
+        of the values at the splits by each column."""
+        base = self.value[self.start[:-1]].reshape(-1, self.n_outputs).sum(axis=0)
         out = np.zeros((len(X), X.shape[1], self.n_outputs))
         walkers = self.walkers()
         _by_blocks(lambda a, b: walkers.contributions(X, a, b, out), len(X), 2**20)
-        return out
+        return base, out
 
     def shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(base (K,), contributions (n, d, K)): Shapley values, branches averaged by samples."""
@@ -182,12 +182,12 @@ class BoostedTrees:
         return base, out
 
 
-# Packed views live as long as their trees, and are no part of them: files and copies have none.
+# Packed views live as long as their trees but are not part of them: files and copies have none.
 _PACKED: WeakKeyDictionary[BoostedTrees, dict[bool, Walkers]] = WeakKeyDictionary()
 
 
 def _by_blocks(work: Any, n: int, steps: int) -> None:
-    # Of few rows a quarter at a time, by eights, if they have many trees to walk through.
+    # Few rows with many trees are shared out in quarters, rounded to multiples of eight.
     size = max(64, -(-n // 32) * 8) if n <= BLOCK and steps >= WORTH_SHARING else BLOCK
     blocks = [(first, min(first + size, n)) for first in range(0, n, size)]
     parallel.map(lambda block: work(*block), blocks, None if steps >= 2**16 else 1)

@@ -1,7 +1,7 @@
-"""A part of the samples for early stopping, in which classes keep their shares.
+"""Validation samples for early stopping, stratified by class.
 
-Invariant: the split depends on the rows and the seed alone; of a row that stands for several samples
-some may be on either side.
+Invariant: the split depends on the rows and the seed alone; the samples of one row may be on both
+sides.
 """
 
 from math import ceil
@@ -21,13 +21,13 @@ def split(problem: Problem, share: Any, seed: np.ndarray) -> tuple[Problem, Prob
     part = share if isinstance(share, float | np.floating) else share / problem.total
     if part >= 1:
         raise ParameterError(
-            f"validation_fraction={share} leaves no row to learn from: X has {problem.total:.0f} of "
-            "them. Use a smaller number, or a share below 1."
+            f"validation_fraction={share} leaves no training rows, because X has {problem.total:.0f}. "
+            "Use a smaller number, or a share below 1."
         )
 
     def some(m: int) -> int:
-        asked = ceil(part * m - 1e-9)  # a number of rows is one, whatever its share rounds to
-        return min(asked, m - 1)  # a class stays known to the training rows
+        wanted = ceil(part * m - 1e-9)  # a number of rows is not rounded up by its share
+        return min(wanted, m - 1)  # every class stays in the training rows
 
     groups = [np.arange(problem.n)] if problem.classes is None else classes_of(problem.y)
     held = held_back(problem.weights, groups, some, stream)

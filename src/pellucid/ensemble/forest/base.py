@@ -1,21 +1,23 @@
 """Forests: many trees on drawn rows, each node on drawn columns; what the four classes share.
 
-1. Sort the columns once; draw every tree's bag, counts of the canonical rows, by the tree's key.
-2. Grow the trees, one per task, small ones by chunks; the key is behind all of a tree's choices.
-3. Predict block after block of rows, all trees on one block, so sums have one order.
+1. Sort the columns once; draw the bag of every tree, counts of the canonical rows, by its key.
+2. Grow the trees, one per task, small ones in chunks; the key determines all random choices.
+3. Predict one block of rows after the other, each with all trees, so that sums have one order.
 
 Invariant: `trees_` are plain `Nodes`; training objects do not survive.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
+from pellucid.base import Estimator
 from pellucid.data import Problem
-from pellucid.ensemble.averaging import SHARE, Bagged, answer_width, check_width
+from pellucid.data.class_weights import class_factors
+from pellucid.ensemble import averaging
 from pellucid.ensemble.base_estimators import coded
-from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
+from pellucid.ensemble.bootstrap_samples import Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
@@ -27,12 +29,12 @@ from pellucid.parameters import (
     Either,
     Function,
     Integer,
-    Nothing,
     learned,
     param,
+    parameters_of,
     positional,
 )
-from pellucid.tree import prediction
+from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, explaining, prediction
 from pellucid.tree.growth_parameters import (
     CCP_ALPHA,
     MAX_DEPTH,
@@ -45,10 +47,10 @@ from pellucid.tree.growth_parameters import (
     MONOTONIC_CST,
 )
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.stopping import limits_of
+from pellucid.tree.stopping import TreeSpec, limits_of
 
 
-class Forest(Bagged):
+class Forest(Estimator):
     """Family of forests; `trees_` holds the grown trees."""
 
     n_estimators: int = positional(
@@ -80,98 +82,92 @@ class Forest(Bagged):
         description="Whether to keep the trees of the last fit and to add more."
     )
     ccp_alpha: float = CCP_ALPHA
-    max_samples: Any = param(
-        None,
-        Either(Integer(1), SHARE, Nothing),
-        "Size of a bootstrap sample: a number of samples or a share of them. None draws as many as "
-        "there are.",
-    )
+    max_samples: Any = averaging.MAX_SAMPLES
     monotonic_cst: Any = MONOTONIC_CST
-    oob_importances: bool = param(
-        False,
-        Boolean,
-        "Whether to measure each column by how much worse a tree predicts the rows that it did not "
-        "see if the column is shuffled.",
-        last=True,
-    )
+    oob_importances: bool = averaging.OOB_IMPORTANCES
 
     trees_: list[Nodes] = learned("The trees, each as plain arrays of its nodes.")
     n_outputs_: int = learned("Number of targets; 1 for a classifier.")
-    oob_score_: float = learned("Score of the out-of-bag predictions, if `oob_score` is set.")
-    oob_importances_: np.ndarray = learned(
-        "Mean increase of the out-of-bag loss when a column is shuffled, shape (n_features,), if "
-        "`oob_importances` is set."
-    )
-    oob_importances_std_: np.ndarray = learned(
-        "Standard deviation of the importance over the trees, shape (n_features,), if "
-        "`oob_importances` is set."
-    )
+    oob_score_: float = learned(averaging.OOB_SCORE)
+    oob_importances_: np.ndarray = learned(averaging.OOB_MEAN)
+    oob_importances_std_: np.ndarray = learned(averaging.OOB_STD)
 
     _layout = "codes"
-    _rows = "canonical"
     _takes_sparse = False
+    _rows = "canonical"
     _splitter = "best"
+    # The checks fit hundreds of times; five trees show the same faults as a hundred.
+    _check_params = {"n_estimators": 5}
 
-    def _tree(self) -> Any:
-        """An unfitted tree with this forest's parameters."""
-        raise NotImplementedError
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Draw the bags and grow the trees."""
+        return self._learn(X, y, weights=sample_weight)
 
-    def _grow_trees(self, problem: Problem) -> dict[str, Any]:
-        """Trees in their order (those of a warm start first), and what unseen rows say of them."""
+    def _spec(self, class_weight: Any = None) -> TreeSpec:
+        """How each tree is grown; its random choices follow from its key."""
+        return TreeSpec.of(self, splitter=self._splitter, random_state=0, class_weight=class_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_drawing()
-        K = answer_width(problem)
-        old = self._kept("trees_")
+        problem = averaging.with_targets(problem)
+        K = averaging.output_width(problem)
+        old = averaging.kept_estimators(self, "trees_")
         if old:
-            check_width(old[0].value.shape[1], K)
+            averaging.check_width(old[0].value.shape[1], K)
         seed = parallel.seed_sequence(self.random_state)
-        drawer = Drawer(problem, self.max_samples, 1.0, self.bootstrap, False)
-        keys = keys_of(seed, len(old), self.n_estimators)
-        trees = old + (self._grown(coded(problem), drawer, keys) if len(keys) else [])
-        # A bag takes as much memory as a column: they are drawn again for their judges alone.
-        judged = bool(self.oob_score or self.oob_importances)
-        every = keys_of(seed, 0, self.n_estimators if judged else 0)
-        judge = OutOfBag(
+        sampler = Sampler(problem, self.max_samples, 1.0, self.bootstrap, False)
+        keys, trees = keys_of(seed, len(old), self.n_estimators), old
+        if len(keys):
+            spec = self._spec(_tree_class_weight(self, problem))
+            trees = old + self._grown(spec, coded(problem), sampler, keys)
+        # A bag takes as much memory as a column, so bags are drawn again if they are needed.
+        needed = bool(self.oob_score or self.oob_importances)
+        every = keys_of(seed, 0, self.n_estimators if needed else 0)
+        out_of_bag = OutOfBag(
             problem,
-            drawer,
-            [drawer.bag(int(key)) for key in every],
+            sampler,
+            [sampler.bag(int(key)) for key in every],
             lambda i, X: prediction.values(trees[i], X),
             lambda i: _columns(trees[i]),
         )
-        _check_bags(old, judge)
-        n_outputs = 1 if problem.classes is not None else K
-        return {"trees_": trees, "n_outputs_": n_outputs} | self._judged(judge, seed)
+        _check_bags(old, out_of_bag)
+        learned = {"trees_": trees, "n_outputs_": 1 if problem.classes is not None else K}
+        if problem.classes is not None:
+            learned["n_classes_"] = K
+        return learned | averaging.out_of_bag_results(self, out_of_bag, seed)
 
-    def _grown(self, problem: Problem, drawer: Drawer, keys: np.ndarray) -> list[Nodes]:
-        """The tree of every key, from its bag and by its random choices. All bags have as many
-        samples as the first, so that all trees have its limits."""
+    def _grown(
+        self, spec: TreeSpec, problem: Problem, sampler: Sampler, keys: np.ndarray
+    ) -> list[Nodes]:
+        """The tree of every key, grown on its bag. All bags have as many samples as the first one,
+        so all trees have the same limits."""
         from pellucid.tree.batch_grower import Grove, suits
         from pellucid.tree.fit_tree import grow_model, with_weight
         from pellucid.tree.grower import looks_at_few
         from pellucid.tree.presort import presort
         from pellucid.tree.pruning import prune
 
-        model = self._tree()
-        first = drawer.rows(int(keys[0]))
-        limits = limits_of(model, problem.reweight(first))
+        first = sampler.rows(int(keys[0]))
+        limits = limits_of(spec, problem.reweight(first))
         table = presort(problem.table, problem.kinds, problem.n_levels, self.n_jobs)
         if looks_at_few(limits, table.d):
             table = table.placed(self.n_jobs)
-        if suits(model, problem, limits, drawer.counted):
-            limits = with_weight(model, limits, first)
-            grove = Grove.of(model, problem, table, limits, float(first.sum()))
-            step = grove.chunk(len(keys))
+        if suits(spec, problem, limits, sampler.counted):
+            limits = with_weight(spec, limits, first)
+            batch = Grove.of(spec, problem, table, limits, float(first.sum()))
+            step = batch.chunk(len(keys))
         else:
-            grove, step = None, 1
+            batch, step = None, 1
 
         def grow(start: int) -> list[Nodes]:
             part = keys[start : start + step]
-            bags = [drawer.rows(int(key)) for key in part]
-            if grove is not None:
-                return grove.grow(np.stack(bags), part)
-            return [grow_model(model, problem.reweight(bags[0]), table, int(part[0]), limits)]
+            bags = [sampler.rows(int(key)) for key in part]
+            if batch is not None:
+                return batch.grow(np.stack(bags), part)
+            return [grow_model(spec, problem.reweight(bags[0]), table, int(part[0]), limits)]
 
         threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
-        with parallel.using(threads):  # the branches of a tree too
+        with parallel.using(threads):  # the branches of a tree use the same threads
             chunks = parallel.map(grow, range(0, len(keys), step))
         trees = [tree for chunk in chunks for tree in chunk]
         return [prune(tree, self.ccp_alpha) for tree in trees] if self.ccp_alpha > 0 else trees
@@ -182,7 +178,12 @@ class Forest(Bagged):
                 "`max_samples` cannot be set if `bootstrap=False`. Either switch to "
                 "`bootstrap=True` or set `max_samples=None`."
             )
-        self._check_oob()
+        averaging.check_out_of_bag(self)
+
+    explain = explaining.explain
+
+    def _explain(self, X: np.ndarray, method: str = "path") -> dict[str, Any]:
+        return averaging.explain_mean(self, X, method)
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
         """Mean of the trees' values, (n, K)."""
@@ -195,7 +196,7 @@ class Forest(Bagged):
 
     def _check_trees(self, n_values: int) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
-        self._check_importances()
+        averaging.check_importances(self)
         trees = self.trees_
         if not isinstance(trees, list) or not trees:
             raise DataError("a forest needs its trees")
@@ -207,28 +208,34 @@ class Forest(Bagged):
 
     @property
     def estimator_(self) -> Any:
-        """An unfitted tree as this forest grows them."""
+        """An unfitted tree with the parameters of the trees of this forest."""
         self._check_fitted()
-        return self._tree()
+        return self._unfitted_tree()
 
     @property
     def estimators_(self) -> list[Any]:
-        """The trees as fitted estimators, made anew at every look: what is done to them, such as
-        `prune`, does not change the forest. Their labels are class codes."""
+        """The trees as fitted estimators whose labels are class codes. They are copies: changing
+        them, for example with `prune`, does not change the forest."""
         self._check_fitted()
         return [self._as_estimator(tree) for tree in self.trees_]
 
+    def _unfitted_tree(self) -> Any:
+        Tree: Any = DecisionTreeClassifier if self._kind == "classifier" else DecisionTreeRegressor
+        per_tree = vars(self).get("class_weight") == "balanced_subsample"
+        spec, names = vars(self._spec("balanced" if per_tree else None)), parameters_of(Tree)
+        return Tree(**{name: value for name, value in spec.items() if name in names})
+
     def _as_estimator(self, nodes: Nodes) -> Any:
-        tree = self._tree()
+        tree = self._unfitted_tree()
         tree.tree_, tree.schema_, tree.n_features_in_ = nodes, self.schema_, self.n_features_in_
-        tree.n_outputs_, tree._lent = self.n_outputs_, True
-        if "classes_" in self.__dict__:
+        tree.n_outputs_, tree._in_forest = self.n_outputs_, True
+        if "classes_" in vars(self):
             tree.classes_, tree.n_classes_ = np.arange(len(self.classes_)), len(self.classes_)
         return tree
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Mean share of the impurity decrease that each column brings."""
+        """Mean share of the impurity decrease of a tree that is due to each column."""
         self._check_fitted()
         total: Any = sum(tree.importances() for tree in self.trees_)
         return total / total.sum() if total.sum() > 0 else total
@@ -240,7 +247,7 @@ class Forest(Bagged):
         return np.stack(leaves, axis=1).astype(np.int64)
 
     def decision_path(self, X: Any) -> tuple[Any, np.ndarray]:
-        """(CSR matrix of the nodes that each row passes, first column of each tree)."""
+        """CSR matrix with 1 where a row passes a node, and the first matrix column of each tree."""
         from scipy.sparse import csr_matrix, hstack
 
         encoded = self._encoded(X)
@@ -253,19 +260,27 @@ class Forest(Bagged):
         return hstack(parts).tocsr(), ends
 
 
-def _check_bags(trees: list[Nodes], judge: OutOfBag) -> None:
-    """Refuse to judge trees of an earlier fit by bags that are not theirs: the samples in their leaves
-    tell. Bags are drawn again, so that needs the same rows and random state."""
-    for tree, bag in zip(trees, judge.bags):
-        leaf = prediction.apply(tree, np.asfortranarray(judge.problem.X))
+def _tree_class_weight(model: Any, problem: Problem) -> Any:
+    """Class weights of a tree: of its own bag, or those of the whole table by class code."""
+    given = vars(model).get("class_weight")
+    if given is None or given == "balanced_subsample":
+        return None if given is None else "balanced"
+    return dict(enumerate(class_factors(given, problem).tolist()))
+
+
+def _check_bags(trees: list[Nodes], out_of_bag: OutOfBag) -> None:
+    """Refuse out-of-bag estimates of earlier trees if their bags cannot be drawn again, which shows
+    in the numbers of samples of their leaves."""
+    for tree, bag in zip(trees, out_of_bag.bags):
+        leaf = prediction.apply(tree, np.asfortranarray(out_of_bag.problem.X))
         counts, ends = np.bincount(leaf, bag.weights, tree.n_nodes), tree.feature < 0
         if not np.array_equal(counts[ends], tree.n_samples[ends]):
             raise ParameterError(
-                "Out of bag estimates after a warm start draw the bags of the earlier trees again: they "
-                "need the rows and weights of the earlier fit, and its random_state, an int."
+                "Out-of-bag estimates after a warm start draw the bags of the earlier trees again. "
+                "This needs the same rows, weights and int random_state as the earlier fit."
             )
 
 
 def _columns(tree: Nodes) -> np.ndarray:
-    """Columns that a tree divides by."""
+    """Columns that a tree splits by."""
     return np.unique(tree.feature[tree.feature >= 0])

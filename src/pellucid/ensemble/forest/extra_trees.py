@@ -1,4 +1,4 @@
-"""Extremely randomised trees: thresholds are drawn too, rows are not."""
+"""Extremely randomized trees: thresholds are drawn at random, and each tree sees all rows."""
 
 from pellucid.ensemble.forest.classifier import ForestClassifier
 from pellucid.ensemble.forest.regressor import ForestRegressor
@@ -6,14 +6,14 @@ from pellucid.parameters import changed
 
 
 class ExtraTreesClassifier(ForestClassifier):
-    """Mean of the class shares of many trees whose thresholds are drawn.
+    """Mean of the class frequencies of many trees whose thresholds are drawn.
 
     p(k | x) = 1/B sum_b p_b(k | x); a node draws `max_features` columns, one threshold (or set of
     levels) for each, and takes the best of these.
 
-    Missing values, categories and weights are treated as by a single tree: sets of levels, a
-    learned side, weight k = k copies. Each tree has its own random stream: results do not depend
-    on `n_jobs`.
+    A categorical column is split into two sets of levels. Missing values go to the side that was
+    learned at each split. A weight of k means k copies of the row. Results do not depend on
+    `n_jobs`.
 
     Examples
     --------
@@ -32,11 +32,12 @@ class ExtraTreesRegressor(ForestRegressor):
     """Mean of the predictions of many trees whose thresholds are drawn.
 
     f(x) = 1/B sum_b f_b(x); a node draws `max_features` columns, one threshold (or set of levels)
-    for each, and takes the best of these. y may have several columns, see `DecisionTreeRegressor`.
+    for each, and takes the best of these. y may have several columns; every tree then predicts
+    all of them.
 
-    Missing values, categories and weights are treated as by a single tree: sets of levels, a
-    learned side, weight k = k copies. Each tree has its own random stream: results do not depend
-    on `n_jobs`.
+    A categorical column is split into two sets of levels. Missing values go to the side that was
+    learned at each split. A weight of k means k copies of the row. Results do not depend on
+    `n_jobs`.
 
     Examples
     --------

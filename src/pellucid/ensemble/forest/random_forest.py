@@ -5,14 +5,14 @@ from pellucid.ensemble.forest.regressor import ForestRegressor
 
 
 class RandomForestClassifier(ForestClassifier):
-    """Mean of the class shares of many trees, each on a bootstrap sample.
+    """Mean of the class frequencies of many trees, each on a bootstrap sample.
 
     p(k | x) = 1/B sum_b p_b(k | x); every node of tree b takes the best of `max_features` drawn
-    columns. With all columns it is bagging.
+    columns. With all columns, this is bagging.
 
-    Missing values, categories and weights are treated as by a single tree: sets of levels, a
-    learned side, weight k = k copies. Each tree has its own random stream: results do not depend
-    on `n_jobs`.
+    A categorical column is split into two sets of levels. Missing values go to the side that was
+    learned at each split. A weight of k means k copies of the row. Results do not depend on
+    `n_jobs`.
 
     Examples
     --------
@@ -23,8 +23,8 @@ class RandomForestClassifier(ForestClassifier):
     """
 
     _exempt = {
-        "class_weights_and_weights_are_one_thing": "a weight says how often a row may be drawn, a "
-        "class weight what it costs once drawn"
+        "class_weights_and_weights_are_one_thing": "a weight is the number of copies that may be "
+        "drawn, a class weight multiplies the cost of a drawn row"
     }
 
 
@@ -32,12 +32,12 @@ class RandomForestRegressor(ForestRegressor):
     """Mean of the predictions of many trees, each on a bootstrap sample.
 
     f(x) = 1/B sum_b f_b(x); every node of tree b takes the best of `max_features` drawn columns.
-    With all columns, the default, it is bagging. y may have several columns: every tree then
-    predicts all of them, see `DecisionTreeRegressor`.
+    With all columns, the default, this is bagging. y may have several columns; every tree then
+    predicts all of them.
 
-    Missing values, categories and weights are treated as by a single tree: sets of levels, a
-    learned side, weight k = k copies. Each tree has its own random stream: results do not depend
-    on `n_jobs`.
+    A categorical column is split into two sets of levels. Missing values go to the side that was
+    learned at each split. A weight of k means k copies of the row. Results do not depend on
+    `n_jobs`.
 
     Examples
     --------

@@ -13,9 +13,9 @@ from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model._glm.fit import fit_columns
-from pellucid.linear_model.base import COEF, INTERCEPT, MEANS, additive_parts, check_coefficients
+from pellucid.linear_model.base import MEANS, additive_parts, check_coefficients
 from pellucid.linear_model.standardize import penalised_evenly
-from pellucid.linear_model.target_range import check_range, keep, learn_range, with_bound
+from pellucid.linear_model.target_range import check_range, clip_to_range, learn_range, with_bound
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.families import Family, GLMLoss
 from pellucid.numerics.objectives.links import LINKS
@@ -89,8 +89,11 @@ class GLMRegressor(Regressor):
     )
     standardize: bool = STANDARDIZE
 
-    coef_: np.ndarray = learned(COEF)
-    intercept_: float = learned(INTERCEPT)
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns on the scale of the link, shape (n_terms,), in the order "
+        "of `terms_`."
+    )
+    intercept_: float = learned("Intercept on the scale of the link.")
     means_: np.ndarray = learned(MEANS)
     n_iter_: int = learned(N_ITER)
     history_: dict[str, np.ndarray] = learned(HISTORY)
@@ -196,7 +199,7 @@ class GLMRegressor(Regressor):
         return eta if shift is None else eta + offset_values(shift, len(eta))
 
     def _predict(self, X: Any) -> np.ndarray:
-        return keep(self, LINKS[self._link()].inverse(self._eta(X)))
+        return clip_to_range(self, LINKS[self._link()].inverse(self._eta(X)))
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """The predicted mean of each row."""
@@ -204,7 +207,7 @@ class GLMRegressor(Regressor):
         eta = self.linear_predictor(X, offset=shift)
         shift = None if shift is None else offset_values(shift, len(eta))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._finite(keep(self, LINKS[self._link()].inverse(eta), shift))
+            return self._finite(clip_to_range(self, LINKS[self._link()].inverse(eta), shift))
 
     def _reveals(self) -> bool:
         """True unless a coefficient is 0, because then its column is never read."""

@@ -21,14 +21,14 @@ PAIRS = 4096  # rows up to which their products with each other are made
 SHORT = 15.0  # range of logarithms of means that reaches no boundary
 
 
-def steady(loss: GLMLoss) -> bool:
+def always_interior(loss: GLMLoss) -> bool:
     """Whether every linear predictor is a possible mean, so that no optimum lies on a boundary."""
     if loss.family.name == "binomial":
         return loss.link.domain == (0.0, 1.0)
     return loss.family.name == "normal" or loss.link.name == "log"
 
 
-def settled(objective: GLMObjective, found: Solution, loss: GLMLoss) -> Solution:
+def polished(objective: GLMObjective, found: Solution, loss: GLMLoss) -> Solution:
     """Last Newton steps while the gradient falls; a gradient that remains means a boundary."""
     x = found.x
     _, g = objective.evaluate(x)
@@ -69,7 +69,7 @@ def _gradient_sizes(objective: GLMObjective, x: np.ndarray) -> np.ndarray:
     return total
 
 
-def without_limit(objective: GLMObjective, x: np.ndarray, loss: GLMLoss) -> np.ndarray:
+def unbounded_directions(objective: GLMObjective, x: np.ndarray, loss: GLMLoss) -> np.ndarray:
     """Directions (p + 1, m) along which the objective falls without limit; 0 where one has no part."""
     none = np.zeros((objective.X.p + 1, 0))
     objective.evaluate(x)
@@ -145,7 +145,7 @@ def table_aliases(objective: GLMObjective, counted: np.ndarray | None = None) ->
     return find_aliases(objective.table_triangle(counted), objective.intercept)
 
 
-def named_endless(directions: np.ndarray, terms: tuple[str, ...], loss: GLMLoss) -> Status:
+def unbounded_status(directions: np.ndarray, terms: tuple[str, ...], loss: GLMLoss) -> Status:
     """The status of a fit with coefficients that grow without limit."""
     names = [*terms, "intercept"]
     moved = [names[j] for j in np.flatnonzero(directions.any(axis=1))]

@@ -132,14 +132,18 @@ def _diagnose(
     model: Any, problem: Problem, loss: GLMLoss, task: "Task", found: Solution
 ) -> tuple[Status, dict[str, Any]]:
     """The status, with columns whose coefficients grow without limit, and the facts for inference."""
-    from pellucid.linear_model._glm.boundary import named_endless, saturated, without_limit
+    from pellucid.linear_model._glm.boundary import (
+        saturated,
+        unbounded_directions,
+        unbounded_status,
+    )
     from pellucid.linear_model._glm.information import facts, has_facts
 
     status, inference = found.status, {}
     if has_facts(model, problem.p):
-        endless = without_limit(task.objective, found.x, loss)
+        endless = unbounded_directions(task.objective, found.x, loss)
         if endless.size and status.code != "edge":
-            status = named_endless(endless, problem.schema.terms, loss)
+            status = unbounded_status(endless, problem.schema.terms, loss)
         inference = {"inference_": facts(task, found.x, problem, loss, endless)}
     exact = model.alpha == 0 and model.solver != "gd"
     if exact and status.code not in ("edge", "separated"):

@@ -60,7 +60,7 @@ def facts(
             null = share @ family.half_deviance(t, means)
             V, noise = family.variance(mu), 0.0
             if not known_dispersion:
-                noise = np.abs(mu) + np.abs(eta[rows] * loss.link.slope(eta[rows]))
+                noise = np.abs(mu) + np.abs(eta[rows] * loss.link.derivative(eta[rows]))
                 noise = ROUNDING**2 * (share @ (noise**2 / V))
             return np.array([own, null, share @ ((t - mu) ** 2 / V), noise])
 

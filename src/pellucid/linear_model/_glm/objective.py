@@ -47,7 +47,7 @@ class Curve:
         if not inside.all():
             return np.full_like(eta, np.inf), np.zeros_like(eta)
         family = self.loss.family
-        gradient = (mu - y) / family.variance(mu) * self.loss.link.slope(eta)
+        gradient = (mu - y) / family.variance(mu) * self.loss.link.derivative(eta)
         return family.half_deviance(y, mu), gradient
 
     def curvature(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:

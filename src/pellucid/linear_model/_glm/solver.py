@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import DataError
-from pellucid.linear_model._glm.boundary import settled, steady
+from pellucid.linear_model._glm.boundary import always_interior, polished
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
@@ -168,7 +168,9 @@ def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0:
         objective.evaluate, objective.factor, x, max_iter=max_iter,
         scale=np.append(task.spread, 1.0), accuracy=ACCURACY,
     )  # fmt: skip
-    return found if steady(loss) or not found.status.ok else settled(objective, found, loss)
+    return (
+        found if always_interior(loss) or not found.status.ok else polished(objective, found, loss)
+    )
 
 
 def head_start(task: Task, x: np.ndarray) -> np.ndarray:

@@ -128,9 +128,7 @@ def glm_ends(
     check_weights(weights)
     residual = kept["total" if weights == "frequency" else "rows"] - kept["rank"]
     if not kept["known"] and residual <= 0:
-        raise PellucidError(
-            "No degrees of freedom are left to estimate the dispersion, so there is no interval."
-        )
+        raise PellucidError("There are no degrees of freedom left to estimate the dispersion.")
     dispersion, dof = dispersion_of(kept, residual), np.inf if kept["known"] else residual
     null, edge = kept["null"][:-1], kept["null"][-1]
     _check_finite(model, X, kept["endless"])

@@ -80,7 +80,8 @@ def _wald_test(
         return {}
     chi2 = wald_chi2(root[:, :-1].reshape(k, -1), coef, groups)
     if np.isinf(dof):
-        chi2 = chi2 if found.loss is None else chi2 / k * k
+        if found.loss is not None:
+            chi2 = chi2 / k * k  # F times its degrees of freedom
         return {"Wald chi2": chi2, "p of Wald": float(chdtrc(k, chi2))}
     return {"Wald F": chi2 / k, "p of Wald F": float(fdtrc(k, dof, chi2 / k))}
 

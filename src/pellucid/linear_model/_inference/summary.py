@@ -98,7 +98,7 @@ class Estimates:
 def summarise(
     model: Any, request: Request, estimates: Callable[[Any, Request], Estimates | SummaryTable]
 ) -> SummaryTable:
-    """The table of a fitted model; a table without errors, if `estimates` has none, stays as it is."""
+    """The table of a fitted model; `estimates` returns a table itself if there are no errors."""
     request.check()
     found = estimates(model, request)
     if isinstance(found, SummaryTable):
@@ -131,9 +131,8 @@ def estimate_lines(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(errors == 0, np.nan, estimate / errors)  # a perfect fit is no evidence
         p = 2 * stdtr(dof, -np.abs(t)) if dof > 0 else np.full_like(t, np.nan)
-        reach = (
-            stdtrit(dof, (1 + request.level) / 2) * errors if dof > 0 else np.full_like(t, np.nan)
-        )
+        t_reach = stdtrit(dof, (1 + request.level) / 2) if dof > 0 else np.nan
+        reach = t_reach * errors
         lines = np.column_stack([estimate, errors, t, p, estimate - reach, estimate + reach])
     return [tuple(line) for line in lines.tolist()]
 

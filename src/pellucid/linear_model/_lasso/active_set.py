@@ -40,14 +40,14 @@ class Quadratic:
     mean: np.ndarray
     mean_y: float
 
-    def taken_off(self) -> np.ndarray:
+    def subtracted_rows(self) -> np.ndarray:
         """(p, m): R with T'T + dd' = RR'."""
         R = np.empty((len(self.d), len(self.T) + 1))
         R[:, :-1], R[:, -1] = self.T.T, self.d
         return R
 
 
-def of_products(products: AllProducts, k: int) -> Quadratic:
+def from_products(products: AllProducts, k: int) -> Quadratic:
     """Target k, from products that exist already."""
     total, none = products.total, np.empty((0, len(products.drift)))
     c, yy = products.q[:, k] * total, float(products.yy[k]) * total
@@ -55,12 +55,12 @@ def of_products(products: AllProducts, k: int) -> Quadratic:
     return Quadratic(products.G, none, products.drift, c, yy, total, products.mean, mean_y)
 
 
-def enough(rest: np.ndarray, squares: np.ndarray) -> bool:
+def is_accurate(rest: np.ndarray, squares: np.ndarray) -> bool:
     """Whether enough is left of the columns' squares for the difference to be accurate."""
     return bool(np.all(rest >= LEFT * squares))
 
 
-def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
+def without_rows(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
     """All rows, whose products are `gram`, without those of `part`; None if little would be left.
 
     Neither the products nor the rows of the rest are formed: the rows T and one more for the centre
@@ -78,7 +78,7 @@ def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
     own = np.diagonal(gram)[c:]
     rest = own - squares - drift**2
     noise = design.noise(total) ** 2
-    if not (rest[:p] > noise).all() or not enough(rest, own):
+    if not (rest[:p] > noise).all() or not is_accurate(rest, own):
         return None
     d = drift[:p].copy()
     mean, mean_y = design.shift + d / np.sqrt(total), design.start + drift[p] / np.sqrt(total)
@@ -138,5 +138,5 @@ def solve(
         steps += int(np.ceil(np.log(top / l1) / STEP))
     penalties = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
     limits = np.append(np.full(steps - 1, ROUGH), wanted)
-    found = path(task, start(task, positive), task.taken_off(), penalties, limits, rounds)
+    found = path(task, start(task, positive), task.subtracted_rows(), penalties, limits, rounds)
     return found.coef[min(found.made, steps - 1)], int(found.rounds.sum())

@@ -161,6 +161,6 @@ def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict
         return 0.5 * float(share @ r**2), A.T @ (share * r)
 
     penalty = Penalty(np.append(np.full(problem.p, alpha), 0.0), l1_ratio)
-    means = share @ dense(problem.X)
+    means = share @ dense(problem.table)
     learned = descend_squares(model, problem, share, means, 0.0, penalty, evaluate)
     return learned | {"dual_gap_": np.nan}

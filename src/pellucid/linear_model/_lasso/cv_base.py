@@ -159,7 +159,7 @@ def _fit_columns(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
 
     with parallel.using(model.n_jobs), parallel.one_blas_thread():
         table = search.prepared(problem, model.fit_intercept)
-        pull = search.pulls(table)
+        pull = search.target_products(table)
         alphas = [_penalties(model, problem, ratio, pull) for ratio in l1_ratios]
         grid = search.Grid(
             l1_ratios, alphas, model.fit_intercept, model.positive, model.max_iter, model.tol

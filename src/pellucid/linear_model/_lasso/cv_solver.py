@@ -63,7 +63,7 @@ def prepared(problem: Problem, intercept: bool) -> Table:
     return Table(problem, task, task.gram)
 
 
-def pulls(table: Table) -> np.ndarray | None:
+def target_products(table: Table) -> np.ndarray | None:
     """X'y / N of centred columns as the fits see it, if products are known."""
     if table.gram is None:
         return None
@@ -119,7 +119,7 @@ class Training:
         whole = np.array_equal(self.fold.train + self.fold.test, problem.weights)
         if self.table.gram is None or not whole:
             return None
-        rows = picked(self.fold.test)
+        rows = weighted_rows(self.fold.test)
         return replace(
             task.design, X=Rows(task.design.X.X[rows]), Y=task.design.Y[rows],
             weights=np.ldexp(self.fold.test[rows], -task.weights_lift),
@@ -135,7 +135,7 @@ class Training:
         design = replace(task.design, weights=np.ldexp(self.fold.train, -task.weights_lift))
         own = replace(task, design=design, gram=None)
         left = None if self.rest is None else gram - self.rest.gram()
-        if left is not None and not active_set.enough(np.diagonal(left), np.diagonal(gram)):
+        if left is not None and not active_set.is_accurate(np.diagonal(left), np.diagonal(gram)):
             left = None
         return own, AllProducts(own, left)
 
@@ -174,7 +174,7 @@ class Training:
         path = self.lasso
         if path is None or len(path.errors) >= end:
             return [] if path is None else path.errors
-        R = path.task.taken_off()
+        R = path.task.subtracted_rows()
         while len(path.errors) < end and path.parts:
             l1 = path.parts.pop(0)
             wanted, rounds = np.full(len(l1), WANTED), self.grid.max_iter * len(l1)
@@ -214,9 +214,9 @@ class Training:
         if not alphas[-1] > 0:
             return None
         if table.gram is not None and part is not None and part.X.n <= table.problem.p:
-            quadratic = active_set.without(table.task.design, table.gram, part)
+            quadratic = active_set.without_rows(table.task.design, table.gram, part)
         elif isinstance(self.made[1], AllProducts):
-            quadratic = active_set.of_products(self.made[1], 0)
+            quadratic = active_set.from_products(self.made[1], 0)
         else:
             return None
         if quadratic is None:
@@ -264,7 +264,7 @@ def _test_error(
     problem: Problem, fold: Fold, coef: np.ndarray, intercept: np.ndarray
 ) -> np.ndarray:
     """Weighted mean squared error of each row of `coef`, by blocks of the test rows."""
-    rows = picked(fold.test)
+    rows = weighted_rows(fold.test)
     X, y, w = problem.X[rows], problem.y[rows], fold.test[rows]
     total = np.zeros(len(coef))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -274,7 +274,7 @@ def _test_error(
         return total / w.sum()
 
 
-def picked(weights: np.ndarray) -> Any:
+def weighted_rows(weights: np.ndarray) -> Any:
     """Rows with a weight: a slice if they are contiguous, else their numbers."""
     rows = np.flatnonzero(weights)
     first, last = int(rows[0]), int(rows[-1]) + 1

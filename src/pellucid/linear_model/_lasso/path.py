@@ -76,10 +76,10 @@ class Path:
             limit = min(limit, self.max_iter - epochs)
             made = descend(self.G, qk, self.b, Gb, corner, curve, self.positive, tol, limit)
             epochs += made
-            gap = self._look(qk, l1, l2)
+            gap = self._update_gap(qk, l1, l2)
             slow = made == limit or len(self.order) < FEW
             if slow and gap > WANTED * self.yy and self._polish(qk, l1, l2):
-                gap = self._look(qk, l1, l2)
+                gap = self._update_gap(qk, l1, l2)
             if gap <= WANTED * self.yy or epochs >= self.max_iter:
                 break
             new = self._violating(l1, l2)
@@ -107,8 +107,8 @@ class Path:
         pull = self.g if self.positive else np.abs(self.g)
         return np.flatnonzero((pull > MORE * reach) & ~self.kept)
 
-    def _look(self, qk: np.ndarray, l1: float, l2: float) -> float:
-        """Update X'r / N; the duality gap (see `solver.look`)."""
+    def _update_gap(self, qk: np.ndarray, l1: float, l2: float) -> float:
+        """Update X'r / N; the duality gap (see `solver.update_gap`)."""
         b, K = self.b, len(self.order)
         self.g = self.q - b @ self.H[:K]
         fitted, own = float(qk @ b), self.g[self.order]

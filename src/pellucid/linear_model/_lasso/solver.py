@@ -91,15 +91,15 @@ def solve_target(
     4. The gap over all columns decides; else the set grows.
     """
     state, flag = State(b.copy(), np.empty(0)), StopFlag()
-    look(products, k, l1, l2, state, net)
-    note(recorder, state, scale)
+    update_gap(products, k, l1, l2, state, net)
+    record(recorder, state, scale)
     if isinstance(products, AllProducts) and not (b.any() or l2.any() or np.ptp(l1)):
-        task = active_set.of_products(products, k)
+        task = active_set.from_products(products, k)
         state.b, state.epochs = active_set.solve(
             task, float(l1[0]), net.positive, wanted, net.max_iter
         )
-        look(products, k, l1, l2, state, net)
-        note(recorder, state, scale)
+        update_gap(products, k, l1, l2, state, net)
+        record(recorder, state, scale)
     yy = float(products.yy[k])
     tol, stuck = 1e-4 * np.sqrt(max(yy, 1e-300)), 0
     while state.gap > wanted * yy and state.epochs < net.max_iter:
@@ -113,9 +113,9 @@ def solve_target(
         room = min(EPOCHS, net.max_iter - state.epochs)
         corner, curve = l1[active], l2[active]
         state.epochs += descend(Q, q, inner, Qb, corner, curve, net.positive, tol, room)
-        state.b[active] = polished(Q, q, inner, corner, curve)
-        look(products, k, l1, l2, state, net)
-        note(recorder, state, scale)
+        state.b[active] = solve_support(Q, q, inner, corner, curve)
+        update_gap(products, k, l1, l2, state, net)
+        record(recorder, state, scale)
         if not state.gap < before / 2:
             if tol < ROUNDING * np.sqrt(yy) and stuck > 3:
                 break
@@ -137,7 +137,7 @@ def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) ->
     return np.sort(np.append(np.flatnonzero(used), waiting))
 
 
-def polished(
+def solve_support(
     Q: np.ndarray, q: np.ndarray, b: np.ndarray, l1: np.ndarray, l2: np.ndarray
 ) -> np.ndarray:
     """b with its support solved for exactly.
@@ -175,7 +175,7 @@ def polished(
     return b
 
 
-def look(
+def update_gap(
     products: Products, k: int, l1: np.ndarray, l2: np.ndarray, state: State, net: Net
 ) -> None:
     """Gradient, objective and duality gap at b.
@@ -200,7 +200,7 @@ def look(
     state.gap = max(state.value - dual, 0.0)
 
 
-def note(recorder: Recorder | None, state: State, scale: float) -> None:
+def record(recorder: Recorder | None, state: State, scale: float) -> None:
     if recorder is not None:
         largest = np.finfo(float).max
         with np.errstate(over="ignore"):
@@ -216,7 +216,7 @@ def elastic_net(
 ) -> Fit:  # fmt: skip
     """Fit every column of Y (n, k); `task` is the result of `prepare`, if it exists already."""
     if net.l1 == 0:
-        return without_corner(X, Y, weights, net)
+        return without_l1(X, Y, weights, net)
     task = prepare(X, Y, weights, net.intercept, few_columns(*X.shape)) if task is None else task
     products = make_products(task)
     targets, p = Y.shape[1], X.shape[1]
@@ -255,7 +255,7 @@ def status_of(good: bool, gap: np.ndarray, n_iter: np.ndarray) -> Status:
     )
 
 
-def without_corner(X: Any, Y: np.ndarray, weights: np.ndarray, net: Net) -> Fit:
+def without_l1(X: Any, Y: np.ndarray, weights: np.ndarray, net: Net) -> Fit:
     """No l1 part: ridge regression, or least squares."""
     from pellucid.linear_model._ridge.solver import objective
 

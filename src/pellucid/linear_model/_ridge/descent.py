@@ -27,7 +27,7 @@ def descend_squares(
         raise ParameterError(
             "solver='gd' supports one target and no positive=True. Use another solver."
         )
-    X = dense(problem.X)
+    X = dense(problem.table)
     A = np.column_stack([X, np.full(len(X), float(model.fit_intercept))])
     step = model.step
     if step is None:

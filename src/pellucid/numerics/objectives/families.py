@@ -16,11 +16,11 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Family:
-    """`variance` V(mu), its derivative `variance_slope`, and half the unit `deviance` d(y, mu)."""
+    """`variance` V(mu), its derivative `variance_derivative`, and half the unit `deviance` d(y, mu)."""
 
     name: str
     variance: Callable[[Array], Array]
-    variance_slope: Callable[[Array], Array]
+    variance_derivative: Callable[[Array], Array]
     half_deviance: Callable[[Array, Array], Array]
     canonical: str
     y_range: tuple[float, float]  # closed; `positive` families exclude the lower end
@@ -48,7 +48,7 @@ def _bernoulli(y: Array, mu: Array) -> Array:
 NORMAL = Family(
     "normal",
     variance=np.ones_like,
-    variance_slope=np.zeros_like,
+    variance_derivative=np.zeros_like,
     half_deviance=lambda y, mu: 0.5 * (y - mu) ** 2,
     canonical="identity",
     y_range=(-np.inf, np.inf),
@@ -56,7 +56,7 @@ NORMAL = Family(
 BINOMIAL = Family(
     "binomial",
     variance=lambda mu: mu * (1 - mu),
-    variance_slope=lambda mu: 1 - 2 * mu,
+    variance_derivative=lambda mu: 1 - 2 * mu,
     half_deviance=_bernoulli,
     canonical="logit",
     y_range=(0.0, 1.0),
@@ -64,7 +64,7 @@ BINOMIAL = Family(
 POISSON = Family(
     "poisson",
     variance=np.copy,
-    variance_slope=np.ones_like,
+    variance_derivative=np.ones_like,
     half_deviance=lambda y, mu: y * _log_ratio(np.where(y == 0, mu, y), mu) - (y - mu),
     canonical="log",
     y_range=(0.0, np.inf),
@@ -72,7 +72,7 @@ POISSON = Family(
 GAMMA = Family(
     "gamma",
     variance=np.square,
-    variance_slope=lambda mu: 2 * mu,
+    variance_derivative=lambda mu: 2 * mu,
     half_deviance=lambda y, mu: (y - mu) / mu - _log_ratio(y, mu),
     canonical="inverse",
     y_range=(0.0, np.inf),
@@ -81,7 +81,7 @@ GAMMA = Family(
 INVERSE_GAUSSIAN = Family(
     "inverse_gaussian",
     variance=lambda mu: mu**3,
-    variance_slope=lambda mu: 3 * mu**2,
+    variance_derivative=lambda mu: 3 * mu**2,
     half_deviance=lambda y, mu: 0.5 * (y - mu) ** 2 / (y * mu**2),
     canonical="inverse_square",
     y_range=(0.0, np.inf),
@@ -105,7 +105,7 @@ def tweedie(power: float) -> Family:
     return Family(
         "tweedie",
         variance=lambda mu: mu**power,
-        variance_slope=lambda mu: power * mu ** (power - 1),
+        variance_derivative=lambda mu: power * mu ** (power - 1),
         half_deviance=half_deviance,
         canonical="log",
         y_range=(-np.inf if power < 0 else 0.0, np.inf),
@@ -124,7 +124,7 @@ def negative_binomial(alpha: float) -> Family:
     return Family(
         "negative_binomial",
         variance=lambda mu: mu + alpha * mu**2,
-        variance_slope=lambda mu: 1 + 2 * alpha * mu,
+        variance_derivative=lambda mu: 1 + 2 * alpha * mu,
         half_deviance=half_deviance,
         canonical="log",
         y_range=(0.0, np.inf),
@@ -160,17 +160,20 @@ class GLMLoss:
 
     def gradient(self, y: Array, eta: Array) -> Array:
         mu = self.link.inverse(eta)
-        return (mu - y) / self.family.variance(mu) * self.link.slope(eta)
+        return (mu - y) / self.family.variance(mu) * self.link.derivative(eta)
 
     def expected(self, y: Array, eta: Array) -> Array:
         mu = self.link.inverse(eta)
-        return self.link.slope(eta) ** 2 / self.family.variance(mu)
+        return self.link.derivative(eta) ** 2 / self.family.variance(mu)
 
     def curvature(self, y: Array, eta: Array) -> Array:
-        mu, slope = self.link.inverse(eta), self.link.slope(eta)
+        mu, first = self.link.inverse(eta), self.link.derivative(eta)
         V = self.family.variance(mu)
-        turn = self.link.bend(eta) / V - slope**2 * self.family.variance_slope(mu) / V**2
-        return slope**2 / V - (y - mu) * turn
+        turn = (
+            self.link.second_derivative(eta) / V
+            - first**2 * self.family.variance_derivative(mu) / V**2
+        )
+        return first**2 / V - (y - mu) * turn
 
 
 def glm_loss(family: Family, link: str | None = None) -> GLMLoss:

@@ -14,13 +14,13 @@ Function = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Link:
-    """`inverse` is mu(eta), `slope` and `bend` its derivatives; mu lies inside `domain`."""
+    """`inverse` is mu(eta), with its `derivative` and `second_derivative`; mu lies inside `domain`."""
 
     name: str
     link: Function
     inverse: Function
-    slope: Function
-    bend: Function
+    derivative: Function
+    second_derivative: Function
     domain: tuple[float, float]
 
 
@@ -30,7 +30,7 @@ def expit(eta: np.ndarray) -> np.ndarray:
     return np.where(eta >= 0, 1.0, small) / (1.0 + small)
 
 
-def _logit_slope(eta: np.ndarray) -> np.ndarray:
+def _logit_derivative(eta: np.ndarray) -> np.ndarray:
     small = np.exp(-np.abs(eta))
     return small / (1.0 + small) ** 2
 
@@ -51,7 +51,7 @@ def _normal_density(eta: np.ndarray) -> np.ndarray:
     return np.exp(-0.5 * np.square(eta)) / np.sqrt(2 * np.pi)
 
 
-def _cloglog_slope(eta: np.ndarray) -> np.ndarray:
+def _cloglog_derivative(eta: np.ndarray) -> np.ndarray:
     return np.exp(eta - np.exp(eta))
 
 
@@ -59,65 +59,72 @@ _IDENTITY = Link(
     "identity",
     link=np.copy,
     inverse=np.copy,
-    slope=np.ones_like,
-    bend=np.zeros_like,
+    derivative=np.ones_like,
+    second_derivative=np.zeros_like,
     domain=(-np.inf, np.inf),
 )
-_LOG = Link("log", link=np.log, inverse=np.exp, slope=np.exp, bend=np.exp, domain=(0.0, np.inf))
+_LOG = Link(
+    "log",
+    link=np.log,
+    inverse=np.exp,
+    derivative=np.exp,
+    second_derivative=np.exp,
+    domain=(0.0, np.inf),
+)
 _LOGIT = Link(
     "logit",
     link=lambda mu: np.log(mu) - np.log1p(-mu),
     inverse=expit,
-    slope=_logit_slope,
-    bend=lambda eta: -_logit_slope(eta) * np.tanh(eta / 2),
+    derivative=_logit_derivative,
+    second_derivative=lambda eta: -_logit_derivative(eta) * np.tanh(eta / 2),
     domain=(0.0, 1.0),
 )
 _PROBIT = Link(
     "probit",
     link=_probit_link,
     inverse=_probit_inverse,
-    slope=_normal_density,
-    bend=lambda eta: -eta * _normal_density(eta),
+    derivative=_normal_density,
+    second_derivative=lambda eta: -eta * _normal_density(eta),
     domain=(0.0, 1.0),
 )
 _CLOGLOG = Link(
     "cloglog",
     link=lambda mu: np.log(-np.log1p(-mu)),
     inverse=lambda eta: -np.expm1(-np.exp(eta)),
-    slope=_cloglog_slope,
-    bend=lambda eta: _cloglog_slope(eta) * -np.expm1(eta),
+    derivative=_cloglog_derivative,
+    second_derivative=lambda eta: _cloglog_derivative(eta) * -np.expm1(eta),
     domain=(0.0, 1.0),
 )
 _CAUCHIT = Link(
     "cauchit",
     link=lambda mu: np.tan(np.pi * (mu - 0.5)),
     inverse=lambda eta: 0.5 + np.arctan(eta) / np.pi,
-    slope=lambda eta: 1 / (np.pi * (1 + eta**2)),
-    bend=lambda eta: -2 * eta / (np.pi * (1 + eta**2) ** 2),
+    derivative=lambda eta: 1 / (np.pi * (1 + eta**2)),
+    second_derivative=lambda eta: -2 * eta / (np.pi * (1 + eta**2) ** 2),
     domain=(0.0, 1.0),
 )
 _INVERSE = Link(
     "inverse",
     link=np.reciprocal,
     inverse=np.reciprocal,
-    slope=lambda eta: -(eta**-2.0),
-    bend=lambda eta: 2 * eta**-3.0,
+    derivative=lambda eta: -(eta**-2.0),
+    second_derivative=lambda eta: 2 * eta**-3.0,
     domain=(0.0, np.inf),
 )
 _INVERSE_SQUARE = Link(
     "inverse_square",
     link=lambda mu: mu**-2.0,
     inverse=lambda eta: eta**-0.5,
-    slope=lambda eta: -0.5 * eta**-1.5,
-    bend=lambda eta: 0.75 * eta**-2.5,
+    derivative=lambda eta: -0.5 * eta**-1.5,
+    second_derivative=lambda eta: 0.75 * eta**-2.5,
     domain=(0.0, np.inf),
 )
 _SQRT = Link(
     "sqrt",
     link=np.sqrt,
     inverse=np.square,
-    slope=lambda eta: 2 * eta,
-    bend=lambda eta: np.full_like(eta, 2.0),
+    derivative=lambda eta: 2 * eta,
+    second_derivative=lambda eta: np.full_like(eta, 2.0),
     domain=(0.0, np.inf),
 )
 

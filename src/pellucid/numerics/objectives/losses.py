@@ -29,7 +29,7 @@ Curve = Callable[[Array], Array]  # of the margin alone
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss by its three formulas; `domain` says which y it takes."""
+    """A loss by its three formulas; `domain` names the y that it takes."""
 
     name: str
     value: Formula
@@ -48,13 +48,13 @@ def _binomial_curvature(y: Array, z: Array) -> Array:
     return small / (1.0 + small) ** 2
 
 
-def _margin(name: str, phi: Curve, slope: Curve, bend: Curve) -> Loss:
+def _margin(name: str, phi: Curve, gradient: Curve, curvature: Curve) -> Loss:
     """A loss of m = y z with y in {-1, 1}."""
     return Loss(
         name,
         value=lambda y, z: phi(y * z),
-        gradient=lambda y, z: y * slope(y * z),
-        curvature=lambda y, z: bend(y * z),
+        gradient=lambda y, z: y * gradient(y * z),
+        curvature=lambda y, z: curvature(y * z),
         domain="sign",
     )
 
@@ -146,32 +146,32 @@ BINOMIAL_LOGIT = Loss(
 LOGISTIC = _margin(
     "logistic",
     phi=lambda m: np.logaddexp(0.0, -m),
-    slope=lambda m: -expit(-m),
-    bend=lambda m: _binomial_curvature(m, m),
+    gradient=lambda m: -expit(-m),
+    curvature=lambda m: _binomial_curvature(m, m),
 )
 HINGE = _margin(
     "hinge",
     phi=lambda m: np.maximum(1 - m, 0.0),
-    slope=lambda m: -(m < 1).astype(float),
-    bend=np.zeros_like,
+    gradient=lambda m: -(m < 1).astype(float),
+    curvature=np.zeros_like,
 )
 SQUARED_HINGE = _margin(
     "squared_hinge",
     phi=lambda m: np.maximum(1 - m, 0.0) ** 2,
-    slope=lambda m: -2 * np.maximum(1 - m, 0.0),
-    bend=lambda m: 2.0 * (m < 1),
+    gradient=lambda m: -2 * np.maximum(1 - m, 0.0),
+    curvature=lambda m: 2.0 * (m < 1),
 )
 MODIFIED_HUBER = _margin(
     "modified_huber",
     phi=lambda m: np.where(m >= -1, np.maximum(1 - m, 0.0) ** 2, -4 * m),
-    slope=lambda m: np.where(m >= -1, -2 * np.maximum(1 - m, 0.0), -4.0),
-    bend=lambda m: 2.0 * ((m >= -1) & (m < 1)),
+    gradient=lambda m: np.where(m >= -1, -2 * np.maximum(1 - m, 0.0), -4.0),
+    curvature=lambda m: 2.0 * ((m >= -1) & (m < 1)),
 )
 PERCEPTRON = _margin(
     "perceptron",
     phi=lambda m: np.maximum(-m, 0.0),
-    slope=lambda m: -(m <= 0).astype(float),
-    bend=np.zeros_like,
+    gradient=lambda m: -(m <= 0).astype(float),
+    curvature=np.zeros_like,
 )
 
 LOSSES: dict[str, Callable[..., Loss]] = {

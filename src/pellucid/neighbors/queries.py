@@ -1,0 +1,158 @@
+"""The two questions that neighbour models answer: the k nearest rows, and all rows within a radius."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.errors import DataError, ParameterError, shown
+from pellucid.neighbors import vote_weights
+from pellucid.neighbors.base import NeighborModel
+from pellucid.neighbors.ragged import Lists, split
+from pellucid.neighbors.votes import KVotes, RadiusVotes
+from pellucid.parameters import Integer, Real
+
+ENTRIES = 2**23  # neighbours in memory at a time while rows are predicted, 32 bytes each
+
+
+class KNeighborsQueries(NeighborModel):
+    """Models that search a number of neighbours: `kneighbors`, `kneighbors_graph`."""
+
+    _finds_k = True
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """Distances and row numbers of the nearest training rows, nearest first.
+
+        Equally near rows are ordered by (y, row). Without X: the neighbours of the training rows, each
+        without itself.
+        """
+        self._check_fitted()
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if not Integer(1).accepts(k):
+            raise ParameterError(
+                f"n_neighbors must be an int of at least 1. Got {shown(k)} instead."
+            )
+        if X is None:
+            distances, positions = self._nearest_others(k)
+        else:
+            distances, positions = self._nearest(self._placed(self._encoded(X)), k)
+        rows = self.order_[positions]
+        return (distances, rows) if return_distance else rows
+
+    def _nearest_others(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest other training rows of each training row, in the user's order of rows."""
+        n = self.n_samples_fit_
+        if k >= n:
+            raise DataError(
+                f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k} and n_samples_fit = {n}: "
+                "without X, a training row is not its own neighbour. Use fewer neighbours."
+            )
+        distances, positions = self._nearest(self._training_rows(), k + 1, own=1)
+        own = positions == np.arange(n)[:, None]
+        own[~own.any(axis=1), -1] = True  # k + 1 equal rows come before it: leave out the last
+        keep = np.argsort(self.order_, kind="stable")
+        return distances[~own].reshape(n, k)[keep], positions[~own].reshape(n, k)[keep]
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> Any:
+        """CSR matrix with an entry for each neighbour: 1, or its distance."""
+        _check_mode(mode)
+        distances, rows = self.kneighbors(X, n_neighbors)
+        return _graph(list(zip(distances, rows)), self.n_samples_fit_, mode)
+
+    def _check_k(self, problem: Problem) -> None:
+        if problem.n < self.n_neighbors:
+            raise DataError(
+                f"n_neighbors={self.n_neighbors} needs at least as many training rows, but "
+                f"n_samples={problem.n}. Use fewer neighbours."
+            )
+
+    def _k_votes(self, X: Any) -> KVotes:
+        """Neighbours of encoded rows and their weights, for models with `weights` and `beta`."""
+        distances, positions = self._nearest(self._placed(X), self.n_neighbors)
+        return KVotes(distances, positions, vote_weights.weigh(self.weights, distances, self.beta))
+
+
+class RadiusQueries(NeighborModel):
+    """Models that search all rows within a radius: `radius_neighbors`, `radius_neighbors_graph`."""
+
+    def radius_neighbors(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> Any:
+        """Arrays of distances and row numbers of all training rows within the radius.
+
+        They are always sorted, by (distance, y, row). Without X: the neighbours of the training rows,
+        each without itself.
+        """
+        self._check_fitted()
+        r = self.radius if radius is None else radius
+        if not Real(0, None, "left").accepts(r):
+            raise ParameterError(f"radius must be a number of at least 0. Got {shown(r)} instead.")
+        distances, rows = split(self._lists(X, r), self.order_)
+        return (distances, rows) if return_distance else rows
+
+    def _lists(self, X: Any, radius: float) -> Lists:
+        if X is not None:
+            return self._within(self._placed(self._encoded(X)), radius)
+        found = self._within(self._training_rows(), radius)
+        each = found.keep(found.rows != found.owners).each()
+        ordered = [each[own] for own in np.argsort(self.order_, kind="stable")]
+        counts = np.array([len(near) for near, _ in ordered])
+        return Lists(counts, *(np.concatenate(part) for part in zip(*ordered)))
+
+    def radius_neighbors_graph(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        mode: str = "connectivity",
+        sort_results: bool = False,
+    ) -> Any:
+        """CSR matrix with an entry for each row within the radius: 1, or its distance."""
+        _check_mode(mode)
+        distances, rows = self.radius_neighbors(X, radius)
+        return _graph(list(zip(distances, rows)), self.n_samples_fit_, mode)
+
+    def _radius_votes(self, X: Any) -> RadiusVotes:
+        """Neighbours of encoded rows and their shares, for models with `weights` and `beta`."""
+        lists = self._within(self._placed(X), self.radius)
+        return RadiusVotes(lists, vote_weights.shares_of_lists(self.weights, lists, self.beta))
+
+    def _in_parts(self, X: Any, predict: Callable[[RadiusVotes, int], np.ndarray]) -> np.ndarray:
+        """predict(votes, first row) part by part: the lists of all rows might not fit in memory."""
+        size = max(1, ENTRIES // self.n_samples_fit_)
+        firsts = range(0, X.shape[0], size)
+        return np.concatenate([predict(self._radius_votes(X[i : i + size]), i) for i in firsts])
+
+    def _check_neighbors(self, votes: RadiusVotes, first: int, advice: str = "") -> None:
+        """Raise an error that names a row without neighbours; `first` is the number of the first row."""
+        if votes.alone.any():
+            raise DataError(
+                f"No neighbors found for test sample {first + int(np.argmax(votes.alone))}: no training "
+                f"row lies within radius={self.radius:g}. Use a larger radius{advice}."
+            )
+
+
+def _graph(lists: list[tuple[np.ndarray, np.ndarray]], n: int, mode: str) -> Any:
+    """CSR matrix of neighbours: 1 or the distance for each pair."""
+    from scipy.sparse import csr_matrix
+
+    indptr = np.concatenate([[0], np.cumsum([len(rows) for _, rows in lists])])
+    columns = np.concatenate([rows for _, rows in lists]) if lists else np.zeros(0, dtype=int)
+    distances = np.concatenate([d for d, _ in lists]) if lists else np.zeros(0)
+    data = distances if mode == "distance" else np.ones(len(columns))
+    return csr_matrix((data, columns, indptr), shape=(len(lists), n))
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ParameterError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got {mode!r} instead'
+        )
