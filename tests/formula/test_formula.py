@@ -184,7 +184,7 @@ def test_rows_without_weight_or_exposure_are_left_out_and_said():
     plain = formula.glm("events ~ dose", holes.dropna(), "poisson", exposure="time")
     assert by_name == plain.summary(errors="clustered", groups=rows).frame()
     holes.loc[20, "time"] = -1.0
-    with pytest.raises(DataError, match=r"row 17 .*do not count the 3 rows"):
+    with pytest.raises(DataError, match=r"row 17, .*do not count the 3 rows"):
         formula.glm("events ~ dose", holes, "poisson", exposure="time")
 
 

@@ -229,12 +229,12 @@ def test_iterations_are_counted(rng):
     ("options", "words"),
     [
         ({"perplexity": 20.0}, r"perplexity \(20.0\) must be less than n_samples \(20\)"),
-        ({"n_components": 4}, "inferior to 4.*exact"),
+        ({"n_components": 4}, "at most 3.*exact"),
         ({"metric": "precomputed"}, 'init="pca" cannot'),
         ({"metric": "precomputed", "init": "random"}, "square distance matrix"),
         ({"init": np.zeros((3, 2))}, r"shape \(20, 2\)"),
-        ({"metric": lambda a, b: -1.0}, "metric given is not correct"),
-        ({"metric": "mahalanobis", "metric_params": {"V": 3}}, "cannot be used here"),
+        ({"metric": lambda a, b: -1.0}, "rows 0 and 0 is -1"),
+        ({"metric": "mahalanobis", "metric_params": {"V": 3}}, "cannot be used with these data"),
     ],
 )
 def test_bad_input_is_named(rng, options, words):

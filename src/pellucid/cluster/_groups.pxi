@@ -2,7 +2,7 @@
 
 
 cdef struct Nearest:
-    # The nearest centre so far; `squared` are the distances of its panel, once it was looked into.
+    # The nearest centre so far; `squared` are the distances of its panel, if they were computed.
     double best
     double squared[4]
     Py_ssize_t panel
@@ -10,7 +10,7 @@ cdef struct Nearest:
 
 
 cdef class GroupPass(Pass):
-    """A pass that keeps a lower bound for every row and panel, and looks into a panel only if needed.
+    """A pass with a lower bound for every row and panel; computes the distances only if needed.
 
     `groups` (n, P): at most the distance of a row to any centre of the panel but its own; `upper`
     (n,): at least the distance to its own. `shift` (k,): how far each centre moved since the last
@@ -61,7 +61,7 @@ cdef class GroupPass(Pass):
         return u * (1.0 + 2.0 * self.slack) < (lowest if lowest > self.half[a] else self.half[a])
 
     cdef void look(self, Py_ssize_t i, const double *x) noexcept nogil:
-        """Distance to the own centre, then to the panels that it does not rule out."""
+        """Compute the distance to the own centre, then to the panels that it does not rule out."""
         cdef int32_t a = self.labels[i]
         cdef Py_ssize_t p, last = self.centres.panels.shape[0] - 1
         cdef row_t panels[4]
@@ -132,7 +132,7 @@ cdef class GroupPass(Pass):
             self.groups[i, found.panel] = sqrt(lowest) * (1.0 - self.slack)
         if label == a:
             return
-        if a >= 0 and a >> 2 != label >> 2:  # the old centre has become one of the others
+        if a >= 0 and a >> 2 != label >> 2:  # the old centre is now one of the others
             bound = sqrt(own_squared) * (1.0 - self.slack)
             if bound < self.groups[i, a >> 2]:
                 self.groups[i, a >> 2] = bound

@@ -57,7 +57,7 @@ cdef class Pass:
     has moved in all, `travel` (k,) the same plus the largest move of another centre at every step,
     both rounded up; `near` (k,) half the distance to the nearest other centre minus `way`, rounded
     down. With u and l the bounds on a row's distance to its own centre a and to all others when it
-    was last looked at, `upper` is u - way[a] and `gap` l - u + travel[a] of that moment: the label
+    was last evaluated, `upper` is u - way[a] and `gap` l - u + travel[a] of that moment: the label
     stays while gap > travel[a], or upper < near[a].
 
     If `high` and `low` are None, no sums are kept.

@@ -1,8 +1,8 @@
 /* Inner loops of k-means, in lanes of four doubles.
  *
- * Lanes run over rows and centres, never along a sum: the plain and the AVX2 build round alike.
- * `products` exists in the AVX2 build alone: it decides nothing that rounding could change.
- * A panel holds four centres side by side, panel[4 * f + lane], padded with +inf.
+ * Lanes run over rows and centres, never along a sum, so the plain and the AVX2 build round identically.
+ * `products` exists only in the AVX2 build: rows that its rounding errors could affect are not labelled.
+ * A panel holds four centres, panel[4 * f + lane], padded with +inf.
  */
 #include <math.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@ typedef double lanes __attribute__((vector_size(32), aligned(8)));
 typedef long long marks __attribute__((vector_size(32), aligned(8)));
 #define CHOOSE(mark, a, b) ((lanes)(((mark) & (marks)(a)) | (~(mark) & (marks)(b))))
 
-/* Ask for a row before it is needed. */
+/* Prefetch a row. */
 INLINE void fetch(const double *x, ptrdiff_t d)
 {
     for (ptrdiff_t f = 0; f < d; f += 8) __builtin_prefetch(x + f);
@@ -108,7 +108,7 @@ INLINE void nearest_body(const double *const *row, const double *panels, ptrdiff
     finish(&found, best, second, label);
 }
 
-/* |x - origin|^2, in any order: it serves bounds alone. */
+/* |x - origin|^2, in any order of summation: it is used only for bounds. */
 INLINE double length_from(const double *x, const double *origin, ptrdiff_t d)
 {
     lanes s = {0};
@@ -164,7 +164,7 @@ INLINE void own_body(const double *const *row, const double *const *centre, ptrd
     out[0] = s0, out[1] = s1, out[2] = s2, out[3] = s3;
 }
 
-/* high + low += w * x, the rounding error of every product and sum kept in low. */
+/* high + low += w * x; low accumulates the rounding errors of every product and sum. */
 INLINE void add_body(const double *restrict x, double w, ptrdiff_t d, double *restrict high,
                      double *restrict low)
 {

@@ -1,4 +1,4 @@
-/* Nearest centres by products, with fused multiplications and additions. */
+/* Nearest centres by products, with fused multiply-add. */
 #include <immintrin.h>
 
 #define MULTIPLY_ADD(a, b, c) ((lanes)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
@@ -24,7 +24,7 @@
     } while (0)
 
 /* For four rows: the two smallest values of constants[j] + x . panels[j], the label of the first,
- * and |x - origin|^2. Three panels at once fill the sixteen registers. */
+ * and |x - origin|^2. Three panels at once use all sixteen registers. */
 __attribute__((target("avx2,fma"))) static void
 products(const double *const *row, const double *panels, const double *constants,
          ptrdiff_t n_panels, ptrdiff_t d, const double *origin, double *best, double *second,

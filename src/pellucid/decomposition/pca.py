@@ -124,7 +124,7 @@ class PCA(Transformer):
         k = self._n_kept(variance[:limit], found.squares / divisor, n, len(found.axes))
         noise = type(found)(found.singular, found.axes[:k], found.squares).rest(limit) / divisor
         total = found.squares / divisor
-        learned = {
+        attributes = {
             "components_": fix_signs(found.axes[:k]),
             "explained_variance_": _unscaled(variance[:k], 2 * power),
             "explained_variance_ratio_": variance[:k] / total if total > 0 else np.zeros(k),
@@ -134,8 +134,8 @@ class PCA(Transformer):
             "n_components_": k,
             "n_samples_": int(n),
         }
-        _check_finite(learned, power)
-        return learned
+        _check_finite(attributes, power)
+        return attributes
 
     def _column_stats(self, problem: Problem) -> Any:
         """Statistics of the columns from the schema; None if the encoded columns are others."""
@@ -377,8 +377,8 @@ def _unscaled(values: Any, power: int) -> Any:
         return np.ldexp(values, power)
 
 
-def _check_finite(learned: dict[str, Any], power: int) -> None:
-    for name, value in learned.items():
+def _check_finite(attributes: dict[str, Any], power: int) -> None:
+    for name, value in attributes.items():
         if not isinstance(value, int) and not np.isfinite(value).all():
             raise DataError(
                 f"PCA: {name} exceeds the largest float64. Divide the columns by a power of ten: "

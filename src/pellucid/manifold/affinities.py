@@ -61,12 +61,14 @@ def squared_distances(
         try:
             D = cdist(X[rows], X, NAMES.get(metric, metric), **(params or {}))
         except (TypeError, ValueError) as error:
-            raise DataError(f"metric {metric!r} cannot be used here: {error}") from None
+            raise DataError(
+                f"The metric {metric!r} cannot be used with these data: {error}"
+            ) from None
     invalid = ~(np.isfinite(D) & (D >= 0))
     if invalid.any():
         i, j = np.argwhere(invalid)[0]
         raise DataError(
-            "All distances should be positive, the metric given is not correct: the distance "
+            "The metric must give finite distances that are not negative, but the distance "
             f"between rows {rows.start + int(i)} and {int(j)} is {D[i, j]:g}."
         )
     top = D.max(initial=0.0)

@@ -148,7 +148,8 @@ def embed(P: Any, start: np.ndarray, settings: Settings) -> Solution:
                 status = Status("converged", "The norm of the gradient is at most min_grad_norm.")
                 break
             if not early and k - at > settings.patience:
-                status = Status("converged", f"No decrease in {settings.patience} steps.")
+                idle = f"The divergence did not decrease in {settings.patience} steps."
+                status = Status("converged", idle)
                 break
         state.move(gradient, 0.5 if early else 0.8, settings.learning_rate)
     if not np.isfinite(state.Y).all():

@@ -191,8 +191,7 @@ class TSNE(Estimator):
     def _check_table(self, X: np.ndarray) -> None:
         if self.method == "barnes_hut" and self.n_components > 3:
             raise DataError(
-                "'n_components' should be inferior to 4 for the barnes_hut algorithm as it relies on "
-                "quad-tree or oct-tree. Use method='exact'."
+                "n_components must be at most 3 for method='barnes_hut'. Use method='exact'."
             )
         if self._pairwise:
             if isinstance(self.init, str) and self.init == "pca":
@@ -203,8 +202,7 @@ class TSNE(Estimator):
                 raise DataError(f"X should be a square distance matrix, but has shape {X.shape}.")
             if (X < 0).any():
                 raise DataError(
-                    "Negative values in data passed to TSNE.fit(). With metric='precomputed', X "
-                    "should contain positive distances."
+                    "X contains negative values. With metric='precomputed' it must contain distances."
                 )
         if self.perplexity >= len(X):
             raise DataError(

@@ -29,7 +29,7 @@ MAX_POWER = 500
 
 @dataclass(frozen=True)
 class ScaledRows:
-    """Z = (X - centre) / 2**power, weights that sum to `total`, variances of the columns of Z."""
+    """Z = (X - centre) / 2**power, weights (the largest is 1), variances of the columns of Z."""
 
     Z: np.ndarray
     w: np.ndarray

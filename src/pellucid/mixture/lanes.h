@@ -1,4 +1,4 @@
-/* Squared lengths and moments of a tile of rows, in lanes of four doubles: builds round alike.
+/* Squared lengths and moments of a tile of rows, in lanes of four doubles; all builds round identically.
 
    A tile holds TILE rows, column by column: d[i * TILE + r] is column i of row r. */
 #include <stddef.h>

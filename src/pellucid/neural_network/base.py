@@ -201,7 +201,7 @@ class MultiLayer(Estimator):
         if self.standardize:  # copies the rows anyway
             problem = problem.gathered()
         scaling = self._scaling(problem, warm)
-        Y, weights, learned = self._targets(problem)
+        Y, weights, attributes = self._targets(problem)
         seed = parallel.seed_sequence(self.random_state)
         network = self._new_network(problem, Y.shape[1])
         if warm:
@@ -220,11 +220,11 @@ class MultiLayer(Estimator):
         state = None if last is None else OptimizerState(**{k: _copied(v) for k, v in last.items()})
         trainer = Trainer(network, X, Y, weights, self._options(len(Y), more), validate, rows)
         found = trainer.run(seed, state, passes)
-        learned |= self._learned_from(network, found) | {"walk_": None}
+        attributes |= self._learned_from(network, found) | {"walk_": None}
         if more:
-            learned |= self._after_pass(found, learned["loss_curve_"], passes)
+            attributes |= self._after_pass(found, attributes["loss_curve_"], passes)
         means = self.means_ if more and warm else column_means(problem)
-        return learned | scaling | {"means_": means}
+        return attributes | scaling | {"means_": means}
 
     def _after_pass(self, found: Any, losses: list[float], passes: int) -> dict[str, Any]:
         """Attributes after `partial_fit`: the state of the optimizer, and the history of all passes."""

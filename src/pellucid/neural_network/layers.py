@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.errors import ParameterError, shown
+from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Integer, Real
 
@@ -119,12 +120,6 @@ def _poisson(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
     return value
 
 
-def logistic(Z: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-z)), accurate in both tails."""
-    small = np.exp(-np.abs(Z))
-    return np.where(Z >= 0, 1.0, small) / (1.0 + small)
-
-
 def _any_numbers(Y: np.ndarray) -> np.ndarray:
     return np.ones(len(Y), dtype=bool)
 
@@ -143,7 +138,7 @@ def _shares(Y: np.ndarray) -> np.ndarray:
 
 LOSSES = {
     "squared": Loss("identity", lambda Z: Z, _squared, _any_numbers, "numbers"),
-    "log": Loss("logistic", logistic, _log, _probabilities, "between 0 and 1"),
+    "log": Loss("logistic", expit, _log, _probabilities, "between 0 and 1"),
     "cross_entropy": Loss(
         "softmax", softmax, _cross_entropy, _shares, "class probabilities that sum to 1"
     ),

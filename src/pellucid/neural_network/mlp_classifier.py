@@ -10,9 +10,9 @@ from pellucid.data.class_weights import class_weighted
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import DataError, ParameterError
 from pellucid.neural_network.base import MultiLayer
-from pellucid.neural_network.layers import logistic
 from pellucid.neural_network.network import Network
 from pellucid.neural_network.training_options import ACTIVATION, HIDDEN_LAYER_SIZES
+from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import log_softmax, softmax
 from pellucid.parameters import CLASS_WEIGHT
 
@@ -131,4 +131,4 @@ def _probabilities(Z: np.ndarray) -> np.ndarray:
     """Probabilities (n, classes) from the scores of the outputs."""
     if Z.shape[1] > 1:
         return softmax(Z)
-    return logistic(np.concatenate([-Z, Z], axis=1))
+    return expit(np.concatenate([-Z, Z], axis=1))

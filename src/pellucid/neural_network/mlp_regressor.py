@@ -76,8 +76,12 @@ class MLPRegressor(MultiLayer, Regressor):
             shift, scale = deviations(Y, problem.weights)
             if self.__sklearn_is_fitted__():  # a warm start, or one more batch
                 shift, scale = self.target_shift_, self.target_scale_
-        learned = {"target_shift_": shift, "target_scale_": scale, "several_": problem.y.ndim == 2}
-        return (Y - shift) / scale, problem.weights, learned
+        attributes = {
+            "target_shift_": shift,
+            "target_scale_": scale,
+            "several_": problem.y.ndim == 2,
+        }
+        return (Y - shift) / scale, problem.weights, attributes
 
     def _validation_weights(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         def n_held_out(m: int) -> int:

@@ -1,4 +1,4 @@
-/* One step of Adam, element by element; square roots and quotients round alike in every build. */
+/* One step of Adam, element by element; square roots and quotients round identically in every build. */
 #include <math.h>
 #include <stddef.h>
 
