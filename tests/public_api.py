@@ -93,6 +93,8 @@ def contents(cls, without: list[str]) -> dict:
             continue
         if not hasattr(type(inspect.getattr_static(cls, name)), "__get__"):
             continue
+        if not hasattr(cls, name):  # a method that this class can never have
+            continue
         if callable(getattr(cls, name, None)):
             methods[name] = signature(getattr(cls, name))
         else:

@@ -14,7 +14,19 @@ from pellucid.dummy import DummyClassifier, DummyRegressor
 from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, ParameterError
 from pellucid.linear_model import Lasso, LinearRegression, LogisticRegression, RidgeClassifier
 from pellucid.manifold import TSNE
-from pellucid.parameters import Boolean, Choice, Either, Integer, Jobs, Nothing, RandomState, Real
+from pellucid.parameters import (
+    WARM_START,
+    Anything,
+    Boolean,
+    Choice,
+    Either,
+    Integer,
+    Jobs,
+    Nothing,
+    RandomState,
+    Real,
+    param,
+)
 from pellucid.protocol import available_if
 from pellucid.records import Status
 from tests.contract.classes import public_classes
@@ -25,11 +37,10 @@ X = np.arange(6.0).reshape(3, 2)
 class Sum(base.Regressor):
     """Predicts the sum of the encoded columns."""
 
-    _parameters = {"factor": Real(0, 10, "both")}
-
-    def __init__(self, *, factor=1.0, error=None, status=None, warm_start=False, table=None):
-        self.factor, self.error, self.status = factor, error, status
-        self.warm_start, self.table = warm_start, table
+    factor: float = param(1.0, Real(0, 10, "both"), "What the sum is multiplied by.")
+    error: Exception | None = param(None, Anything, "What `fit` raises.")
+    status: Status | None = param(None, Anything, "How `fit` says that it ended.")
+    warm_start: bool = WARM_START
 
     def fit(self, X, y, sample_weight=None):
         """Fit."""

@@ -119,8 +119,6 @@ class SklearnEstimator:
     """
 
     _declared: ClassVar[dict[str, Any]] = {}
-    _converted: ClassVar[bool] = True  # False: the class writes `__init__` and `_parameters`
-    _parameters: ClassVar[dict[str, Any]] = {}
     # {parameter of scikit-learn that the class does not have: what to do instead}
     _refused: ClassVar[dict[str, str]] = {}
     # Arguments a class needs to pass generic checks on tiny data; the reason stands beside them.
@@ -154,15 +152,14 @@ class SklearnEstimator:
 
     @classmethod
     def _declare(cls) -> None:
+        """Make the constructor and the docstring, unless the class writes its own constructor."""
         cls._declared = parameters.take_declarations(cls)
         if "__init__" in vars(cls):
-            cls._converted = False
-        elif cls._declared:
-            cls._converted = True
-        if cls._converted:
+            return
+        if cls._declared or "_refused" in vars(cls):
             cls.__init__ = parameters.Constructor(cls)  # type: ignore[assignment]
-            if cls.__doc__:
-                cls.__doc__ = parameters.Docstring(cls.__doc__)  # type: ignore[assignment]
+        if cls.__doc__:
+            cls.__doc__ = parameters.Docstring(cls.__doc__)  # type: ignore[assignment]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of nested objects as `name__parameter`."""
@@ -199,11 +196,9 @@ class SklearnEstimator:
         return self
 
     def _check_parameters(self) -> None:
-        cls: Any = type(self)
-        table = {"table": parameters.TableOptions} | self._parameters
-        if cls._converted:
-            table = {name: p.check for name, p in parameters.parameters_of(cls).items()}
-        parameters.check(cls.__name__, self.get_params(deep=False), table)
+        declared = parameters.parameters_of(type(self))
+        checks = {name: parameter.check for name, parameter in declared.items()}
+        parameters.check(type(self).__name__, self.get_params(deep=False), checks)
 
     def __repr__(self) -> str:
         default = {name: p.default for name, p in signature(type(self)).items()}

@@ -5,17 +5,11 @@ import re
 import pytest
 
 from pellucid.parameters import attributes_of, parameters_of
-from tests.contract.classes import applies_to, classifier, public_classes
+from tests.contract.classes import classifier
 from tests.contract.compare import example, is_learned
 
-# Classes that still write `__init__` and `_parameters`; one that is converted must leave the set.
-NOT_CONVERTED: set[str] = set()
 SHORTEST = 15  # characters of a description
 ELSEWHERE = re.compile(r"^(as (in|for|of)|see|those of|like) ", re.I)
-
-
-def converted(Model: type) -> bool:
-    return Model._converted
 
 
 def poor(descriptions: dict[str, str]) -> dict[str, str]:
@@ -27,16 +21,10 @@ def poor(descriptions: dict[str, str]) -> dict[str, str]:
     }
 
 
-def test_the_classes_that_are_not_converted_are_known():
-    assert {n for n, Model in public_classes().items() if not converted(Model)} == NOT_CONVERTED
-
-
-@applies_to(converted)
 def test_every_parameter_is_described(Model):
     assert not poor({name: p.description for name, p in parameters_of(Model).items()})
 
 
-@applies_to(converted)
 def test_every_learned_attribute_is_described(Model):
     declared = attributes_of(Model)
     assert not poor({name: a.description for name, a in declared.items()})
@@ -46,7 +34,6 @@ def test_every_learned_attribute_is_described(Model):
     assert not found - declared.keys()
 
 
-@applies_to(converted)
 def test_help_has_both_sections_once(Model):
     text = Model.__doc__
     assert text.count("\nParameters\n----------\n") == text.count("\nAttributes\n----------\n") == 1

@@ -63,7 +63,7 @@ def refuses(Model, name: str, value, method: str = "fit") -> bool:
 
 def test_every_parameter_is_checked(Model):
     """The constraints cover exactly the parameters of the signature."""
-    checked = parameters_of(Model) if Model._converted else Model._parameters
+    checked = parameters_of(Model)
     assert set(checked) | {"table"} == set(parameters(Model)) | {"table"}
 
 

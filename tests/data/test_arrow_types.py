@@ -15,8 +15,7 @@ import pytest
 import pellucid
 from pellucid.app import cli
 from pellucid.comparison.analysis import example_rows
-from pellucid.data.arrow import arrow_column
-from pellucid.data.arrow_types import plain
+from pellucid.data.arrow import arrow_column, plain
 from pellucid.errors import DataTypeError
 from pellucid.linear_model import LinearRegression
 

@@ -12,7 +12,7 @@ from pellucid.ensemble import GradientBoostingRegressor
 from pellucid.ensemble import HistGradientBoostingClassifier as Classifier
 from pellucid.ensemble import HistGradientBoostingRegressor as Regressor
 from pellucid.ensemble.boosting import losses
-from pellucid.ensemble.boosting.fitting import BoostingSpec, fit_boosting
+from pellucid.ensemble.boosting.fit_boosting import BoostingSpec, fit_boosting
 from pellucid.ensemble.boosting.rounds import Settings
 from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import DataError, ParameterError

@@ -224,6 +224,8 @@ def test_abstract_classes_cost_nothing():
     class Fresh(Mean):
         """New."""
 
+        extra: int = param(1, Integer(0), "One more parameter.")
+
     assert type(vars(Fresh)["__init__"]).__name__ == "Constructor"
     assert type(vars(Fresh)["__doc__"]).__name__ == "Docstring"
     Fresh()

@@ -13,8 +13,8 @@ from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, Param
 from pellucid.svm import (
     SVC,
     _loops,
+    contributions,
     dual,
-    explain,
     kernel_base,
     kernel_cache,
     kernel_checks,
@@ -479,7 +479,7 @@ def test_columns_explain_pairs_of_a_linear_kernel(offset):
 
 def test_scores_that_cancel_are_shared_by_size():
     parts = np.array([[[3.0], [-3.0 + 1e-9]], [[3.0], [-1.0]]])
-    shares = explain._shares(parts)
+    shares = contributions._shares(parts)
     assert np.allclose(shares[0, :, 0], 0.5) and np.allclose(shares[1, :, 0], [1.5, -0.5])
 
 
@@ -572,7 +572,7 @@ def test_forged_files_are_refused(part, tmp_path):
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_explanations_hold_votes_of_some_rows_at_a_time(kernel, monkeypatch, rng):
-    from pellucid.svm import explain
+    from pellucid.svm import contributions
 
     X = rng.normal(size=(90, 2))
     model = SVC(kernel=kernel, C=1.0).fit(X, np.arange(90) % 3)
@@ -580,7 +580,7 @@ def test_explanations_hold_votes_of_some_rows_at_a_time(kernel, monkeypatch, rng
     seen = []
     values = model._values
     monkeypatch.setattr(model, "_values", lambda X: seen.append(len(X)) or values(X), raising=False)
-    monkeypatch.setattr(explain, "ENTRIES", 9 * 20 * len(model.support_))
+    monkeypatch.setattr(contributions, "ENTRIES", 9 * 20 * len(model.support_))
     parts = model._explain_vectors(X, single=False)
     assert seen == [20, 20, 20, 20, 10]
     for name in ("rows", "distances", "votes", "others"):

@@ -31,7 +31,7 @@ def as_vector(values: Any, what: str = "y") -> np.ndarray:
         values = values.to_numpy() if hasattr(values, "to_numpy") else _arrow_columns(values)
         return _plain(values)
     if hasattr(values, "to_pylist"):  # Arrow arrays
-        from pellucid.data.arrow_types import plain
+        from pellucid.data.arrow import plain
 
         return _plain(np.array(plain(what, values).to_pylist(), dtype=object))
     if hasattr(values, "to_numpy"):  # pandas and polars series

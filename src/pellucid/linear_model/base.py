@@ -39,7 +39,7 @@ class LinearPredictor(Regressor):
 
     def summary(self) -> Any:
         """The coefficients; with a penalty there are no standard errors (bootstrap them instead)."""
-        from pellucid.linear_model._inference.summary import penalised_summary
+        from pellucid.linear_model._inference.summary_table import penalised_summary
 
         self._check_fitted()
         return penalised_summary(self, self._strengths_shown(), *self._reasons())

@@ -231,7 +231,7 @@ class LinearRegression(LinearPredictor):
         takes weights as inverse variances (WLS), as it does with weights that are not whole.
         """
         from pellucid.linear_model._inference.estimates import least_squares
-        from pellucid.linear_model._inference.summary import Request, summarise
+        from pellucid.linear_model._inference.summary_table import Request, summarise
 
         self._check_fitted()
         request = Request(errors, X, y, sample_weight, None, groups, weights, level)

@@ -143,7 +143,7 @@ class LogTargetRidge(Regressor):
 
     def summary(self) -> Any:
         """The coefficients on the log scale; with a penalty there are no standard errors."""
-        from pellucid.linear_model._inference.summary import penalised_summary
+        from pellucid.linear_model._inference.summary_table import penalised_summary
 
         self._check_fitted()
         return penalised_summary(self, {"alpha": float(self.alpha), "smearing": self.smearing_})

@@ -118,7 +118,7 @@ def covariances_of(roots: np.ndarray) -> np.ndarray:
 
 
 def from_precisions(precisions: np.ndarray, kind: str, K: int, p: int) -> np.ndarray:
-    """Roots of the user's precisions (scikit-learn's layout), in the user's units."""
+    """Roots of the user's precisions (scikit-learn's layout), on the original scale."""
     shape = covariance_shape(kind, K, p)
     if precisions.shape != shape:
         raise DataError(

@@ -202,7 +202,6 @@ ClassWeight = Either(
     Predicate(lambda v: isinstance(v, dict), "a dict {label: weight}"), Choice("balanced"), Nothing
 )
 Anything = Predicate(lambda v: True, "anything")
-Test, Learner = Predicate, EstimatorInstance  # names of classes that are not converted yet
 
 
 def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:

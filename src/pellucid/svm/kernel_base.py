@@ -18,7 +18,7 @@ from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
 from pellucid.parameters import STATUS, learned
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm import cost_estimate, explain, kernels
+from pellucid.svm import contributions, cost_estimate, kernels
 from pellucid.svm.kernel_checks import check_kernel
 from pellucid.svm.kernel_parameters import (
     FIT_STATUS,
@@ -364,13 +364,15 @@ class KernelSVM(Estimator):
     def _explain_single(self, X: Any, prediction: np.ndarray, scale: str) -> Any:
         """Contributions of columns (linear kernel), else the most influential support vectors."""
         if self.kernel == "linear":
-            return explain.linear_parts(*self._linear_terms(X), prediction, scale)
-        vectors = explain.SupportVectors(
+            return contributions.linear_parts(*self._linear_terms(X), prediction, scale)
+        vectors = contributions.SupportVectors(
             self.support_,
             lambda X: (self._values(X) * self.dual_coef_[0])[:, :, None],
             self._support_distances,
         )
-        return explain.largest_terms(vectors, X, prediction[:, None], self.intercept_, None, scale)
+        return contributions.largest_terms(
+            vectors, X, prediction[:, None], self.intercept_, None, scale
+        )
 
 
 def n_rows(problem: Problem) -> int:

@@ -20,7 +20,7 @@ from pellucid.parameters import (
 )
 from pellucid.protocol import available_if
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm import explain, multiclass
+from pellucid.svm import contributions, multiclass
 from pellucid.svm.kernel_base import KernelSVM, n_rows, scaled
 from pellucid.svm.kernel_parameters import (
     CACHE_SIZE,
@@ -263,12 +263,12 @@ class SVC(KernelSVM, Classifier):
             return self._explain_vectors(X, single)
         base, parts = self._linear_terms(X)
         if single:
-            return explain.linear_parts(base, parts, self._scores(X), "votes")
+            return contributions.linear_parts(base, parts, self._scores(X), "votes")
         scores = self._pair_scores(X)
         if self.decision_function_shape == "ovo":
-            named = {"classes": explain.pair_names(self.classes_)}
-            return explain.linear_parts(base, parts, scores, "votes") | named
-        return explain.vote_parts(base, parts, scores, self._scores(X))
+            named = {"classes": contributions.pair_names(self.classes_)}
+            return contributions.linear_parts(base, parts, scores, "votes") | named
+        return contributions.vote_parts(base, parts, scores, self._scores(X))
 
     def _explain_vectors(self, X: Any, single: bool) -> Any:
         """The support vectors with the largest terms, for and against each class.
@@ -283,10 +283,10 @@ class SVC(KernelSVM, Classifier):
             found = self._values(X)[:, :, None] * self._coefficients()  # (n, vectors, problems)
             return found if single else multiclass.class_terms(found, K)
 
-        vectors = explain.SupportVectors(self.support_, terms, self._support_distances)
+        vectors = contributions.SupportVectors(self.support_, terms, self._support_distances)
         prediction = self._scores(X).reshape(X.shape[0], -1)
         base, classes = self.intercept_ if single else np.zeros(K), tuple(self.classes_.tolist())
-        return explain.largest_terms(vectors, X, prediction, base, classes, "votes")
+        return contributions.largest_terms(vectors, X, prediction, base, classes, "votes")
 
     def _check_state(self) -> None:
         from pellucid.persist.fitted_state import expect_array

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pellucid.data.arrow import arrow_column
+from pellucid.data.arrow import arrow_column, plain
 from pellucid.data.arrow_numpy import to_arrow
-from pellucid.data.arrow_types import plain
 from pellucid.data.intake import check_names, is_frame
 from pellucid.data.learn_schema import kind_of
 from pellucid.errors import DataError, DataTypeError
@@ -78,7 +77,7 @@ def _named_levels(series: Any) -> Any:
 
 
 def readable(table: pa.Table) -> pa.Table:
-    """The table in the plain types of `arrow_types`; a column that no model can read is refused."""
+    """The table in the plain types of `data.arrow`; a column that no model can read is refused."""
     columns = [plain(name, column) for name, column in zip(table.column_names, table.columns)]
     return pa.table(columns, names=table.column_names)
 

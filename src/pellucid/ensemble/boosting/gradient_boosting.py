@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import Problem
-from pellucid.ensemble.boosting import base, shared
+from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
 from pellucid.ensemble.boosting.trees import BoostedTrees
@@ -43,9 +43,9 @@ class GradientBoosting(Estimator):
     """Family of the boosting models with scikit-learn's older names."""
 
     loss: str = param(REQUIRED, Choice("log_loss"), "Loss that the rounds reduce.")
-    learning_rate: float = shared.LEARNING_RATE.replace(check=Real(0, None))
-    n_estimators: int = shared.ROUNDS
-    subsample: float = shared.SUBSAMPLE
+    learning_rate: float = boosting_parameters.LEARNING_RATE.replace(check=Real(0, None))
+    n_estimators: int = boosting_parameters.ROUNDS
+    subsample: float = boosting_parameters.SUBSAMPLE
     min_samples_split: float = MIN_SAMPLES_SPLIT
     min_samples_leaf: float = MIN_SAMPLES_LEAF
     min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
@@ -66,7 +66,7 @@ class GradientBoosting(Estimator):
     max_features: Any = MAX_FEATURES
     verbose: int = VERBOSE
     max_leaf_nodes: int | None = MAX_LEAF_NODES
-    warm_start: bool = shared.CONTINUE
+    warm_start: bool = boosting_parameters.CONTINUE
     validation_fraction: float = param(
         0.1,
         Real(0, 1, "neither"),
@@ -78,7 +78,7 @@ class GradientBoosting(Estimator):
         "Number of rounds without a lower validation loss after which boosting stops. None does not "
         "stop early.",
     )
-    tol: float = shared.TOL.replace(default=1e-4)
+    tol: float = boosting_parameters.TOL.replace(default=1e-4)
     ccp_alpha: float = param(
         0.0,
         Real(0, None),
@@ -86,20 +86,20 @@ class GradientBoosting(Estimator):
         "branches that gain less are removed. 0 does not prune.",
     )
 
-    trees_: BoostedTrees = learned(shared.TREES)
-    baseline_: np.ndarray = learned(shared.BASELINE)
+    trees_: BoostedTrees = learned(boosting_parameters.TREES)
+    baseline_: np.ndarray = learned(boosting_parameters.BASELINE)
     init_: Any = learned(
         "The fitted estimator that boosting started from; None if it started from a constant."
     )
-    history_: dict[str, np.ndarray] = learned(shared.LOSSES_BY_ROUND)
-    n_iter_: int = learned(shared.N_ROUNDS)
-    n_estimators_: int = learned(shared.N_ROUNDS)
-    n_trees_per_iteration_: int = learned(shared.TREES_PER_ROUND)
+    history_: dict[str, np.ndarray] = learned(boosting_parameters.LOSSES_BY_ROUND)
+    n_iter_: int = learned(boosting_parameters.N_ROUNDS)
+    n_estimators_: int = learned(boosting_parameters.N_ROUNDS)
+    n_trees_per_iteration_: int = learned(boosting_parameters.TREES_PER_ROUND)
     max_features_: int = learned("Number of columns drawn at each node.")
     train_score_: np.ndarray = learned(
         "Loss of the training rows after each round, in scikit-learn's units, shape (n_iter_,)."
     )
-    validation_seed_: np.ndarray = learned(shared.VALIDATION_SEED)
+    validation_seed_: np.ndarray = learned(boosting_parameters.VALIDATION_SEED)
     oob_improvement_: np.ndarray = learned(
         "Decrease of the loss of the rows that a round did not draw, shape (n_iter_,), if "
         "`subsample` is below 1."
@@ -129,18 +129,18 @@ class GradientBoosting(Estimator):
         return self._learn(X, y, weights=sample_weight, offset=offset)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.ensemble.boosting import fitting
+        from pellucid.ensemble.boosting import fit_boosting
 
         if self.warm_start or self.init is not None:  # earlier trees and other models need the rows
             problem = problem.gathered()
         objective = self._objective(problem)
         settings = self._settings(problem, objective.outputs)
-        earlier = fitting.earlier_fit(self, "n_estimators")
+        earlier = fit_boosting.earlier_fit(self, "n_estimators")
         init = None if self.init is None or self.init == "zero" else self.init
-        spec = fitting.BoostingSpec(
+        spec = fit_boosting.BoostingSpec(
             objective, settings, self.validation_fraction, self.random_state, init, earlier
         )
-        found = fitting.fit_boosting(problem, spec)
+        found = fit_boosting.fit_boosting(problem, spec)
         learned, rounds = found.learned(earlier), found.outcome.trees.n_rounds
         if problem.classes is not None:
             learned["n_classes_"] = problem.n_classes
@@ -171,7 +171,9 @@ class GradientBoosting(Estimator):
             subsample=float(self.subsample), min_weight_share=float(self.min_weight_fraction_leaf),
             patience=None if self.n_iter_no_change is None else int(self.n_iter_no_change),
             tol=float(self.tol),
-            seed=shared.seed_if(self.subsample < 1 or columns < problem.p, self.random_state),
+            seed=boosting_parameters.seed_if(
+                self.subsample < 1 or columns < problem.p, self.random_state
+            ),
             start=None if self.init is None else np.zeros(outputs),
             leaf_penalty=float(self.ccp_alpha),
         )  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 from pellucid.base import Estimator
 from pellucid.data import Problem, prepare
 from pellucid.data.opening import opened
-from pellucid.ensemble.boosting import base, shared
+from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
 from pellucid.ensemble.boosting.trees import BoostedTrees
@@ -48,8 +48,8 @@ Validation = tuple[Any, Any, Any, Any]  # X_val, y_val, sample_weight_val, offse
 class HistGradientBoosting(Estimator):
     """Family of the histogram boosting models."""
 
-    learning_rate: float = shared.LEARNING_RATE
-    max_iter: int = shared.ROUNDS
+    learning_rate: float = boosting_parameters.LEARNING_RATE
+    max_iter: int = boosting_parameters.ROUNDS
     max_leaf_nodes: int | None = MAX_LEAF_NODES.replace(default=31)
     max_depth: int | None = MAX_DEPTH
     min_samples_leaf: int = param(
@@ -82,7 +82,7 @@ class HistGradientBoosting(Estimator):
         "Groups of columns, by number, that may be split on the same path. 'pairwise' allows any two "
         "columns, 'no_interactions' a single one. None allows all.",
     )
-    warm_start: bool = shared.CONTINUE
+    warm_start: bool = boosting_parameters.CONTINUE
     early_stopping: Any = param(
         "auto",
         Either(Choice("auto"), Boolean),
@@ -104,16 +104,16 @@ class HistGradientBoosting(Estimator):
     n_iter_no_change: int = param(
         10, Integer(1), "Number of rounds without a better score after which boosting stops."
     )
-    tol: float = shared.TOL.replace(default=1e-7)
+    tol: float = boosting_parameters.TOL.replace(default=1e-7)
     verbose: int = VERBOSE
     random_state: Any = RANDOM_STATE
-    subsample: float = shared.SUBSAMPLE.replace(last=True)
+    subsample: float = boosting_parameters.SUBSAMPLE.replace(last=True)
 
-    trees_: BoostedTrees = learned(shared.TREES)
-    baseline_: np.ndarray = learned(shared.BASELINE)
-    history_: dict[str, np.ndarray] = learned(shared.LOSSES_BY_ROUND)
-    n_iter_: int = learned(shared.N_ROUNDS)
-    n_trees_per_iteration_: int = learned(shared.TREES_PER_ROUND)
+    trees_: BoostedTrees = learned(boosting_parameters.TREES)
+    baseline_: np.ndarray = learned(boosting_parameters.BASELINE)
+    history_: dict[str, np.ndarray] = learned(boosting_parameters.LOSSES_BY_ROUND)
+    n_iter_: int = learned(boosting_parameters.N_ROUNDS)
+    n_trees_per_iteration_: int = learned(boosting_parameters.TREES_PER_ROUND)
     do_early_stopping_: bool = learned("Whether the rounds could stop early.")
     train_score_: np.ndarray = learned(
         "Score of the training rows before the first and after each round; empty without early "
@@ -123,7 +123,7 @@ class HistGradientBoosting(Estimator):
         "Score of the validation rows before the first and after each round; empty without early "
         "stopping."
     )
-    validation_seed_: np.ndarray = learned(shared.VALIDATION_SEED)
+    validation_seed_: np.ndarray = learned(boosting_parameters.VALIDATION_SEED)
     is_categorical_: np.ndarray | None = learned(
         "True for categorical columns, shape (n_features,); None if there is none."
     )
@@ -166,7 +166,7 @@ class HistGradientBoosting(Estimator):
         return self._learn(X, y, sample_weight, offset, validation=validation)
 
     def _fit(self, problem: Problem, validation: Validation | None = None) -> dict[str, Any]:
-        from pellucid.ensemble.boosting import fitting
+        from pellucid.ensemble.boosting import fit_boosting
 
         if problem.classes is not None and problem.n_classes > 2 and self.monotonic_cst is not None:
             raise ParameterError(
@@ -176,14 +176,16 @@ class HistGradientBoosting(Estimator):
         if self.warm_start:  # the earlier trees need the rows, the rounds only their bins
             problem = problem.gathered()
         if vars(self).get("class_weight") is not None:
-            problem = fitting.with_class_weight(problem, self.class_weight)
+            problem = fit_boosting.with_class_weight(problem, self.class_weight)
         objective, stops = self._objective(problem), self._stops_early(problem, validation)
         settings = self._settings(problem, objective, stops)
-        earlier = fitting.earlier_fit(self, "max_iter")
+        earlier = fit_boosting.earlier_fit(self, "max_iter")
         held = self.validation_fraction
         rows = held if validation is None else self._prepared(problem, *validation)
-        spec = fitting.BoostingSpec(objective, settings, rows, self.random_state, earlier=earlier)
-        found, levels = fitting.fit_boosting(problem, spec), problem.n_levels > 0
+        spec = fit_boosting.BoostingSpec(
+            objective, settings, rows, self.random_state, earlier=earlier
+        )
+        found, levels = fit_boosting.fit_boosting(problem, spec), problem.n_levels > 0
 
         def scores(name: str, latest: np.ndarray) -> np.ndarray:
             """The scores for early stopping, those of an earlier fit first; its last is our first."""
@@ -250,7 +252,9 @@ class HistGradientBoosting(Estimator):
             groups=interaction_groups(self.interaction_cst, problem.p, owner),
             patience=int(self.n_iter_no_change) if stops else None, tol=float(self.tol),
             score=None if self.scoring == "loss" else self._validation_score,
-            seed=shared.seed_if(self.subsample < 1 or self.max_features < 1, self.random_state),
+            seed=boosting_parameters.seed_if(
+                self.subsample < 1 or self.max_features < 1, self.random_state
+            ),
         )  # fmt: skip
 
     def _check_state(self) -> None:

@@ -289,7 +289,7 @@ class GLMRegressor(Regressor):
         weights that are not whole count each row once.
         """
         from pellucid.linear_model._inference.estimates import glm
-        from pellucid.linear_model._inference.summary import Request, summarise
+        from pellucid.linear_model._inference.summary_table import Request, summarise
 
         self._check_fitted()
         X, shift = self._opened(X, offset, exposure)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from pellucid.errors import PellucidError
-from pellucid.linear_model._inference.summary import (
+from pellucid.linear_model._inference.summary_table import (
     SHRUNK,
     Estimates,
     Request,

@@ -26,7 +26,7 @@ from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.linear_model._glm import solver
 from pellucid.linear_model._glm.boundary import table_aliases
 from pellucid.linear_model._inference.estimates import classes_of_fit
-from pellucid.linear_model._inference.summary import Estimates, Request
+from pellucid.linear_model._inference.summary_table import Estimates, Request
 from pellucid.linear_model._logistic import solver as logistic_solver
 from pellucid.linear_model._logistic.absent_classes import without_absent
 from pellucid.linear_model._logistic.information import curvature_along

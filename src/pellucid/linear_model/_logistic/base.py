@@ -113,7 +113,7 @@ class LogisticModel(LinearClassifier):
         weights : "frequency" counts a row of weight k as k rows, "precision" counts it once.
         """
         from pellucid.linear_model._inference.estimates import logistic
-        from pellucid.linear_model._inference.summary import Request, summarise
+        from pellucid.linear_model._inference.summary_table import Request, summarise
 
         self._check_fitted()
         request = Request(errors, X, y, sample_weight, None, groups, weights, level)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from pellucid.linear_model._inference.intervals import check_level, normal_reach
-from pellucid.linear_model._inference.summary import missing_notes
+from pellucid.linear_model._inference.summary_table import missing_notes
 from pellucid.linear_model._ridge.eigen import complete, make_spectrum
 from pellucid.numerics.linalg import EPS, block_qr
 from pellucid.numerics.row_blocks import Rows, exponents

@@ -1,0 +1,115 @@
+"""The house stays one that strangers can move into: rooms, names, declarations, and plain words."""
+
+import ast
+import re
+from collections import defaultdict
+
+import pytest
+
+from pellucid.parameters import parameters_of
+from tests.contract.classes import public_classes
+from tests.source_tree import PACKAGE, ROOT, source_files
+
+MOST_FILES, MOST_CLASSES = 24, 6
+# Files that play the same role in their folders may share a name.
+ROLES = {
+    "__init__", "base", "classifier", "cv_solver", "descent", "file_checks", "information", "l1",
+    "losses", "objective", "path", "regressor", "solver",
+}  # fmt: skip
+COMMANDS = PACKAGE / "app" / "commands"  # named after what is typed
+CLASSES = public_classes()
+
+# Words that need their author beside them, and what the field says.
+WORDS = {
+    r"foretold": "cross-validation agrees",
+    r"in the user's units": "on the original scale",
+    r"keeps? (its|their) word": "calibration",
+    r"locked (part|rows|test)": "test set",
+    r"such ones": "say which",
+    r"whoever": "say who",
+    r"bends more": "more flexible",
+    r"learners?": "base estimator",
+    r"nought": "0, NaN or missing",
+    r"speakers?": "contributions",
+    r"crew": "worker pool",
+    r"witness(es)?": "test",
+    r"is told|are told|was told|were told": "is reported",
+    r"is lent|was lent": "is a copy",
+}
+# In mathematics, and where the word is the field's own.
+ALLOWED = {
+    r"learners?": (
+        "weak learner",
+        "base learner",
+        '"learner"',
+        '"learners"',
+    ),  # labels of random streams
+}
+
+
+def test_no_folder_holds_too_many_files():
+    folders = {p.parent for p in source_files(".py")}
+    sizes = {str(f.relative_to(ROOT)): len(list(f.glob("*.py"))) for f in folders}
+    assert not {name: size for name, size in sizes.items() if size > MOST_FILES}
+
+
+def test_a_file_name_is_used_once_or_says_the_same_everywhere():
+    places = defaultdict(list)
+    for path in source_files(".py"):
+        if path.stem not in ROLES and path.parent != COMMANDS:
+            places[path.stem].append(str(path.relative_to(PACKAGE)))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_inheritance_is_shallow(name):
+    order = [cls.__name__ for cls in CLASSES[name].__mro__[:-1]]
+    assert len(order) <= MOST_CLASSES, order
+
+
+def test_no_estimator_writes_its_own_constructor():
+    bases = {cls.__name__ for model in CLASSES.values() for cls in model.__mro__[:-1]}
+    wrong = []
+    for path in source_files(".py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and node.name in bases:
+                own = {b.name for b in node.body if isinstance(b, ast.FunctionDef)}
+                named = {t.id for b in node.body if isinstance(b, ast.Assign) for t in b.targets
+                         if isinstance(t, ast.Name)}  # fmt: skip
+                if own & {"__init__", "__new__"} or "_parameters" in named:
+                    wrong.append(f"{path.relative_to(ROOT)}: {node.name}")
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_every_parameter_comes_from_a_declaration(name):
+    import inspect
+
+    declared = parameters_of(CLASSES[name])
+    assert list(inspect.signature(CLASSES[name]).parameters) == list(declared)
+    assert all(parameter.description for parameter in declared.values())
+
+
+def texts():
+    for path in source_files(".py", ".pyx", ".pxd", ".pxi"):
+        yield path, path.read_text()
+    for folder, pattern in (
+        (ROOT / "docs", "*.md"),
+        (PACKAGE / "report", "*.html"),
+        (ROOT, "*.md"),
+    ):
+        for path in folder.rglob(pattern) if folder != ROOT else folder.glob(pattern):
+            yield path, path.read_text()
+
+
+@pytest.mark.parametrize("word", sorted(WORDS))
+def test_private_words_do_not_come_back(word):
+    allowed = ALLOWED.get(word, ())
+    wrong = []
+    for path, text in texts():
+        for number, line in enumerate(text.splitlines(), 1):
+            for other in allowed:
+                line = line.replace(other, "")
+            if re.search(rf"\b(?:{word})\b", line, re.I):
+                wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}")
+    assert not wrong, f"say {WORDS[word]!r}:\n" + "\n".join(wrong)
