@@ -173,7 +173,7 @@ def test_nothing_to_look_at_is_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for command in ("explain", "show", "report"):
         code, out, err = call(capsys, command)
-        assert (code, out) == (2, "") and "there is no run yet: start one with" in err
+        assert (code, out) == (2, "") and "there is no run yet. Start one with" in err
     assert "no runs in runs: start one" in call(capsys, "runs")[2]
     assert call(capsys, "runs", "elsewhere") == (2, "", "error: folder elsewhere does not exist.\n")
 
@@ -434,7 +434,7 @@ def test_fewer_folds_than_asked_for_are_told(tmp_path, monkeypatch, capsys):
         call(capsys, *plan)[1].split()
     )
     code, out, _ = call(capsys, "compare", "penguins", "--plan", "--json")
-    assert code == 0 and json.loads(out)["data"]["task_why"] == "a known data set"
+    assert code == 0 and json.loads(out)["data"]["task_why"] == "a built-in data set"
 
 
 def test_ctrl_c_while_the_report_is_written_says_how_to_continue(tmp_path, monkeypatch, capsys):
@@ -496,7 +496,7 @@ def test_a_full_disk_costs_the_files_and_not_the_board(tmp_path, monkeypatch, ca
     run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2"]
     folder = str(tmp_path / "r")
     with monkeypatch.context() as patch:
-        patch.setattr("pellucid.comparison.run.Session.write_tables", full)
+        patch.setattr("pellucid.comparison.run.Run.write_tables", full)
         code, out, err = call(capsys, *run, "-o", folder)
         with pytest.warns(PellucidWarning, match="could not be written to .*: No space left"):
             result = pellucid.compare(
@@ -513,7 +513,7 @@ def test_a_time_limit_that_lets_no_model_run_is_no_result(tmp_path, monkeypatch,
     run = ["compare", "iris", "--models", "tree", "--effort", "quick", "-o", "r", "-qq"]
     code, out, err = call(capsys, *run, "--time-limit", "0.01s")
     assert code == 2 and "error: no model has a score; raise --time-limit" in err
-    assert "stopped: not begun: it needs about 1 s, 0 s were left" in out
+    assert "stopped: not started: it needs about 1 s, but only 0 s were left" in out
     code, out, _ = call(capsys, "compare", "--resume", "r", "-qq")  # without a limit: to the end
     assert code == 0 and "<- recommended" in out
 
@@ -539,7 +539,7 @@ def test_any_model_of_a_run_can_be_kept(tmp_path, monkeypatch, capsys):
     assert type(load(tmp_path / "r" / f"{other}.pellucid")).__name__ != type(
         load(tmp_path / "r" / "model.pellucid")).__name__  # fmt: skip
     code, _, err = call(capsys, "compare", "--resume", "r", "--use", "forest")
-    assert code == 2 and "no model 'forest' on this board. Models with a score: majority" in err
+    assert code == 2 and "no model 'forest' in this run. Models with a score: majority" in err
     code, _, err = call(capsys, *run, "--use", "lda")
     assert code == 2 and "--use saves a model of an existing run: add --resume RUN" in err
     assert call(capsys, *run, "-o", "r", "--force")[0] == 0  # such files are parts of a run

@@ -167,7 +167,7 @@ def test_too_many_classes(complain):
     ("arguments", "message"),
     [
         (["--metric", "rocauc"], "Unknown metric 'rocauc'"),
-        (["--metric", "rmse"], "metric 'rmse' does not fit a classification"),
+        (["--metric", "rmse"], "metric 'rmse' is not for classification"),
         (["--models", "logistik"], "unknown model 'logistik'. Did you mean 'logistic'?"),
         (["--models", "ols"], "model 'ols' is for regression"),
         (["--cv", "1"], "cv must be an integer of at least 2"),
