@@ -196,9 +196,9 @@ class SklearnEstimator:
         return self
 
     def _check_parameters(self) -> None:
-        declared = parameters.parameters_of(type(self))
-        checks = {name: parameter.check for name, parameter in declared.items()}
-        parameters.check(type(self).__name__, self.get_params(deep=False), checks)
+        cls: Any = type(self)
+        checks = {name: p.check for name, p in parameters.parameters_of(cls).items()}
+        parameters.check(cls.__name__, self.get_params(deep=False), checks)
 
     def __repr__(self) -> str:
         default = {name: p.default for name, p in signature(type(self)).items()}
