@@ -109,11 +109,11 @@ def test_impossible_priors(Model, priors, said):
 
 @pytest.mark.parametrize("model, works", [
     (LogisticRegression(solver="magic"), "'auto'.*'newton'"),
-    (LogisticRegression(solver="newton", l1_ratio=0.5), "use one of .*'cd'.*works with l1_ratio=0"),
-    (LogisticRegression(solver="sgd", l1_ratio=1.0), "use one of .*'cd'.*works with l1_ratio=0"),
-    (LogisticRegression(solver="cd", C=np.inf), "finite C"),
+    (LogisticRegression(solver="newton", l1_ratio=0.5), "Use one of .*'cd'.*, or l1_ratio=0"),
+    (LogisticRegression(solver="sgd", l1_ratio=1.0), "Use one of .*'cd'.*, or l1_ratio=0"),
+    (LogisticRegression(solver="cd", C=np.inf), "Set C to a finite number"),
     (LogisticRegression(firth=True), "C=np.inf"),
-    (LogisticRegressionCV(solver="lbfgs", l1_ratios=[1.0]), "use one of .*'cd'"),
+    (LogisticRegressionCV(solver="lbfgs", l1_ratios=[1.0]), "Use one of .*'cd'"),
     (SGDClassifier("log_loss", learning_rate="pa1"), "works with loss 'hinge'"),
     (SGDClassifier(penalty="l3"), "'l2', 'l1', 'elasticnet'"),
     (Perceptron(penalty="l3"), "'l2', 'l1', 'elasticnet'"),
