@@ -1,4 +1,6 @@
-"""Growing one tree from arrays: forests, bagging and boosting use this too.
+"""Growing one exact tree from arrays, alone or in forests, bagging and AdaBoost.
+
+Gradient boosting grows its trees from histograms instead (`histogram_grower`).
 
 1. Rows of weight 0 leave the sorted lists; the target is brought to a safe scale.
 2. The trunk: nodes with many rows are split one after the other, columns in parallel.
@@ -46,9 +48,8 @@ class GrowthConfig:
     weights: np.ndarray | None = None  # float64 (n,), None: all 1
     packed: np.ndarray | None = None  # uint16 (n,), class + 4 * weight where both are small
     k_log_k: np.ndarray | None = None  # float64, for entropy of integer weights
-    target_places: np.ndarray | None = (
-        None  # int32 (n,), of the rows by target, for absolute errors
-    )
+    # int32 (n,), ranks of the rows by target, for absolute errors
+    target_places: np.ndarray | None = None
     places: np.ndarray | None = None  # int32 (n, d), where a value stands in the lists
     members: np.ndarray | None = None  # int32, rows of the tree; None: the lists are partitioned
     signs: np.ndarray | None = None  # int8 (d,), of monotone constraints

@@ -44,9 +44,8 @@ class Settings:
     min_weight_share: float = 0.0
     signs: np.ndarray | None = None
     groups: np.ndarray | None = None
-    patience: int | None = (
-        None  # rounds without improvement before stopping; None: no early stopping
-    )
+    # Rounds without improvement before stopping; None: no early stopping.
+    patience: int | None = None
     tol: float = 0.0
     # Score of raw predictions (n, K) for early stopping; None: minus the loss.
     score: Callable[[np.ndarray, Problem], float] | None = None
@@ -92,9 +91,8 @@ class BoostedRows:
     def update(self, score: Callable[[np.ndarray, Problem], float] | None) -> float:
         """Compute the gradients at the current predictions and record the score; the loss in working
         units."""
-        with np.errstate(
-            over="ignore", invalid="ignore", divide="ignore"
-        ):  # a loss that is not finite is refused later
+        # A loss that is not finite is refused later.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = self.units.objective.gradients(self.y, self.raw, self.weights, self.gradients)
         self.scores.append(-found if score is None else score(self.user_raw(), self.problem))
         return found
@@ -134,9 +132,8 @@ def boost(
     recorder = Recorder("boosting", settings.rounds)
     unseen: list[tuple[float, float] | None] = []
     score = settings.score if settings.patience is not None else None
-    power = (
-        units.loss_exponent if score is None else 0
-    )  # losses stay in working units until the end
+    # Losses stay in working units until the end.
+    power = units.loss_exponent if score is None else 0
     tol = float(scaled(settings.tol, -power))
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
         train.adapt()

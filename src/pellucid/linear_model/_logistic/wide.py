@@ -22,9 +22,8 @@ from pellucid.records import Solution
 REPEATED = 2000  # number of rows up to which repeated rows are counted once
 DENSE_CELLS = 2**22  # size up to which a sparse table is made dense
 POWERS = 30
-WEAK = (
-    1e-9  # penalty, relative to the curvature of the loss, below which Newton's method is not used
-)
+# Penalty, relative to the curvature of the loss, below which Newton's method is not used.
+WEAK = 1e-9
 
 
 def applies(whole: Likelihood) -> bool:
