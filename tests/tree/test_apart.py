@@ -10,7 +10,7 @@ from pellucid.errors import ParameterError
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_rules
 from pellucid.tree.grower import grow
 from pellucid.tree.presort import presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.sizes import cases
 from tests.tree import naive
 from tests.tree.test_divisions import CRITERIA, random_table, random_target, random_weights

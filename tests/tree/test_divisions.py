@@ -9,7 +9,7 @@ from pellucid.tree.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, impurity, nu
 from pellucid.tree.grower import grow
 from pellucid.tree.histogram_bins import learn_bins
 from pellucid.tree.presort import binned_table, presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.sizes import cases
 from tests.tree import naive
 

@@ -10,7 +10,7 @@ from pellucid.tree import DecisionTreeRegressor, export_rules, export_svg, expor
 from pellucid.tree.grower import grow
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.tree import naive
 
 

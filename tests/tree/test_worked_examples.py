@@ -8,7 +8,7 @@ from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.criteria import impurity
 from pellucid.tree.grower import grow
 from pellucid.tree.presort import presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.tree import naive
 
 NAMES = ["Easy", "Prereqs", "Lecturer", "HasLabs", "Morning"]

@@ -22,7 +22,7 @@ from pellucid.tree.grower import (
 )
 from pellucid.tree.nodes import Nodes, Scale, trees
 from pellucid.tree.presort import Presorted
-from pellucid.tree.splitter import Limits, Rules
+from pellucid.tree.stopping import Limits, Rules
 
 CELLS = 2**11  # weights of the bags of a chunk that take next to no memory
 TASKS = 8  # enough to share out, few enough to cost nothing

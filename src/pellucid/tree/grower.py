@@ -24,7 +24,8 @@ from pellucid.tree._presort import keep_rows, survey
 from pellucid.tree.criteria import CRITERIA, POWERS, number_of
 from pellucid.tree.nodes import Nodes, Scale, assemble
 from pellucid.tree.presort import Presorted
-from pellucid.tree.splitter import Limits, Rules, Splitter
+from pellucid.tree.splitter import Splitter
+from pellucid.tree.stopping import Limits, Rules
 
 BRANCH_ROWS = 2**14  # of a node that grows in one thread, at most
 BRANCH_CELLS = 2**19  # of such a node: threads hold copies of them
@@ -75,7 +76,7 @@ def grow(
     all weights are integers, unless `count_rows`: then every row counts once. With `consume` the
     table's order is used up, which saves a copy.
     """
-    w, w_exponent, counts, all_rows, packable = _weights(weights, count_rows)
+    w, w_exponent, counts, all_rows, packable = _weights(weights, count_rows)  # 1
     total = float(table.n if w is None else (w if table.rows is None else w[table.rows]).sum())
     target, scale = scaled_target(y, w, n_classes, counts, w_exponent, criterion, table.rows)
     lists, places, members = _rows(table, None if all_rows else w, limits, consume, n_jobs)
@@ -103,9 +104,9 @@ def grow(
             spare=None if places is None else table.spare,
         )
     )
-    parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)
+    parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)  # 2, 3
     stop.check()
-    return assemble(parts, attach, table.n_levels, scale, y, limits.signs is not None)
+    return assemble(parts, attach, table.n_levels, scale, y, limits.signs is not None)  # 4
 
 
 def _parts(
@@ -123,9 +124,9 @@ def _parts(
     splitter = Splitter(work, table.d, limits.max_features, n_jobs, lists)
     if limits.max_leaf_nodes is not None:
         return [trunk], _best_first(splitter, trunk, limits.max_leaf_nodes, stop)
-    attach = _trunk(splitter, trunk, most, stop)
+    attach = _trunk(splitter, trunk, most, stop)  # 2
     branches = [work.branch(trunk, node) for node in attach]
-    parallel.map(work.subtree, branches, n_jobs=n_jobs)
+    parallel.map(work.subtree, branches, n_jobs=n_jobs)  # 3
     return [trunk, *branches], attach
 
 

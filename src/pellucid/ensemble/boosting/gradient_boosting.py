@@ -36,7 +36,7 @@ from pellucid.tree.growth_parameters import (
     MIN_SAMPLES_SPLIT,
     MIN_WEIGHT_FRACTION_LEAF,
 )
-from pellucid.tree.stopping import count_of, number_of_features
+from pellucid.tree.tree_spec import count_of, number_of_features
 
 
 class GradientBoosting(Estimator):

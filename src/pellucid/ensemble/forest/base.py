@@ -47,7 +47,8 @@ from pellucid.tree.growth_parameters import (
     MONOTONIC_CST,
 )
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.stopping import TreeSpec, limits_of
+from pellucid.tree.stopping import limits_of
+from pellucid.tree.tree_spec import TreeSpec
 
 
 class Forest(Estimator):
@@ -142,7 +143,7 @@ class Forest(Estimator):
         """The tree of every key, grown on its bag. All bags have as many samples as the first one,
         so all trees have the same limits."""
         from pellucid.tree.batch_grower import Grove, suits
-        from pellucid.tree.fit_tree import grow_model, with_weight
+        from pellucid.tree.fit_tree import grow_tree, with_weight
         from pellucid.tree.grower import looks_at_few
         from pellucid.tree.presort import presort
         from pellucid.tree.pruning import prune
@@ -164,7 +165,7 @@ class Forest(Estimator):
             bags = [sampler.rows(int(key)) for key in part]
             if batch is not None:
                 return batch.grow(np.stack(bags), part)
-            return [grow_model(spec, problem.reweight(bags[0]), table, int(part[0]), limits)]
+            return [grow_tree(spec, problem.reweight(bags[0]), table, int(part[0]), limits)]
 
         threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
         with parallel.using(threads):  # the branches of a tree use the same threads
