@@ -38,7 +38,7 @@ from pellucid.tree.growth_parameters import (
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.tree_spec import LEVEL_RULES, TreeSpec, number_of_features
 
-WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so that Ctrl-C works
+INTERRUPTIBLE_CELLS = 2**17  # from this size on, fits leave the main thread, so that Ctrl-C works
 
 
 def one_or_several(problem: Problem) -> Problem:
@@ -125,7 +125,7 @@ class TreeModel(Estimator):
         """The whole tree; `presorted` is the sorted table if it exists already."""
         from pellucid.tree.fit_tree import grow_tree
 
-        if problem.n * problem.p < WORTH_A_HOP:
+        if problem.n * problem.p < INTERRUPTIBLE_CELLS:
             return grow_tree(TreeSpec.of(self), problem, presorted)
         return parallel.interruptible(grow_tree, TreeSpec.of(self), problem, presorted)
 

@@ -156,8 +156,8 @@ def _weights(
     return np.ldexp(w, -exponent), exponent, False, all_rows, False
 
 
-def looks_at_few(limits: Limits, d: int) -> bool:
-    """Nodes search few of the cells that they have: no list needs to be partitioned with them."""
+def searches_few_columns(limits: Limits, d: int) -> bool:
+    """Whether nodes search so few of the columns that partitioning every list is not worth it."""
     return 5 * limits.max_features <= d or limits.drawn_splits
 
 
@@ -169,7 +169,7 @@ def _rows(
     no split."""
     if table.binned is not None:
         return table.order, None, table.members(w)
-    if looks_at_few(limits, table.d) or (limits.max_depth == 1 and w is None):
+    if searches_few_columns(limits, table.d) or (limits.max_depth == 1 and w is None):
         table = table.placed(n_jobs)
         return table.order, table.places, table.members(w)
     small = table.order.shape[1] <= SHARED * branch_rows(table.d)

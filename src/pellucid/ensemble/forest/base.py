@@ -142,20 +142,20 @@ class Forest(Estimator):
     ) -> list[Nodes]:
         """The tree of every key, grown on its bag. All bags have as many samples as the first one,
         so all trees have the same limits."""
-        from pellucid.tree.batch_grower import Grove, suits
+        from pellucid.tree.batch_grower import TreeBatch, can_batch
         from pellucid.tree.fit_tree import grow_tree, with_weight
-        from pellucid.tree.grower import looks_at_few
+        from pellucid.tree.grower import searches_few_columns
         from pellucid.tree.presort import presort
         from pellucid.tree.pruning import prune
 
         first = sampler.rows(int(keys[0]))
         limits = limits_of(spec, problem.reweight(first))
         table = presort(problem.table, problem.kinds, problem.n_levels, self.n_jobs)
-        if looks_at_few(limits, table.d):
+        if searches_few_columns(limits, table.d):
             table = table.placed(self.n_jobs)
-        if suits(spec, problem, limits, sampler.counted):
+        if can_batch(spec, problem, limits, sampler.counted):
             limits = with_weight(spec, limits, first)
-            batch = Grove.of(spec, problem, table, limits, float(first.sum()))
+            batch = TreeBatch.of(spec, problem, table, limits, float(first.sum()))
             step = batch.chunk(len(keys))
         else:
             batch, step = None, 1

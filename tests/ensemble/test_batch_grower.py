@@ -74,7 +74,7 @@ def test_chunks_change_nothing(monkeypatch, rng):
     whole = RandomForestClassifier(30, random_state=0).fit(X, y)
     monkeypatch.setattr("pellucid.tree.batch_grower.CELLS", 3 * len(y))
     parts = RandomForestClassifier(30, random_state=0).fit(X, y)
-    monkeypatch.setattr("pellucid.tree.batch_grower.suits", lambda *given: False)
+    monkeypatch.setattr("pellucid.tree.batch_grower.can_batch", lambda *given: False)
     singly = RandomForestClassifier(30, random_state=0).fit(X, y)
     assert np.array_equal(whole.predict_proba(X), parts.predict_proba(X))
     assert np.array_equal(whole.predict_proba(X), singly.predict_proba(X))
