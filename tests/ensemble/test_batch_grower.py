@@ -47,7 +47,7 @@ def test_trees_of_classes_are_those_that_grow_alone(Model, settings, weighted, r
     sampler = Sampler(problem, model.max_samples, 1.0, model.bootstrap, False)
     keys = keys_of(parallel.seed_sequence(3), 0, 5).tolist()
     for key, tree in zip(keys, model.trees_, strict=True):
-        alone = grow_tree(model._spec(), problem.reweight(sampler.rows(key)), key=key)
+        alone = grow_tree(model._spec(), problem.reweight(sampler.weights(key)), key=key)
         for name in vars(alone):
             np.testing.assert_array_equal(getattr(tree, name), getattr(alone, name), err_msg=name)
         assert type(tree)(**vars(tree)).n_nodes == tree.n_nodes  # the checks of files hold
@@ -62,7 +62,7 @@ def test_trees_of_numbers_are_those_that_grow_alone(Model, monotonic_cst, rng):
     problem = prepare(X, y, None, None, None, model._input_spec())[0]
     sampler = Sampler(problem, None, 1.0, model.bootstrap, False)
     for key, tree in zip(keys_of(parallel.seed_sequence(3), 0, 5), model.trees_, strict=True):
-        alone = grow_tree(model._spec(), problem.reweight(sampler.rows(int(key))), key=int(key))
+        alone = grow_tree(model._spec(), problem.reweight(sampler.weights(int(key))), key=int(key))
         np.testing.assert_array_equal(tree.feature, alone.feature)
         np.testing.assert_array_equal(tree.threshold, alone.threshold)
         np.testing.assert_allclose(tree.value, alone.value, rtol=1e-14)

@@ -148,7 +148,7 @@ class Forest(Estimator):
         from pellucid.tree.presort import presort
         from pellucid.tree.pruning import prune
 
-        first = sampler.rows(int(keys[0]))
+        first = sampler.weights(int(keys[0]))
         limits = limits_of(spec, problem.reweight(first))
         table = presort(problem.table, problem.kinds, problem.n_levels, self.n_jobs)
         if searches_few_columns(limits, table.d):
@@ -162,7 +162,7 @@ class Forest(Estimator):
 
         def grow(start: int) -> list[Nodes]:
             part = keys[start : start + step]
-            bags = [sampler.rows(int(key)) for key in part]
+            bags = [sampler.weights(int(key)) for key in part]
             if batch is not None:
                 return batch.grow(np.stack(bags), part)
             return [grow_tree(spec, problem.reweight(bags[0]), table, int(part[0]), limits)]
