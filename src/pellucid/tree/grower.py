@@ -49,7 +49,7 @@ class GrowthConfig:
     weights: np.ndarray | None = None  # float64 (n,), None: all 1
     packed: np.ndarray | None = None  # uint16 (n,), class + 4 * weight where both are small
     k_log_k: np.ndarray | None = None  # float64, for entropy of integer weights
-    # int32 (n,), ranks of the rows by target, for absolute errors
+    # int32 (n,), ranks of the rows by target, for absolute errors.
     target_places: np.ndarray | None = None
     places: np.ndarray | None = None  # int32 (n, d), where a value stands in the lists
     members: np.ndarray | None = None  # int32, rows of the tree; None: the lists are partitioned

@@ -145,9 +145,8 @@ def cross_validate(
         scores, n_iter = np.empty(len(order)), np.empty(len(order), dtype=np.int32)
         for j, (x, steps) in zip(order, path):
             coefs[j] = all_classes(x, present, K)
-            Z = (
-                problem.X @ coefs[j, :, :-1].T
-            )  # of all rows, which avoids a copy of the tested ones
+            # The scores of all rows, which avoids a copy of the tested ones.
+            Z = problem.X @ coefs[j, :, :-1].T
             scores[j] = score(Z[tested] + coefs[j, :, -1], y_test, w_test)
             n_iter[j] = max(steps, 1)
         return coefs, scores, n_iter
