@@ -23,7 +23,7 @@ from pellucid.linear_model._logistic.objective import (
 from pellucid.numerics.linalg import block_qr, cholesky_factor
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.optimise import Solve
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.numerics.simd import fastest
 
 loops = fastest(_poisson)
@@ -100,7 +100,7 @@ class GLMObjective:
 
     def _dense(self, rows: slice) -> np.ndarray:
         block = self.block(rows)
-        return np.ascontiguousarray(block if isinstance(block, np.ndarray) else block.toarray())
+        return np.ascontiguousarray(as_dense(block))
 
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient; the result for the last array is kept."""
@@ -183,7 +183,7 @@ class GLMObjective:
         """The block and the column of the intercept (0 without one)."""
         block = self.block(rows)
         table = np.empty((block.shape[0], self.X.p + 1))
-        table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+        table[:, :-1] = as_dense(block)
         table[:, -1] = float(self.intercept)
         return table
 

@@ -21,6 +21,7 @@ from pellucid.numerics.optimise import (
     out_of_iterations,
     schedule,
 )
+from pellucid.numerics.row_blocks import as_dense
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 
@@ -64,7 +65,7 @@ def _full_gradients(
 ) -> Solution:
     """Gradient descent with a constant step size on all rows."""
     pivot, rows = n_classes == 2, 1 if n_classes == 2 else n_classes
-    A = X if isinstance(X, np.ndarray) else X.toarray()
+    A = as_dense(X)
     A = np.column_stack([A, np.full(len(A), float(setting.intercept))])
     x0 = np.zeros((rows, A.shape[1])) if setting.x0 is None else setting.x0.copy()
     total = float(w.sum())

@@ -20,7 +20,7 @@ from pellucid import parallel
 from pellucid.linear_model._logistic import _classes, _loops, _small
 from pellucid.numerics.linalg import EPS, block_qr, cholesky_factor
 from pellucid.numerics.optimise import Solve
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.numerics.simd import fastest
 
 # Number of cells up to which one compiled loop is faster than BLAS.
@@ -90,7 +90,7 @@ class Likelihood:
         """The dense block with the column of the intercept (0 without one)."""
         block = self.block(rows)
         table = np.empty((block.shape[0], self.X.p + 1))
-        table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+        table[:, :-1] = as_dense(block)
         table[:, -1] = float(self.intercept)
         return table
 
@@ -208,7 +208,7 @@ class Likelihood:
             part = slice(start, min(start + STRIP, rows.stop))
             block, w = self.block(part), self.weights[part]
             P = self._part(block, part, x)[2]
-            block = block if isinstance(block, np.ndarray) else block.toarray()
+            block = as_dense(block)
             A = scaled[: len(w)]
             for k in range(q):
                 for l in range(k + 1):
