@@ -14,13 +14,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._glm import _poisson
-from pellucid.linear_model._logistic.objective import (
-    SINGLE_CONDITION,
-    SINGLE_WORK,
-    flat_solver,
-    never_falls,
-)
-from pellucid.numerics.linalg import block_qr, cholesky_factor
+from pellucid.linear_model._logistic.objective import SINGLE_CONDITION, SINGLE_WORK
+from pellucid.numerics.linalg import block_qr, cholesky_factor, is_semidefinite, singular_solver
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.row_blocks import Rows, as_dense
@@ -231,9 +226,9 @@ class GLMObjective:
             factor = cholesky_factor(H)
             if factor is not None and (not single or factor.condition < SINGLE_CONDITION):
                 return factor.solve
-            if not single and (expected or never_falls(H)):
+            if not single and (expected or is_semidefinite(H)):
                 break
-        return flat_solver(H)[0]
+        return singular_solver(H)[0]
 
 
 def _both(a: tuple, b: tuple) -> tuple:

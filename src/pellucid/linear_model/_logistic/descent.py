@@ -12,8 +12,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._logistic import _loops
+from pellucid.linear_model._logistic.preparation import Setting, prepare_columns
 from pellucid.linear_model._logistic.separation import SeparationCheck
-from pellucid.linear_model._logistic.solver import Fitted, Setting, prepare
+from pellucid.linear_model._logistic.solver import Fitted
 from pellucid.numerics.optimise import (
     converged,
     diverged,
@@ -49,7 +50,7 @@ def solve_by_descent(
     fitted = Fitted(found.x, found.status, found.history, found.n_iter)
     if setting.alpha != 0 or found.status.code == "diverged":
         return fitted
-    prepared = prepare(X, y, w, n_classes, setting)
+    prepared = prepare_columns(X, y, w, n_classes, setting)
     x = prepared.from_user(found.x[1:] - found.x[0] if n_classes > 2 else found.x)
     check = SeparationCheck(prepared.likelihood, setting.terms)
     separated = check.after(x, found.status.ok, exact=False)
