@@ -66,7 +66,7 @@ def test_equal_to_a_plain_twin(seed, weighted):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_first_division_is_the_best_of_all(seed):
+def test_first_split_is_the_best_of_all(seed):
     """All thresholds, sets in order, missing left and right, weights."""
     X, target, rng = table(1000 + seed, n=40)
     weights = rng.integers(1, 3, 40).astype(float)
@@ -75,7 +75,7 @@ def test_first_division_is_the_best_of_all(seed):
     )
     g = weights * (np.average(target, weights=weights) - target)
     noise = (g * g / weights).sum() / weights.sum()
-    best = twin.best_division(X, [0, 0, 1], np.arange(40), g, weights, weights, 5, 0.0, noise)
+    best = twin.best_split(X, [0, 0, 1], np.arange(40), g, weights, weights, 5, 0.0, noise)
     if best is None:
         assert model.trees_.feature.max() < 0
         return
