@@ -38,7 +38,7 @@ ROWS = (
          "tests/mixture", "tests/numerics/test_moments.py")),
     Row("svm", "dual objective and gap", "relative gap <= 1e-8", ("tests/svm",)),
     Row("trees", "splits of a brute-force oracle: NaN, categories, weights, ties", "all equal",
-        ("tests/tree/test_divisions.py",)),
+        ("tests/tree/test_splits.py",)),
     Row("extremes", "scales, offsets, extreme tables, random finite arrays",
         "finite or refused", (f"{CONTRACT}/test_extremes.py",)),
     Row("diagnoses", "separation, collinearity, one class, one row, bad data", "all named",

@@ -166,20 +166,20 @@ class Estimator(SklearnEstimator):
     def _answer(self, method: Callable[[Any], Any], X: Any, direct: bool = False) -> Any:
         """The result of one of the family's methods for a new table: finite, or an error.
 
-        With `direct`, a model that `_reveals` bad cells computes first; the cells are
-        looked through only if it is not finite.
+        With `direct`, a model that `_propagates_nan` computes first, and the cells are checked only
+        if its result is not finite.
         """
         self._check_fitted()
         rows = raw_table(opened(X)[0], type(self).__name__)
         with np.errstate(over="ignore", invalid="ignore"):
-            if direct and rows.dense is not None and self._reveals():
+            if direct and rows.dense is not None and self._propagates_nan():
                 try:
                     return self._finite(method(self._encode_table(rows, finite=True)))
                 except DataError:
-                    pass  # the strict way names the cell, or fills in a missing value
+                    pass  # the encoding with checks names the cell, or fills in a missing value
             return self._finite(method(self._encode_table(rows)))
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """True if a NaN or infinite cell always gives a NaN or infinite prediction, so that the cells
         need not be checked first."""
         return False

@@ -86,10 +86,10 @@ class Ear:
 
 @pytest.mark.parametrize("name", ["explained", "learning_curve", "importances", "describe_model"])
 def test_a_description_of_the_kept_model_that_fails_is_a_note(name, found, monkeypatch, tmp_path):
-    from pellucid.comparison.execution.refit import share
+    from pellucid.comparison.execution.worker_data import share_table
 
     refitter = found.refitter
-    task = refitter.task("tree", share(refitter.plan, str(tmp_path)))
+    task = refitter.task("tree", share_table(refitter.plan, str(tmp_path)))
     task = final_fit.FinalFitTask(
         task, refitter.params("tree"), str(tmp_path / "m"), {}, {"random": [1, 2]},
         refitter.plan.folds, details_incomplete=True,
@@ -109,10 +109,10 @@ def test_a_description_of_the_kept_model_that_fails_is_a_note(name, found, monke
 
 def test_a_portrait_that_fails_costs_no_round(found, monkeypatch, tmp_path):
     from pellucid.comparison.execution.fold_task import work
-    from pellucid.comparison.execution.refit import share
+    from pellucid.comparison.execution.worker_data import share_table
 
     monkeypatch.setattr(model_details, "describe_model", broken)
     ear = Ear()
     ear.poll = lambda: False
-    work(found.refitter.task("tree", share(found.refitter.plan, str(tmp_path))), ear)
+    work(found.refitter.task("tree", share_table(found.refitter.plan, str(tmp_path))), ear)
     assert ear.said["kind"] == "done" and ear.said["portrait"] == {}

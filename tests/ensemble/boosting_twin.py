@@ -1,4 +1,4 @@
-"""Gradient boosting in plain Python: every division of every column looked at, nothing binned."""
+"""Gradient boosting in plain Python: every split of every column looked at, nothing binned."""
 
 import numpy as np
 
@@ -16,10 +16,10 @@ def boost(X, kinds, y, weights, slopes, start, rounds, rate, max_leaves, min_sam
 
 
 def grow(X, kinds, g, h, c, max_leaves, min_samples, l2):
-    """Rows of each leaf; the leaf whose division gains most is divided next."""
+    """Rows of each leaf; the leaf whose split gains most is split next."""
     leaves, noise = [np.arange(len(g))], (g * g / c).sum() / h.sum()
     while len(leaves) < max_leaves:
-        found = [best_division(X, kinds, rows, g, h, c, min_samples, l2, noise) for rows in leaves]
+        found = [best_split(X, kinds, rows, g, h, c, min_samples, l2, noise) for rows in leaves]
         gains = [-1.0 if f is None else f[0] for f in found]
         k = int(np.argmax(gains))
         if gains[k] <= 0:
@@ -30,12 +30,12 @@ def grow(X, kinds, g, h, c, max_leaves, min_samples, l2):
     return leaves
 
 
-def best_division(X, kinds, rows, g, h, c, min_samples, l2, noise):
-    """(gain, goes left, column) of the best division, ties to the lowest column; None: none."""
+def best_split(X, kinds, rows, g, h, c, min_samples, l2, noise):
+    """(gain, goes left, column) of the best split, ties to the lowest column; None: none."""
     best = None
     now = g[rows].sum() ** 2 / (h[rows].sum() + l2)
     for j in range(X.shape[1]):
-        for left, choices in divisions(X[rows, j], kinds[j], g[rows], h[rows], c[rows]):
+        for left, choices in splits(X[rows, j], kinds[j], g[rows], h[rows], c[rows]):
             if min(c[rows][left].sum(), c[rows][~left].sum()) < min_samples:
                 continue
             sides = [(g[rows][s].sum(), h[rows][s].sum()) for s in (left, ~left)]
@@ -47,8 +47,8 @@ def best_division(X, kinds, rows, g, h, c, min_samples, l2, noise):
     return best
 
 
-def divisions(x, is_set, g, h, c):
-    """Every division of one column that boosting looks at, missing values on both sides; and, for
+def splits(x, is_set, g, h, c):
+    """Every split of one column that boosting looks at, missing values on both sides; and, for
     levels, how many of them had a place to be chosen."""
     missing = np.isnan(x)
     groups = ordered_levels(x, g, h, c) if is_set else [x == v for v in np.unique(x[~missing])]

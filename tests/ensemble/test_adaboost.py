@@ -257,7 +257,7 @@ def test_stumps_of_buckets_are_those_of_the_engine(criterion, classes, digits, m
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
 @pytest.mark.parametrize("K", [2, 3])
-def test_bounds_of_buckets_enclose_the_best_division(criterion, K):
+def test_bounds_of_buckets_enclose_the_best_split(criterion, K):
     rng = np.random.default_rng(K)
     n, buckets = 300, 7
     x, w = np.sort(rng.normal(size=n)), rng.exponential(size=n)

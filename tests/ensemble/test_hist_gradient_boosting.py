@@ -17,7 +17,7 @@ from pellucid.ensemble.boosting.rounds import Settings
 from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics.objectives import losses as formulas
-from pellucid.tree.histogram_grower import Limits
+from pellucid.tree.histogram_grower import HistogramLimits
 from tests.contract.compare import assert_same_bits
 from tests.ensemble import boosting_twin as twin
 
@@ -66,7 +66,7 @@ def test_equal_to_a_plain_twin(seed, weighted):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_first_division_is_the_best_of_all(seed):
+def test_first_split_is_the_best_of_all(seed):
     """All thresholds, sets in order, missing left and right, weights."""
     X, target, rng = table(1000 + seed, n=40)
     weights = rng.integers(1, 3, 40).astype(float)
@@ -75,7 +75,7 @@ def test_first_division_is_the_best_of_all(seed):
     )
     g = weights * (np.average(target, weights=weights) - target)
     noise = (g * g / weights).sum() / weights.sum()
-    best = twin.best_division(X, [0, 0, 1], np.arange(40), g, weights, weights, 5, 0.0, noise)
+    best = twin.best_split(X, [0, 0, 1], np.arange(40), g, weights, weights, 5, 0.0, noise)
     if best is None:
         assert model.trees_.feature.max() < 0
         return
@@ -414,7 +414,9 @@ def prepared_rows(X, target):
 def test_a_problem_and_a_specification_are_all_that_a_fit_needs():
     X, target, _ = table(14)
     model = Regressor(max_iter=7, learning_rate=0.3).fit(as_frame(X), target)
-    settings = Settings(rounds=7, rate=0.3, limits=Limits(min_samples_leaf=20.0, max_leaves=31))
+    settings = Settings(
+        rounds=7, rate=0.3, limits=HistogramLimits(min_samples_leaf=20.0, max_leaves=31)
+    )
     spec = BoostingSpec(losses.SQUARED, settings)
     found = fit_boosting(prepared_rows(as_frame(X), target), spec).outcome
     assert_same_bits((found.trees, found.start), (model.trees_, model.baseline_))

@@ -69,7 +69,7 @@ def test_out_of_bag_importances_know_the_columns_that_matter(kind):
     assert abs(model.oob_importances_[3]) < 0.02
 
 
-def test_pruning_by_folds_keeps_a_division_that_is_right_in_nine_of_ten_rows():
+def test_pruning_by_folds_keeps_a_split_that_is_right_in_nine_of_ten_rows():
     x = np.repeat([0.0, 1.0], 50)[:, None]
     y = np.repeat([0, 1, 1, 0], [45, 5, 45, 5])
     model = DecisionTreeClassifier(ccp_alpha="cv").fit(x, y)

@@ -25,7 +25,7 @@ def table(rng, n=300):
 
 
 @pytest.mark.parametrize("cls", FORESTS)
-@pytest.mark.parametrize("n", [60, 4000])  # a grove, and trees one by one
+@pytest.mark.parametrize("n", [60, 4000])  # trees in batches, and one by one
 def test_mean_of_the_trees(cls, n, rng):
     X, Y = table(rng, n)
     model = cls(4, max_features=2, random_state=0).fit(X, Y)

@@ -1,4 +1,4 @@
-"""Plain twins of the compiled loops: every division of a node, and a tree by recursion.
+"""Plain twins of the compiled loops: every split of a node, and a tree by recursion.
 
 Nothing here is presorted, incremental or clever; costs follow from the definition.
 """
@@ -54,7 +54,7 @@ def weighted_median(y, w):
 
 
 @dataclass(frozen=True)
-class Division:
+class Split:
     column: int
     threshold: float
     missing_left: bool
@@ -62,7 +62,7 @@ class Division:
     cost: float = np.inf
 
 
-def number_divisions(column, x):
+def number_splits(column, x):
     present = np.unique(x[~np.isnan(x)])
     missing = np.isnan(x)
     sides = (False, True) if missing.any() else (False,)
@@ -70,32 +70,32 @@ def number_divisions(column, x):
         middle = (low + high) / 2
         for side in sides:
             left = np.where(missing, side, np.where(missing, 0, x) <= middle)
-            yield Division(column, middle, side, left.astype(bool))
+            yield Split(column, middle, side, left.astype(bool))
     if missing.any() and len(present):
-        yield Division(column, np.inf, False, ~missing)
+        yield Split(column, np.inf, False, ~missing)
 
 
-def level_divisions(column, x):
-    """All 2^(g-1) - 1 divisions of the levels and the missing rows; the first group is left."""
+def level_splits(column, x):
+    """All 2^(g-1) - 1 splits of the levels and the missing rows; the first group is left."""
     groups = [*np.unique(x[~np.isnan(x)]), *([np.nan] if np.isnan(x).any() else [])]
     for size in range(len(groups) - 1):
         for others in combinations(groups[1:], size):
             chosen = np.array([groups[0], *others])
             left = np.isin(x, chosen[~np.isnan(chosen)])
             with_missing = bool(np.isnan(chosen).any())
-            yield Division(column, 0.0, with_missing, left | (np.isnan(x) & with_missing))
+            yield Split(column, 0.0, with_missing, left | (np.isnan(x) & with_missing))
 
 
-def divisions(X, y, w, kinds, criterion, n_classes, min_rows=1, min_weight=0.0):
-    """Every allowed division with its cost, by column and threshold, missing right before left."""
+def splits(X, y, w, kinds, criterion, n_classes, min_rows=1, min_weight=0.0):
+    """Every allowed split with its cost, by column and threshold, missing right before left."""
     found = [
-        division
+        split
         for f in range(X.shape[1])
-        for division in (level_divisions if kinds[f] else number_divisions)(f, X[:, f])
+        for split in (level_splits if kinds[f] else number_splits)(f, X[:, f])
     ]
     if not found:
         return []
-    left = np.array([division.left for division in found])
+    left = np.array([split.left for split in found])
     both = costs(criterion, left, y, w, n_classes) + costs(criterion, ~left, y, w, n_classes)
     rows = np.minimum(left.sum(axis=1), (~left).sum(axis=1))
     allowed = (rows >= max(min_rows, 1)) & (np.minimum(left @ w, ~left @ w) >= min_weight)
@@ -141,11 +141,11 @@ def costs(criterion, sides, y, w, n_classes):
 
 
 def best(found, parent):
-    """The first division that none undercuts by more than a tie."""
+    """The first split that none undercuts by more than a tie."""
     chosen = None
-    for division in found:
-        if chosen is None or division.cost < chosen.cost - TIE * max(parent, 1e-300):
-            chosen = division
+    for split in found:
+        if chosen is None or split.cost < chosen.cost - TIE * max(parent, 1e-300):
+            chosen = split
     return chosen
 
 

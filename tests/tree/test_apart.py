@@ -1,4 +1,4 @@
-"""Divisions that tell every level from every other one, against their definition."""
+"""Splits that separate every level from every other one, against their definition."""
 
 import numpy as np
 import pandas as pd
@@ -10,10 +10,10 @@ from pellucid.errors import ParameterError
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_rules
 from pellucid.tree.grower import grow
 from pellucid.tree.presort import presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.sizes import cases
 from tests.tree import naive
-from tests.tree.test_divisions import CRITERIA, random_table, random_target, random_weights
+from tests.tree.test_splits import CRITERIA, random_table, random_target, random_weights
 
 
 def groups_of(x):
@@ -24,7 +24,7 @@ def groups_of(x):
 
 
 def cheapest(X, y, w, kinds, criterion, k, min_weight):
-    """(cost, column, groups) of the best division by definition; ties to the lowest column."""
+    """(cost, column, groups) of the best split by definition; ties to the lowest column."""
     parent, best = naive.cost(criterion, y, w, k), None
     for f in range(X.shape[1]):
         if kinds[f]:
@@ -39,18 +39,18 @@ def cheapest(X, y, w, kinds, criterion, k, min_weight):
             costs = [naive.cost(criterion, y[part], w[part], k) for part in parts]
             found = (sum(costs), f, parts)
         else:
-            own = naive.divisions(X[:, [f]], y, w, [0], criterion, k, 1, min_weight)
+            own = naive.splits(X[:, [f]], y, w, [0], criterion, k, 1, min_weight)
             if not own:
                 continue
-            division = naive.best(own, parent)
-            found = (min(d.cost for d in own), f, [division.left, ~division.left])
+            split = naive.best(own, parent)
+            found = (min(d.cost for d in own), f, [split.left, ~split.left])
         if best is None or found[0] < best[0] - 1e-9 * parent:
             best = found
     return best
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_the_first_division_is_the_cheapest(criterion):
+def test_the_first_split_is_the_cheapest(criterion):
     apart = 0
     for seed in cases(60, 600):
         rng = np.random.default_rng(seed)
@@ -92,7 +92,7 @@ def table():
     return X, np.array([ord(t) % 3 for t in town]) + (X["x"] > 1).to_numpy()
 
 
-def test_depth_counts_a_division_once(table):
+def test_depth_counts_a_split_once(table):
     X, y = table
     shallow = DecisionTreeRegressor(categories="apart", max_depth=1).fit(X[["town"]], y * 1.0)
     assert shallow.get_n_leaves() == 10 and shallow.get_depth() == 4  # ten levels by halves

@@ -317,7 +317,7 @@ def test_monotone_constraints_as_in_the_peer(rng):
 
 
 def test_max_split_loss(rng):
-    """A division is made only if the weighted loss of its parts is low enough."""
+    """A split is made only if the weighted loss of its parts is low enough."""
     X, y = mixed(rng)
     full = DecisionTreeClassifier(min_samples_leaf=5).fit(X, y).tree_
     cost = full.impurity * full.weight

@@ -10,7 +10,7 @@ from pellucid.tree._presort import sort_column
 from pellucid.tree.grower import grow
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.tree import naive
 
 HUGE = np.finfo(float).max
@@ -152,7 +152,7 @@ def test_weights_are_repetition(rng):
 
 @pytest.mark.parametrize("sentinel", [1e6, -1e6])
 def test_missing_is_no_worse_than_a_sentinel(sentinel, rng):
-    """A missing value on a learned side gives at least the division that a sentinel would give."""
+    """A missing value on a learned side gives at least the split that a sentinel would give."""
     X = rng.normal(size=(300, 3))
     X[rng.random((300, 3)) < 0.2] = np.nan
     y = rng.integers(0, 3, 300).astype(np.int32)

@@ -8,7 +8,7 @@ import pytest
 from pellucid.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from pellucid.tree import grower, prediction
 from pellucid.tree.presort import presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 
 
 def _table(seed, n=900, d=8):

@@ -8,8 +8,8 @@ from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.oracles import shared
 
 
-def divisions(tree, columns):
-    """(column, threshold, samples) of every division, sorted."""
+def splits(tree, columns):
+    """(column, threshold, samples) of every split, sorted."""
     inner = np.flatnonzero(tree.feature >= 0)
     found = [(columns[tree.feature[i]], tree.threshold[i], int(tree.n_samples[i])) for i in inner]
     return sorted(found)
@@ -28,7 +28,7 @@ def rpart(entry):
     return sorted(found), sorted((result["n"][k], result["yval"][k]) for k in leaves)
 
 
-def same_divisions(ours, theirs):
+def same_splits(ours, theirs):
     assert [(name, n) for name, _, n in ours] == [(name, n) for name, _, n in theirs]
     np.testing.assert_allclose([t for _, t, _ in ours], [t for _, t, _ in theirs], rtol=1e-9)
 
@@ -41,7 +41,7 @@ def test_rpart_boston(entry, cp):
     limits = {"min_samples_split": 20, "min_samples_leaf": 7}
     model = DecisionTreeRegressor(**limits, ccp_alpha=cp * float(y.var(ddof=0))).fit(X, y)
     theirs, leaves = rpart(f"rpart_boston_{entry}")
-    same_divisions(divisions(model.tree_, X.columns), theirs)
+    same_splits(splits(model.tree_, X.columns), theirs)
     tree = model.tree_
     ours = sorted((int(tree.n_samples[i]), tree.value[i, 0]) for i in np.where(tree.feature < 0)[0])
     np.testing.assert_allclose(ours, leaves, rtol=1e-10)
@@ -61,9 +61,9 @@ def test_rpart_kyphosis(entry, options):
     X, y = frame.drop(columns="Kyphosis"), frame["Kyphosis"]
     model = DecisionTreeClassifier(min_samples_split=20, min_samples_leaf=7, **options).fit(X, y)
     theirs, _ = rpart(f"rpart_kyphosis_{entry}")
-    ours = divisions(model.tree_, X.columns)
+    ours = splits(model.tree_, X.columns)
     if entry == "default":
-        same_divisions(ours, theirs)
+        same_splits(ours, theirs)
     for name, threshold, n in theirs:
         assert any(a == name and abs(b - threshold) < 1e-9 and c == n for a, b, c in ours)
     if entry == "default":
@@ -74,14 +74,14 @@ def test_rpart_kyphosis(entry, options):
 
 
 def test_rpart_iris_and_pima():
-    """Full trees: every division of rpart's, which then prunes those that correct no label."""
+    """Full trees: every split of rpart's, which then prunes those that correct no label."""
     iris, pima = shared.frame("r_iris.csv"), shared.frame("mass_pima_tr.csv")
     for frame, target, entry, options in (
         (iris, "Species", "rpart_iris_full", {}),
         (pima, "type", "rpart_pima_tr_te", {"min_samples_split": 20, "min_samples_leaf": 7}),
     ):
         X, y = frame.drop(columns=target), frame[target]
-        ours = divisions(DecisionTreeClassifier(**options).fit(X, y).tree_, X.columns)
+        ours = splits(DecisionTreeClassifier(**options).fit(X, y).tree_, X.columns)
         for name, threshold, n in rpart(entry)[0]:
             assert any(a == name and abs(b - threshold) < 1e-9 and c == n for a, b, c in ours)
 
@@ -115,7 +115,7 @@ def gain(tree, node):
 
 
 def test_tips_tree():
-    """The book's split of the tips: first divisions, leaves, and squared error of unseen rows."""
+    """The book's train-test split of tips: first splits, leaves, squared error of unseen rows."""
     X, y = tips()
     test = np.random.RandomState(1).choice(np.arange(244), 61, replace=False)
     train = np.setdiff1d(np.arange(244), test)

@@ -10,7 +10,7 @@ from pellucid.tree import DecisionTreeRegressor, export_rules, export_svg, expor
 from pellucid.tree.grower import grow
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.tree import naive
 
 
@@ -21,7 +21,7 @@ def table(rng, n=600):
     return X, Y + 0.1 * rng.normal(size=(n, 3)) + [50.0, 0.0, -1000.0]
 
 
-def same_divisions(a, b):
+def same_splits(a, b):
     for name in ("feature", "threshold", "left", "right", "missing_left", "set_start", "sets"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
 
@@ -81,7 +81,7 @@ def test_limits_and_folds_of_equal_targets(rng):
         one = DecisionTreeRegressor(**settings).fit(X, y)
         two = DecisionTreeRegressor(**settings).fit(X, np.stack([y, y], axis=1))
         assert 1 < one.get_n_leaves() < 100
-        same_divisions(one.tree_, two.tree_)
+        same_splits(one.tree_, two.tree_)
         if "ccp_alpha" in settings:
             np.testing.assert_allclose(two.cv_path_["loss"], one.cv_path_["loss"], rtol=1e-9)
 
@@ -97,7 +97,7 @@ def test_equal_targets_are_one(splitter, rng):
     one = DecisionTreeRegressor(**settings).fit(frame, y)
     three = DecisionTreeRegressor(**settings).fit(frame, np.stack([y] * 3, axis=1))
     assert one.get_n_leaves() > 30
-    same_divisions(one.tree_, three.tree_)
+    same_splits(one.tree_, three.tree_)
     np.testing.assert_allclose(three.tree_.value, one.tree_.value.repeat(3, axis=1), rtol=1e-11)
     np.testing.assert_allclose(three.tree_.impurity, one.tree_.impurity, rtol=1e-9)
     np.testing.assert_allclose(three.tree_.decrease, one.tree_.decrease, rtol=1e-8, atol=1e-14)
@@ -107,18 +107,18 @@ def test_the_order_of_targets_does_not_matter(rng):
     X, Y = table(rng)
     a = DecisionTreeRegressor(min_samples_leaf=5).fit(X, Y)
     b = DecisionTreeRegressor(min_samples_leaf=5).fit(X, Y[:, [2, 0, 1]])
-    same_divisions(a.tree_, b.tree_)
+    same_splits(a.tree_, b.tree_)
     np.testing.assert_allclose(b.predict(X), a.predict(X)[:, [2, 0, 1]], rtol=1e-12)
 
 
 def test_targets_far_from_zero_keep_their_digits(rng):
-    """Costs are taken about the means of the node: offsets change no division."""
+    """Costs are taken about the means of the node: offsets change no split."""
     X = rng.normal(size=(300, 3))
     Y = np.stack([X[:, 0] + X[:, 1], np.abs(X[:, 2])], axis=1) + rng.normal(size=(300, 2)) / 8
     Y = np.round(Y * 2**20) / 2**20  # so that adding an offset is exact
     a = DecisionTreeRegressor(min_samples_leaf=3).fit(X, Y)
     b = DecisionTreeRegressor(min_samples_leaf=3).fit(X, Y + np.array([2.0**28, -(2.0**30)]))
-    same_divisions(a.tree_, b.tree_)
+    same_splits(a.tree_, b.tree_)
     np.testing.assert_allclose(a.tree_.impurity, b.tree_.impurity, rtol=1e-9)
 
 
@@ -138,7 +138,7 @@ def test_extreme_units(scale, rng):
     X, Y = table(rng, 200)
     plain = DecisionTreeRegressor(max_depth=4).fit(X, Y)
     scaled = DecisionTreeRegressor(max_depth=4).fit(X, Y * scale)
-    same_divisions(plain.tree_, scaled.tree_)
+    same_splits(plain.tree_, scaled.tree_)
     np.testing.assert_allclose(scaled.predict(X) / scale, plain.predict(X), rtol=1e-11)
     with pytest.raises(DataError, match="Target 1 of y is smaller"):
         DecisionTreeRegressor().fit(X, Y * [1e300, 1e-20, 0.0])
@@ -194,7 +194,7 @@ def test_weights_are_copies(settings, rng):
     settings = settings | {"min_samples_leaf": 4}
     a = DecisionTreeRegressor(**settings).fit(X, Y, w)
     b = DecisionTreeRegressor(**settings).fit(X.repeat(w, axis=0), Y.repeat(w, axis=0))
-    same_divisions(a.tree_, b.tree_)
+    same_splits(a.tree_, b.tree_)
     np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-12)
 
 
@@ -264,13 +264,13 @@ def test_deviances_of_equal_targets_are_one(criterion, splitter, rng):
         two = DecisionTreeRegressor(**settings, random_state=1)
         two.fit(frame, np.stack([y, y], axis=1) * scale, w)
         assert one.get_n_leaves() > 30
-        same_divisions(one.tree_, two.tree_)
+        same_splits(one.tree_, two.tree_)
         expected = one.tree_.value.repeat(2, axis=1) * scale
         np.testing.assert_allclose(two.tree_.value, expected, rtol=1e-11)
         np.testing.assert_allclose(two.tree_.decrease, one.tree_.decrease, rtol=1e-7, atol=1e-14)
     half = DecisionTreeRegressor(**settings, random_state=1)
     half.fit(frame, np.stack([y, np.full(700, 2.0)], axis=1), w)
-    same_divisions(one.tree_, half.tree_)  # what does not vary costs nothing
+    same_splits(one.tree_, half.tree_)  # what does not vary costs nothing
     np.testing.assert_allclose(half.tree_.impurity, one.tree_.impurity / 2, rtol=1e-7)
 
 
@@ -407,6 +407,6 @@ def test_threads_and_ways_of_growing_change_nothing(rng, monkeypatch):
         grower, "_rows", lambda *_: (with_places.order, with_places.places, members)
     )
     placed = grow(with_places, Y, w, "squared_error", limits, key=3)
-    same_divisions(lists, placed)
+    same_splits(lists, placed)
     assert lists.n_nodes > 300
     np.testing.assert_array_equal(prediction.apply(lists, X), prediction.apply(placed, X))

@@ -8,7 +8,7 @@ from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.criteria import impurity
 from pellucid.tree.grower import grow
 from pellucid.tree.presort import presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.tree import naive
 
 NAMES = ["Easy", "Prereqs", "Lecturer", "HasLabs", "Morning"]
@@ -104,7 +104,7 @@ def xor():
     return presort(X, np.zeros(2, np.uint8), np.zeros(2, np.int32)), np.array([0.0, 10, 10, 0])
 
 
-def test_xor_needs_a_division_that_saves_nothing():
+def test_xor_needs_a_split_that_saves_nothing():
     table, y = xor()
     assert grow(table, y, None, "squared_error", Limits(max_depth=1)).impurity[1:].sum() * 2 == 100
     full = grow(table, y, None, "squared_error", Limits())
@@ -118,9 +118,9 @@ def test_xor_needs_a_division_that_saves_nothing():
         assert model.score(table.X, y) == 1.0
 
 
-@pytest.mark.parametrize(("levels", "divisions"), [(2, 1), (3, 3), (4, 7)])
-def test_number_of_divisions_of_levels(levels, divisions):
-    assert sum(1 for _ in naive.level_divisions(0, np.arange(float(levels)))) == divisions
+@pytest.mark.parametrize(("levels", "splits"), [(2, 1), (3, 3), (4, 7)])
+def test_number_of_splits_of_levels(levels, splits):
+    assert sum(1 for _ in naive.level_splits(0, np.arange(float(levels)))) == splits
 
 
 def penguins():

@@ -28,9 +28,8 @@ class State:
     lower: np.ndarray  # lower bounds for other centres (`_loops.Pass`); by panel (n, P) for "elkan"
     shift: np.ndarray  # (k,) distance that each centre moved in the last iteration
     way: np.ndarray  # (k,) sum of these distances over all iterations
-    travel: (
-        np.ndarray
-    )  # (k,) `way` plus, per iteration, the largest distance that another centre moved
+    # (k,) `way` plus, per iteration, the largest distance that another centre moved.
+    travel: np.ndarray
     high: np.ndarray  # (k, d + 1) weighted sums of the rows, and of the weights
     low: np.ndarray  # the rounding errors of `high`
 

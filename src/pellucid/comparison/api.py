@@ -76,10 +76,10 @@ def refuse_unknown(given: Mapping[str, Any]) -> None:
     """Raise an error that names an unknown parameter and lists all parameters."""
     from inspect import signature
 
-    from pellucid.comparison import compare as door
+    from pellucid.comparison import compare as public
     from pellucid.data.io.source import did_you_mean
 
-    known = [name for name in signature(door).parameters if name != "unknown"]
+    known = [name for name in signature(public).parameters if name != "unknown"]
     for name in given:
         if name not in known:
             raise ParameterError(

@@ -38,7 +38,7 @@ def describe(
         "checks": checks,
         "leaderboard": rows,
         "recommended": best,
-        "verdict": verdict(plan, rows, reached),
+        "verdict": describe_verdict(plan, rows, reached),
         "pairs": found.matrix(list(reached.marks)),
         "test": describe_test(plan, final_fit, rows, best),
         "complete": not stopped,
@@ -94,7 +94,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[str, Any]:
+def describe_verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[str, Any]:
     """The conclusion: the best model, those as good, the recommended one, and the rule."""
     scored = [row for row in rows if row["place"]]
     return {

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.analysis.leaderboard import evidence, verdict
+from pellucid.comparison.analysis.leaderboard import apply_rules, compare_scored
 from pellucid.comparison.analysis.out_of_fold import collect, log_text, timings_of, wide
 from pellucid.comparison.analysis.pairs import Comparison
 from pellucid.comparison.analysis.report_data import ReportData
@@ -31,10 +31,10 @@ from pellucid.comparison.checks.catalogue import Findings
 from pellucid.comparison.execution import run_folder as files
 from pellucid.comparison.execution.fold_task import FINAL, reason
 from pellucid.comparison.execution.journal import Journal, RunState
-from pellucid.comparison.execution.refit import Refitter, share
+from pellucid.comparison.execution.refit import Refitter
 from pellucid.comparison.execution.scheduler import Scheduler
 from pellucid.comparison.execution.time_limit import TimeBudget
-from pellucid.comparison.execution.worker_data import SharedTable
+from pellucid.comparison.execution.worker_data import SharedTable, share_table
 from pellucid.comparison.execution.worker_pool import PendingResult, WorkerPool
 from pellucid.comparison.final_fit import FinalFitTask, details_incomplete, run_final_fit
 from pellucid.comparison.planning.limits import final_fit_seconds, process_memory
@@ -88,7 +88,7 @@ class Run:
             pool = WorkerPool()
             with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch, closing(pool):
                 shared = self.share(scratch)
-                scheduler = self.scheduler(shared, state, pool)
+                scheduler = self.make_scheduler(shared, state, pool)
                 with interrupting(scheduler, self.on_event):
                     scheduler.run()
                     final_fit = self.end(shared, state, scheduler)
@@ -99,12 +99,6 @@ class Run:
             return self.conclude(state, scheduler, final_fit, seconds)
         finally:
             self.journal.close()
-
-    def best(self, state: RunState) -> str | None:
-        """The model that is recommended by the scores so far."""
-        self.predictions = collect(self.plan, state, self.parts)
-        self.models = evidence(self.plan, state, self.predictions)
-        return verdict(self.plan, self.models).recommended
 
     # 1 -----------------------------------------------------------------------------------------
 
@@ -129,11 +123,12 @@ class Run:
     def share(self, scratch: str) -> SharedTable:
         """Write the table to a folder where the workers find it."""
         try:
-            return share(self.plan, scratch)
+            return share_table(self.plan, scratch)
         except OSError as error:
             raise DataError(f"cannot write to {scratch}: {error.strerror or error}.") from None
 
-    def scheduler(self, shared: SharedTable, state: RunState, pool: WorkerPool) -> Scheduler:
+    def make_scheduler(self, shared: SharedTable, state: RunState, pool: WorkerPool) -> Scheduler:
+        """The scheduler of all rounds, with the limits on time and memory."""
         settings = self.plan.settings
         n_jobs = settings.jobs or get_threads()
         return Scheduler(
@@ -142,6 +137,14 @@ class Run:
             plane=self.profile["plane"],
             memory_limit=process_memory(settings, n_jobs),
         )  # fmt: skip
+
+    # 3 -----------------------------------------------------------------------------------------
+
+    def best(self, state: RunState) -> str | None:
+        """The model that the scores so far recommend; keeps what the choice follows from, for step 5."""
+        self.predictions = collect(self.plan, state, self.parts)
+        self.models = compare_scored(self.plan, state, self.predictions)
+        return apply_rules(self.plan, self.models).recommended
 
     # 4 -----------------------------------------------------------------------------------------
 

@@ -45,9 +45,8 @@ def row_hash(X: Any, y: Any = None) -> np.ndarray:
         sums = np.concatenate([[np.uint64(0)], np.cumsum(cells * c[X.indices], dtype=np.uint64)])
         h = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     more = [] if y is None else [y] if isinstance(y, np.ndarray) else y
-    for rows in parallel.row_blocks(
-        n, 8
-    ):  # in place: the hashes may be all that a fit needs to hold
+    # In place: the hashes may be all that a fit needs to hold.
+    for rows in parallel.row_blocks(n, 8):
         own, place = h[rows], p + 1
         for part in more:
             Y = np.asarray(part[rows], dtype=float).reshape(len(own), -1)

@@ -64,9 +64,8 @@ def _column(name: str, series: nw.Series) -> RawColumn:
         native = native.sparse.to_dense()
         series = nw.from_native(native, series_only=True)
     dtype = series.dtype
-    if (
-        str(getattr(native, "dtype", "")) == "object"
-    ):  # the first cells must not decide for the others
+    # The first cells must not decide for the others.
+    if str(getattr(native, "dtype", "")) == "object":
         return object_column(name, np.asarray(native, dtype=object))
     if str(getattr(native, "dtype", "")).endswith("[pyarrow]"):
         return arrow_column(name, series.to_arrow())

@@ -199,9 +199,7 @@ def prepare(
         given, w = w, _without_missing(rows, w, options.missing, spec.owner)
         left_out = _total(given[w != given])
     used, position = rows, None
-    if (
-        not w.all()
-    ):  # weight 0 means absent: these rows add no level, no class and nothing to a mean
+    if not w.all():  # weight 0 means absent: such a row adds no level, no class, nothing to a mean
         keep = w > 0
         position = np.where(keep, np.cumsum(keep) - 1, -1)
         used, w = rows.take(keep), w[keep]

@@ -64,9 +64,8 @@ class Centred(Rows):
         if self.plain:
             self.shift = np.zeros(self.p)
         self.mean = self.shift
-        self.correction = np.zeros(
-            self.p
-        )  # mean - shift, which may be below the last bit of the mean
+        # mean - shift, which may be below the last bit of the mean.
+        self.correction = np.zeros(self.p)
 
     def block(self, rows: slice) -> np.ndarray:
         """sqrt(w) (x - shift) for some rows. Read only: it may be a view of the table."""

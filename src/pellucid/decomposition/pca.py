@@ -240,7 +240,7 @@ class PCA(Transformer):
         out = self._projected(X)
         return out / self._scale() if self.whiten else out
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """NaN in a cell makes the sums NaN, unless a loading of 0 skips the cell."""
         return bool(self.components_.size and np.all(self.components_))
 

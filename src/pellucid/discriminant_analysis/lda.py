@@ -158,7 +158,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         """Scores of the classes (n, K); for two classes the log-odds of the second (n,)."""
         return self._answer(self._scores, X, direct=True)
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """True unless a coefficient of 0 hides a cell that is not finite."""
         shown = self.solver == "lsqr" or self.scalings_[:, : self.n_directions_].any(axis=1).all()
         return bool(np.all(self.coef_) and shown)

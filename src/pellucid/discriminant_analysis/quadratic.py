@@ -151,7 +151,7 @@ class QuadraticClassifier(Classifier):
         rest = apart - linear_scores(Z, self.span_, 0.0)
         return Z, 0.5 * self.outside_ * np.einsum("ij,ij->i", rest, rest)[:, None], rest
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """True if the first column of W uses every cell; W is triangular."""
         return self.span_ is None and bool(self.whitening_[:, 0].any())
 

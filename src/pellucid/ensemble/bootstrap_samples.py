@@ -79,19 +79,19 @@ class Sampler:
 
     def draw(self, rng: np.random.Generator) -> Bag:
         """Rows first, then columns."""
-        return Bag(self._rows(rng), self._columns(rng))
+        return Bag(self._drawn_weights(rng), self._columns(rng))
 
     def bag(self, key: int) -> Bag:
         """The bag that a key stands for: the same draws for every ensemble."""
         if self.n_columns == self.problem.schema.n_columns and not self.bootstrap_features:
-            return Bag(self.rows(key), None)
+            return Bag(self.weights(key), None)
         rng = np.random.Generator(np.random.PCG64(key))
-        return Bag(self.rows(key), self._columns(rng))
+        return Bag(self.weights(key), self._columns(rng))
 
-    def rows(self, key: int) -> np.ndarray:
+    def weights(self, key: int) -> np.ndarray:
         """The weights of the rows in the bag of a key."""
         if not self.bootstrap or self._total != self.problem.n:
-            return self._rows(np.random.Generator(np.random.PCG64(key)))
+            return self._drawn_weights(np.random.Generator(np.random.PCG64(key)))
         from pellucid.tree._presort import draw_counts
 
         counts = np.empty(self.problem.n)
@@ -114,10 +114,10 @@ class Sampler:
         """Whether the weights of a bag are integers."""
         return self.bootstrap or self._total is not None
 
-    def _rows(self, rng: np.random.Generator) -> np.ndarray:
+    def _drawn_weights(self, rng: np.random.Generator) -> np.ndarray:
         w, n, total, count = self.problem.weights, self.problem.n, self._total, self.n_samples
         if not self.bootstrap:
-            return self._rows_once(rng, count)
+            return self._weights_once(rng, count)
         if total == n:  # every weight is 1
             return np.bincount(rng.integers(0, n, count), minlength=n).astype(np.float64)
         if count <= MANY_DRAWS * n:
@@ -127,7 +127,7 @@ class Sampler:
             return np.bincount(rows, minlength=n).astype(np.float64)
         return rng.multinomial(count, w / w.sum()).astype(np.float64)
 
-    def _rows_once(self, rng: np.random.Generator, count: int) -> np.ndarray:
+    def _weights_once(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Without replacement: copies of rows if the weights count them, otherwise rows with weights."""
         w, n, total = self.problem.weights, self.problem.n, self._total
         if count == (n if total is None else total):

@@ -30,7 +30,7 @@ class LinearPredictor(Regressor):
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """True unless a coefficient is 0, because then its column is never read."""
         return bool(np.all(self.coef_))
 
@@ -102,8 +102,10 @@ def additive_parts(model: Any, X: Any, scale: str) -> dict[str, Any]:
     The prediction is their sum: far from zero it is more exact than x . coef_ + intercept_, where
     large terms cancel.
     """
+    from pellucid.numerics.row_blocks import as_dense
+
     coef = np.atleast_2d(model.coef_)
-    dense = X if isinstance(X, np.ndarray) else X.toarray()
+    dense = as_dense(X)
     base = coef @ model.means_ + model.intercept_
     contributions = (dense - model.means_)[:, :, None] * coef.T
     return {

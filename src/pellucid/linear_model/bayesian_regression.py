@@ -7,7 +7,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model._ridge.base import BayesianPredictor, dense, squared_length
+from pellucid.linear_model._ridge.bayesian_base import BayesianPredictor, squared_length
+from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import FIT_INTERCEPT, STATUS, Real, learned, param, positional
 from pellucid.records import Status
 
@@ -88,7 +89,7 @@ class BayesianRegression(BayesianPredictor):
         }  # fmt: skip
 
     def _variances(self, X: Any) -> tuple[np.ndarray, float]:
-        rows = dense(X) - self.means_
+        rows = as_dense(X) - self.means_
         if self.fit_intercept:
             rows = np.column_stack([rows, np.ones(len(rows))])
         return squared_length(rows, self.root_), float(self.noise_variance)

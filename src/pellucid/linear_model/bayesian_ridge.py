@@ -7,8 +7,9 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model._ridge.base import BayesianPredictor, dense, squared_length
+from pellucid.linear_model._ridge.bayesian_base import BayesianPredictor, squared_length
 from pellucid.linear_model.standardize import Units
+from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import (
     COPY_X,
     FIT_INTERCEPT,
@@ -153,7 +154,7 @@ class BayesianRidge(BayesianPredictor):
 
     def _variances(self, X: Any) -> tuple[np.ndarray, float]:
         noise = 1.0 / self.alpha_
-        spread = squared_length(dense(X) - self.means_, self.root_)
+        spread = squared_length(as_dense(X) - self.means_, self.root_)
         return spread + (noise / self.total_ if self.fit_intercept else 0.0), noise
 
     def _deviations(self) -> np.ndarray:

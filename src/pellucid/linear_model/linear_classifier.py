@@ -45,7 +45,7 @@ class LinearClassifier(Classifier):
         """Scores of the classes, shape (n, K); for two classes those of the second, shape (n,)."""
         return self._answer(self._scores, X, direct=True)
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """True unless a coefficient is 0: then scores do not depend on that column's cells."""
         return bool(np.all(self.coef_))
 

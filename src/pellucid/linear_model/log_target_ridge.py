@@ -120,7 +120,7 @@ class LogTargetRidge(Regressor):
     def _eta(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_ + np.log(self.smearing_))
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """True unless a coefficient is 0, because then its column is never read."""
         return bool(np.all(self.coef_))
 

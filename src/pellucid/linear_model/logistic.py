@@ -224,7 +224,7 @@ class LogisticRegression(LogisticModel):
 
     def _solve(self, solve: Callable[..., Any], problem: Problem, weights: np.ndarray) -> list[Any]:
         """One solution of all classes, or one of each class against all others."""
-        from pellucid.linear_model._logistic.solver import Setting
+        from pellucid.linear_model._logistic.preparation import Setting
 
         K = problem.n_classes
         start = self._last_coefficients(K, problem.p)

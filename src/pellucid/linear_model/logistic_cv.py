@@ -146,7 +146,7 @@ class LogisticRegressionCV(LogisticModel):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._logistic import path
-        from pellucid.linear_model._logistic.solver import Setting
+        from pellucid.linear_model._logistic.preparation import Setting
 
         assert problem.classes is not None
         Cs, ratios = self._grid()

@@ -41,11 +41,13 @@ class Units:
             return replace(problem, X=rescaled(X, self.shift, 1.0 / self.scale))
         return replace(problem, X=type(X)(X.multiply(self.scale)))
 
-    def inside(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def scaled_coef(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of the original columns, in these units."""
         return coef / self.scale, intercept + coef @ self.shift
 
-    def outside(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def original_coef(
+        self, coef: np.ndarray, intercept: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients in these units, for the original columns."""
         own = coef * self.scale
         return own, intercept - own @ self.shift
@@ -53,22 +55,28 @@ class Units:
     def to_original(self, learned: dict[str, Any]) -> dict[str, Any]:
         """What a penalised model learned in these units, on the original scale."""
         out = dict(learned)
-        coef, intercept = self.outside(learned["coef_"], learned["intercept_"])
+        coef, intercept = self.original_coef(learned["coef_"], learned["intercept_"])
         plain = not isinstance(learned["intercept_"], np.ndarray)
         out["coef_"], out["intercept_"] = coef, float(intercept) if plain else intercept
         out["means_"] = learned["means_"] / self.scale + self.shift
         return out
 
-    def restore(self, learned: dict[str, Any], X: Any, weights: np.ndarray) -> dict[str, Any]:
+    def sgd_to_original(
+        self, learned: dict[str, Any], X: Any, weights: np.ndarray
+    ) -> dict[str, Any]:
         """What a stochastic model learned in these units, on the original scale.
 
         The account of the L1 penalty holds for one scale of the columns, so it starts again.
         """
         out = dict(learned)
-        out["coef_"], out["intercept_"] = self.outside(learned["coef_"], learned["intercept_"])
+        out["coef_"], out["intercept_"] = self.original_coef(
+            learned["coef_"], learned["intercept_"]
+        )
         mean, walk = learned["averaged_"], learned["walk_"].copy()
-        out["standard_coef_"], walk[:, 0] = self.outside(learned["standard_coef_"], walk[:, 0])
-        coef, intercept = self.outside(mean[:, :-1], mean[:, -1])
+        out["standard_coef_"], walk[:, 0] = self.original_coef(
+            learned["standard_coef_"], walk[:, 0]
+        )
+        coef, intercept = self.original_coef(mean[:, :-1], mean[:, -1])
         out["averaged_"] = np.column_stack([coef, intercept])
         walk[:, 3] = 0.0
         out["pulled_"], out["walk_"] = np.zeros_like(learned["pulled_"]), walk

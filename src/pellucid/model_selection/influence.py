@@ -98,9 +98,8 @@ def _precisions(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.nd
     precision = np.divide(np.cumsum(at_pos), seen, out=np.zeros(len(seen)), where=seen > 0)
     average = float((at_pos * precision).sum() / pos)
     each = np.divide(at_pos, seen, out=np.zeros(len(seen)), where=seen > 0)
-    counted = np.cumsum(each[::-1])[
-        ::-1
-    ]  # positives from a level down, each over the rows above it
+    # Positives from a level down, each over the rows above it.
+    counted = np.cumsum(each[::-1])[::-1]
     expected = np.cumsum((each * precision)[::-1])[::-1]
     below = positive * counted[rank] - expected[rank]
     return average + w.sum() / pos * (positive * (precision[rank] - average) + below)

@@ -131,7 +131,7 @@ class CountNaiveBayes(NaiveBayes):
         silent = silent_terms(self.schema_)
         return np.where(silent, 0.0, coef), np.where(silent, 0.0, constant)
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """`_counted` keeps every cell that is not finite."""
         return True
 

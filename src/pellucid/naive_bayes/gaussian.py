@@ -144,7 +144,7 @@ class GaussianNB(NaiveBayes):
             X = np.ldexp(X, -self.units_) if self.units_.any() else X
         return np.ascontiguousarray(X)
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """Every cell is squared and added up in `_log_likelihood`."""
         return True
 

@@ -35,7 +35,6 @@ class MultinomialNB(CountNaiveBayes):
         return {"feature_log_prob_": np.log(theta)}
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
-        coef = np.maximum(
-            self.feature_log_prob_, LOWEST
-        )  # -inf for an unseen word without smoothing
+        # `feature_log_prob_` is -inf for an unseen word without smoothing.
+        coef = np.maximum(self.feature_log_prob_, LOWEST)
         return coef, np.zeros_like(coef)

@@ -329,7 +329,7 @@ class MultiLayer(Estimator):
         self._copy_parameters(network)
         return network
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """NaN in a cell makes the scores of its row NaN."""
         return True
 

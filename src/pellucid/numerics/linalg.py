@@ -184,3 +184,34 @@ def null_space(R: np.ndarray, factor: Factor, units: np.ndarray) -> np.ndarray:
     largest = np.where(null == 0, np.iinfo(np.int32).min // 2, size).max(axis=0, initial=0)
     null = np.ldexp(null, (scale + units)[:, None] - largest)
     return np.linalg.qr(null)[0]
+
+
+def is_semidefinite(H: np.ndarray) -> bool:
+    """Whether H has no direction of negative curvature, apart from rounding errors."""
+    if np.diagonal(H).min(initial=0.0) < 0:
+        return False
+    scale = np.sqrt(np.diagonal(H))
+    scale = 1.0 / np.where(scale > 0, scale, 1.0)
+    values = np.linalg.eigvalsh(H * scale * scale[:, None])
+    return bool(values[0] >= -len(H) * EPS * values[-1])
+
+
+def singular_solver(
+    H: np.ndarray, least: float = EPS
+) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+    """Least-squares solver of a singular H, and the directions (columns) that H maps to 0.
+
+    These are the directions with a curvature of at most len(H) * `least` times the largest one.
+    """
+    root, null = singular_root(H, least)
+    return lambda g: root @ (root.T @ g), null
+
+
+def singular_root(H: np.ndarray, least: float = EPS) -> tuple[np.ndarray, np.ndarray]:
+    """A root of the pseudo-inverse of H (root @ root.T), and the directions that H maps to 0."""
+    diagonal = np.sqrt(np.maximum(np.diagonal(H), 0.0))
+    scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
+    values, vectors = np.linalg.eigh(H * scale * scale[:, None])
+    kept = values > len(H) * least * values.max(initial=0.0)
+    basis = vectors[:, kept] * scale[:, None]
+    return basis / np.sqrt(values[kept]), vectors[:, ~kept] * scale[:, None]

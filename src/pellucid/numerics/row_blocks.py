@@ -14,6 +14,11 @@ from pellucid.numerics.simd import fastest
 loops = fastest(_loops)
 
 
+def as_dense(X: Any) -> np.ndarray:
+    """A dense or CSR table as an array, without a copy if it is one."""
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
 class Rows:
     """The rows of a table `X` ((n, p) float64 ndarray, or SciPy CSR) in fixed blocks."""
 

@@ -22,9 +22,8 @@ from pellucid.svm.kernels import Kernel
 
 WHOLE = 1500  # largest number of rows for which all rows are one working set
 WORKING = 512  # rows of a working set otherwise
-ROUNDING = (
-    1e-14  # the conditions cannot be met more closely than this share of the largest gradient
-)
+# The conditions cannot be met more closely than this share of the largest gradient.
+ROUNDING = 1e-14
 NEGATIVE = 1e-10  # a curvature below minus this share of its terms is not due to rounding
 FEWEST_STEPS = 10_000_000  # without max_iter at least this many steps are allowed, or 100 per row
 

@@ -70,7 +70,7 @@ cdef class Workspace:
         self.t.source.parent, self.t.source.origin, self.t.source.ready = NULL, NULL, NULL
 
     cdef int set_rules(self, rules, const int8_t[::1] signs) except -1:
-        """From a `splitter.Rules`."""
+        """From a `stopping.Rules`."""
         cdef Rules* r = &self.t.rules
         r.max_depth, r.max_features = rules.max_depth, rules.max_features
         r.min_rows, r.min_rows_split = rules.min_rows, rules.min_rows_split

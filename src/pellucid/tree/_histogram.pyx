@@ -88,7 +88,7 @@ cdef void open_tasks(GrowingTree* t, long n) noexcept nogil:
 
 
 cdef class Growth:
-    """Grows rounds of trees from a `histogram_grower.GrowthConfig`: `begin`, `work` in any number of
+    """Grows rounds of trees from a `histogram_grower.HistogramConfig`: `begin`, `work` in any number of
     threads, `store`."""
 
     cdef Setup s
@@ -137,7 +137,7 @@ cdef class Growth:
         return 0
 
     cdef int set_limits(self, limits, bint bounded) except -1:
-        """From a `histogram_grower.Limits`."""
+        """From a `histogram_grower.HistogramLimits`."""
         cdef Limits* p = &self.s.limits
         p.l2, p.min_gain, p.share = limits.l2, limits.min_gain, limits.share
         p.min_c, p.min_split = limits.min_samples_leaf, limits.min_samples_split

@@ -94,7 +94,7 @@ cdef struct Grown:              # a node of a finished tree; `GROWN` in `_histog
     int32_t feature, bin, left, right, missing_left, set_at
 
 
-cdef struct Limits:             # when a node is not split; `histogram_grower.Limits`
+cdef struct Limits:             # when a node is not split; `histogram_grower.HistogramLimits`
     double l2, min_c, min_split, min_h, min_gain
     double share                # of the columns that a node may look at
     int32_t max_leaves, max_depth

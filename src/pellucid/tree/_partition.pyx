@@ -118,7 +118,7 @@ cdef Py_ssize_t mark_number(const Table* t, Node* node, Sorter* o) noexcept nogi
 
 cdef Py_ssize_t write_set(const Node* node, const Levels* v, int g, Py_ssize_t length,
                           uint32_t* words, bint* listed) noexcept nogil:
-    """A node's set as bits or as a list (`_sets.pxi`), whichever is shorter; returns its words."""
+    """A node's set as bits or as a list (`_level_sets`), whichever is shorter; returns its words."""
     cdef Py_ssize_t j, leave = 0
     cdef int i
     cdef int32_t code

@@ -36,9 +36,9 @@ from pellucid.tree.growth_parameters import (
     MONOTONIC_CST,
 )
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.stopping import LEVEL_RULES, TreeSpec, number_of_features
+from pellucid.tree.tree_spec import LEVEL_RULES, TreeSpec, number_of_features
 
-WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so that Ctrl-C works
+INTERRUPTIBLE_CELLS = 2**17  # from this size on, fits leave the main thread, so that Ctrl-C works
 
 
 def one_or_several(problem: Problem) -> Problem:
@@ -123,11 +123,11 @@ class TreeModel(Estimator):
 
     def _grow(self, problem: Problem, presorted: Any = None) -> Nodes:
         """The whole tree; `presorted` is the sorted table if it exists already."""
-        from pellucid.tree.fit_tree import grow_model
+        from pellucid.tree.fit_tree import grow_tree
 
-        if problem.n * problem.p < WORTH_A_HOP:
-            return grow_model(TreeSpec.of(self), problem, presorted)
-        return parallel.interruptible(grow_model, TreeSpec.of(self), problem, presorted)
+        if problem.n * problem.p < INTERRUPTIBLE_CELLS:
+            return grow_tree(TreeSpec.of(self), problem, presorted)
+        return parallel.interruptible(grow_tree, TreeSpec.of(self), problem, presorted)
 
     def _fit(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
         problem = one_or_several(problem)

@@ -5,7 +5,6 @@ trees share is prepared once. Invariant: a tree depends on its bag and key, neve
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,20 +16,21 @@ from pellucid.tree.grower import (
     GrowthConfig,
     branch_rows,
     class_logs,
-    looks_at_few,
     scaled_target,
+    searches_few_columns,
 )
 from pellucid.tree.nodes import Nodes, Scale, trees
 from pellucid.tree.presort import Presorted
-from pellucid.tree.splitter import Limits, Rules
+from pellucid.tree.stopping import Limits, Rules
+from pellucid.tree.tree_spec import TreeSpec
 
-CELLS = 2**11  # weights of the bags of a chunk that take next to no memory
+CELLS = 2**11  # bags of a chunk with at most this number of weights take next to no memory
 TASKS = 8  # enough to share out, few enough to cost nothing
-CHUNKS = 25  # so many that what grows takes little memory beside what has grown
+CHUNKS = 25  # enough that growing trees take little memory beside the grown ones
 
 
 @dataclass(frozen=True)
-class Grove:
+class TreeBatch:
     """What all trees share; bags are integer weights with one total."""
 
     table: Presorted
@@ -45,21 +45,23 @@ class Grove:
     scale: Scale
 
     @staticmethod
-    def of(model: Any, problem: Problem, table: Presorted, limits: Limits, total: float) -> "Grove":
-        """For a tree model without class weights; `total`: the weight of every bag."""
+    def of(
+        spec: TreeSpec, problem: Problem, table: Presorted, limits: Limits, total: float
+    ) -> "TreeBatch":
+        """For trees without class weights; `total` is the weight of every bag."""
         K = 0 if problem.classes is None else len(problem.classes)
         y = problem.y
-        target, scale = scaled_target(y, problem.weights, K, True, 0, model.criterion)
-        return Grove(
+        target, scale = scaled_target(y, problem.weights, K, True, 0, spec.criterion)
+        return TreeBatch(
             table=table,
             y=y,
             labels=np.ascontiguousarray(y, dtype=np.int32) if K else None,
             target=target,
             n_classes=K,
-            criterion=model.criterion,
+            criterion=spec.criterion,
             limits=limits,
             rules=limits.rules(True, total, 0, scale.power * scale.exponent, scale.n_targets),
-            logs=class_logs(model.criterion, True, total),
+            logs=class_logs(spec.criterion, True, total),
             scale=scale,
         )
 
@@ -70,7 +72,11 @@ class Grove:
 
     def grow(self, bags: np.ndarray, keys: np.ndarray) -> list[Nodes]:
         """The trees of bags (trees, n) by keys (uint64)."""
-        table, limits, few = self.table, self.limits, looks_at_few(self.limits, self.table.d)
+        table, limits, few = (
+            self.table,
+            self.limits,
+            searches_few_columns(self.limits, self.table.d),
+        )
         stop = parallel.StopFlag()
         work = Workspace(
             GrowthConfig(
@@ -96,13 +102,13 @@ class Grove:
         return trees(found, table.n_levels, self.scale, self.y)
 
 
-def suits(model: Any, problem: Problem, limits: Limits, bags_count: bool) -> bool:
-    """Trees of this model on bags of this problem can grow in a grove: whole trees that fit one
-    thread, weights that are counts of samples."""
+def can_batch(spec: TreeSpec, problem: Problem, limits: Limits, bags_count: bool) -> bool:
+    """Whether trees on bags of this problem can grow in a batch: each is small enough for one thread,
+    and its weights are counts of samples."""
     return (
         problem.n <= branch_rows(problem.p)
         and limits.max_leaf_nodes is None
         and bags_count
-        and getattr(model, "class_weight", None) is None
-        and (problem.classes is not None or model.criterion == "squared_error")
+        and spec.class_weight is None
+        and (problem.classes is not None or spec.criterion == "squared_error")
     )

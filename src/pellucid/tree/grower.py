@@ -1,4 +1,6 @@
-"""Growing one tree from arrays: forests, bagging and boosting use this too.
+"""Growing one exact tree from arrays, alone or in forests, bagging and AdaBoost.
+
+Gradient boosting grows its trees from histograms instead (`histogram_grower`).
 
 1. Rows of weight 0 leave the sorted lists; the target is brought to a safe scale.
 2. The trunk: nodes with many rows are split one after the other, columns in parallel.
@@ -22,7 +24,8 @@ from pellucid.tree._presort import keep_rows, survey
 from pellucid.tree.criteria import CRITERIA, POWERS, number_of
 from pellucid.tree.nodes import Nodes, Scale, assemble
 from pellucid.tree.presort import Presorted
-from pellucid.tree.splitter import Limits, Rules, Splitter
+from pellucid.tree.splitter import Splitter
+from pellucid.tree.stopping import Limits, Rules
 
 BRANCH_ROWS = 2**14  # of a node that grows in one thread, at most
 BRANCH_CELLS = 2**19  # of such a node: threads hold copies of them
@@ -46,9 +49,8 @@ class GrowthConfig:
     weights: np.ndarray | None = None  # float64 (n,), None: all 1
     packed: np.ndarray | None = None  # uint16 (n,), class + 4 * weight where both are small
     k_log_k: np.ndarray | None = None  # float64, for entropy of integer weights
-    target_places: np.ndarray | None = (
-        None  # int32 (n,), of the rows by target, for absolute errors
-    )
+    # int32 (n,), ranks of the rows by target, for absolute errors.
+    target_places: np.ndarray | None = None
     places: np.ndarray | None = None  # int32 (n, d), where a value stands in the lists
     members: np.ndarray | None = None  # int32, rows of the tree; None: the lists are partitioned
     signs: np.ndarray | None = None  # int8 (d,), of monotone constraints
@@ -74,7 +76,7 @@ def grow(
     all weights are integers, unless `count_rows`: then every row counts once. With `consume` the
     table's order is used up, which saves a copy.
     """
-    w, w_exponent, counts, all_rows, packable = _weights(weights, count_rows)
+    w, w_exponent, counts, all_rows, packable = _weights(weights, count_rows)  # 1
     total = float(table.n if w is None else (w if table.rows is None else w[table.rows]).sum())
     target, scale = scaled_target(y, w, n_classes, counts, w_exponent, criterion, table.rows)
     lists, places, members = _rows(table, None if all_rows else w, limits, consume, n_jobs)
@@ -102,9 +104,9 @@ def grow(
             spare=None if places is None else table.spare,
         )
     )
-    parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)
+    parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)  # 2, 3
     stop.check()
-    return assemble(parts, attach, table.n_levels, scale, y, limits.signs is not None)
+    return assemble(parts, attach, table.n_levels, scale, y, limits.signs is not None)  # 4
 
 
 def _parts(
@@ -122,9 +124,9 @@ def _parts(
     splitter = Splitter(work, table.d, limits.max_features, n_jobs, lists)
     if limits.max_leaf_nodes is not None:
         return [trunk], _best_first(splitter, trunk, limits.max_leaf_nodes, stop)
-    attach = _trunk(splitter, trunk, most, stop)
+    attach = _trunk(splitter, trunk, most, stop)  # 2
     branches = [work.branch(trunk, node) for node in attach]
-    parallel.map(work.subtree, branches, n_jobs=n_jobs)
+    parallel.map(work.subtree, branches, n_jobs=n_jobs)  # 3
     return [trunk, *branches], attach
 
 
@@ -154,8 +156,8 @@ def _weights(
     return np.ldexp(w, -exponent), exponent, False, all_rows, False
 
 
-def looks_at_few(limits: Limits, d: int) -> bool:
-    """Nodes search few of the cells that they have: no list needs to be partitioned with them."""
+def searches_few_columns(limits: Limits, d: int) -> bool:
+    """Whether nodes search so few of the columns that partitioning every list is not worth it."""
     return 5 * limits.max_features <= d or limits.drawn_splits
 
 
@@ -167,7 +169,7 @@ def _rows(
     no split."""
     if table.binned is not None:
         return table.order, None, table.members(w)
-    if looks_at_few(limits, table.d) or (limits.max_depth == 1 and w is None):
+    if searches_few_columns(limits, table.d) or (limits.max_depth == 1 and w is None):
         table = table.placed(n_jobs)
         return table.order, table.places, table.members(w)
     small = table.order.shape[1] <= SHARED * branch_rows(table.d)

@@ -9,7 +9,6 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.tree._histogram import Growth
-from pellucid.tree._histogram_store import GROWN
 from pellucid.tree.histogram_bins import WIDTH, Bins
 
 WORTH_THREADS = 2**17  # cells of a round below which one thread is faster
@@ -18,7 +17,7 @@ UNLIMITED = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Limits:
+class HistogramLimits:
     """When a node is not split."""
 
     l2: float = 0.0
@@ -29,11 +28,11 @@ class Limits:
     share: float = 1.0  # of the columns that a node may look at
     max_leaves: int = UNLIMITED
     max_depth: int = UNLIMITED
-    steep: int = 0  # the side (1, -1) on which the loss bends up as the exponential function
+    steep: int = 0  # the side (1, -1) on which the curvature grows as exp, see `losses.Objective`
 
 
 @dataclass(frozen=True, slots=True)
-class GrowthConfig:
+class HistogramConfig:
     """What a `Growth` grows trees from: the binned table, the limits, the memory."""
 
     words: np.ndarray  # uint32 (blocks of four columns, n)
@@ -44,7 +43,7 @@ class GrowthConfig:
     samples: np.ndarray  # int32 (n,), how many a row counts for; empty: one each
     shift: int  # bits that a sum of samples needs
     groups: np.ndarray  # uint8, columns that may stand on one path; no rows: all
-    limits: Limits
+    limits: HistogramLimits
     n_trees: int  # of a round
     n_workspaces: int  # trees that grow at once
     n_slots: int  # histograms of a workspace
@@ -56,7 +55,7 @@ def shift_of(samples: np.ndarray, n: int) -> int:
     return int(samples.sum(dtype=np.int64) if len(samples) else n).bit_length()
 
 
-class Grower:
+class HistogramGrower:
     """Grows rounds of `n_trees` trees on the same binned rows.
 
     samples (int32): how many a row counts for, at most; empty: every row for one.
@@ -66,7 +65,7 @@ class Grower:
         self,
         bins: Bins,
         words: np.ndarray,
-        limits: Limits,
+        limits: HistogramLimits,
         n_trees: int,
         samples: np.ndarray,
         signs: np.ndarray | None = None,
@@ -86,7 +85,7 @@ class Grower:
         wanted = min(limits.max_leaves, self.n // 256, 512) + 2
         workspaces = min(n_trees, self.threads)
         self.growth = Growth(
-            GrowthConfig(
+            HistogramConfig(
                 words=words,
                 columns=columns.reshape(-1, self.n),
                 n_bins=bins.n_bins,
@@ -127,7 +126,7 @@ class Grower:
             growth.work(0)
         self.stop.check()
 
-    def send(self, words: np.ndarray, raw: np.ndarray) -> None:
+    def add_round(self, words: np.ndarray, raw: np.ndarray) -> None:
         """Add the last round's trees to the predictions (K, n) of binned rows."""
         n = words.shape[1]
         tasks = [(k, f, min(f + 2**13, n)) for k in range(self.n_trees) for f in range(0, n, 2**13)]
@@ -135,6 +134,3 @@ class Grower:
         parallel.map(
             lambda t: self.growth.add_values(words, t[0], raw[t[0]], t[1], t[2]), tasks, jobs
         )
-
-
-__all__ = ["GROWN", "UNLIMITED", "Grower", "Limits"]

@@ -31,9 +31,8 @@ class Nodes:
     left: np.ndarray  # int32 (m,), -1 leaf
     right: np.ndarray  # int32 (m,), -1 leaf
     missing_left: np.ndarray  # uint8 (m,)
-    set_start: (
-        np.ndarray
-    )  # int32 (m,), -1: no set; s >= 0: bits from word s; s < -1: list at -2 - s
+    # int32 (m,), -1: no set; s >= 0: bits from word s; s < -1: list at -2 - s.
+    set_start: np.ndarray
     # uint32. Bits: k % 32 of word s + k // 32 says that level k goes left. A list: its length, then
     # the levels, ascending, that do not go where missing values go (`_level_sets`).
     sets: np.ndarray

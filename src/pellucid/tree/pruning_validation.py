@@ -20,7 +20,8 @@ from pellucid.tree import prediction
 from pellucid.tree.criteria import CLASS_CRITERIA, POWERS
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.pruning import collapse, parents, weakest_links
-from pellucid.tree.stopping import TreeSpec, limits_of
+from pellucid.tree.stopping import limits_of
+from pellucid.tree.tree_spec import TreeSpec
 
 FOLDS = 10
 TIE = 1e-12  # relative difference of losses that counts as none
@@ -159,7 +160,7 @@ def _loss_power(criterion: str) -> int:
 
 def _grow(spec: TreeSpec, problem: Problem, power: int, **limits: Any) -> Nodes:
     """The tree for a target whose impurities were divided by 2**power."""
-    from pellucid.tree.fit_tree import grow_model
+    from pellucid.tree.fit_tree import grow_tree
 
     own = limits_of(spec, problem)
     with np.errstate(over="ignore", under="ignore"):
@@ -167,7 +168,7 @@ def _grow(spec: TreeSpec, problem: Problem, power: int, **limits: Any) -> Nodes:
             name: float(np.ldexp(getattr(own, name), -power))
             for name in ("min_impurity_decrease", "max_split_loss")
         }
-    return grow_model(spec, problem, limits=replace(own, **(scaled | limits)))
+    return grow_tree(spec, problem, limits=replace(own, **(scaled | limits)))
 
 
 def _fold_losses(

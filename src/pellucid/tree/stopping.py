@@ -1,78 +1,89 @@
-"""How a tree is grown: the specification made from public parameters, and its stopping rules."""
+"""When a node may be split: the limits of a tree, as its parameters and as the loops take them."""
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any
+import sys
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.tree.criteria import SEVERAL_CRITERIA
-from pellucid.tree.splitter import Limits
+from pellucid.tree.tree_spec import LEVEL_RULES, TreeSpec, count_of, number_of_features
 
-LEVEL_RULES = {"auto": 0, "one_vs_rest": 1, "apart": 2}
 FARTHEST = 900  # largest difference of the binary exponents of targets: no small one underflows
-AUTO_HIST = 2**18  # rows from which splitter="auto" puts the values of columns into bins
 
 
 @dataclass(frozen=True)
-class TreeSpec:
-    """The parameters from which one tree is grown, under their public names."""
+class Limits:
+    """Stopping rules. Samples are sums of weights if all weights are integers, else rows."""
 
-    owner: str  # class that the user fits, for messages
-    criterion: str
-    splitter: str = "best"
-    max_depth: int | None = None
+    max_depth: int = 2**31 - 1
     min_samples_split: float = 2
     min_samples_leaf: float = 1
-    min_weight_fraction_leaf: float = 0.0
-    max_features: Any = None
-    random_state: Any = None
+    min_weight_leaf: float = 0.0
     max_leaf_nodes: int | None = None
-    min_impurity_decrease: float = 0.0
-    class_weight: Any = None
-    monotonic_cst: Any = None
-    max_split_loss: float | None = None
-    categories: str = "auto"
+    min_impurity_decrease: float = 0.0  # of impurity * weight / total weight
+    max_features: int = 2**31 - 1
+    drawn_splits: bool = False  # one random split per column instead of the best one
+    max_split_loss: float = float("inf")  # weighted impurity of the two children
+    level_rule: int = 0  # 0: two sets of levels, 1: one level against the others, 2: all apart
+    signs: tuple[int, ...] | None = None  # monotone constraints by column: -1, 0, 1
 
-    @staticmethod
-    def of(model: Any, **own: Any) -> "TreeSpec":
-        """The specification of a tree, or of the trees of a forest; `own` replaces parameters."""
-        given = {name: value for name, value in vars(model).items() if name in _SPECIFIED}
-        return TreeSpec(owner=type(model).__name__, **given | own)
-
-
-_SPECIFIED = {field.name for field in fields(TreeSpec)}
-
-
-def number_of_features(max_features: Any, d: int) -> int:
-    """Number of columns that a node draws from d columns."""
-    if max_features is None:
-        return d
-    if max_features == "sqrt":
-        return max(1, int(math.sqrt(d)))
-    if max_features == "log2":
-        return max(1, int(math.log2(d)))
-    if isinstance(max_features, int | np.integer):
-        return min(int(max_features), d)
-    return max(1, int(max_features * d))
-
-
-def count_of(value: Any, total: float) -> int:
-    """A number of samples, given as a count or as a share of the total."""
-    return int(value) if isinstance(value, int | np.integer) else math.ceil(value * total)
-
-
-def takes_bins(spec: TreeSpec, n: int) -> bool:
-    """Whether the values of numeric columns are put into bins before growing."""
-    if spec.splitter == "hist" and spec.criterion == "absolute_error":
-        raise ParameterError(
-            "splitter='hist' does not work with criterion='absolute_error', because a median is not "
-            "a sum over bins. Use splitter='best'."
+    def rules(
+        self, counts: bool, total: float, w_exponent: int, exponent: int, n_targets: int = 1
+    ) -> "Rules":
+        """The limits in growing units: weights were divided by 2**w_exponent (`total` too), costs of
+        the target by 2**exponent; the loops add up over the targets what the limits state for
+        their mean."""
+        tiny = sys.float_info.min  # a child of weight 0 is never allowed
+        leaf = max(_scaled(self.min_weight_leaf, -w_exponent), tiny)
+        rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
+        if counts:
+            leaf, split = max(float(self.min_samples_leaf), leaf), float(self.min_samples_split)
+            rows, rows_split = 1, 2
+        return Rules(
+            max_depth=min(self.max_depth, 2**31 - 1),
+            max_features=min(self.max_features, 2**31 - 1),
+            min_rows=rows,
+            min_rows_split=rows_split,
+            min_weight=leaf,
+            min_weight_split=split,
+            min_decrease=_scaled(n_targets * self.min_impurity_decrease * total, -exponent),
+            max_loss=_scaled(n_targets * self.max_split_loss, -exponent),
+            level_rule=self.level_rule,
+            drawn_splits=self.drawn_splits,
+            demanding=self.min_samples_leaf > 1 or self.min_weight_leaf > 0,
         )
-    large = spec.splitter == "auto" and n >= AUTO_HIST and spec.criterion != "absolute_error"
-    return spec.splitter == "hist" or large
+
+    def sign_array(self) -> np.ndarray | None:
+        """The monotone constraints as int8."""
+        return None if self.signs is None else np.array(self.signs, dtype=np.int8)
+
+
+class Rules(NamedTuple):
+    """`Limits` as the compiled loops take them; the fields of `Rules` in `_table.pxd`."""
+
+    max_depth: int
+    max_features: int
+    min_rows: int  # of a child
+    min_rows_split: int  # of a node that may be split
+    min_weight: float
+    min_weight_split: float
+    min_decrease: float  # of the cost
+    max_loss: float  # of a split, per weight of the node
+    level_rule: int
+    drawn_splits: bool
+    demanding: bool  # children need more than one row or some weight
+
+
+def _scaled(x: float, exponent: int) -> float:
+    """x * 2**exponent, infinite where that is too large."""
+    try:
+        return math.ldexp(x, exponent)
+    except OverflowError:
+        return math.inf
 
 
 def _signs(spec: TreeSpec, problem: Problem) -> tuple[int, ...] | None:

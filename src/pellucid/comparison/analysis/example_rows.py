@@ -20,9 +20,8 @@ def pick(
 ) -> dict[str, list[int]]:
     """{group: rows of the dataset}; `predictions` are out-of-fold."""
     rows, labels = predictions["rows"], predictions["labels"]
-    first = np.unique(rows, return_index=True)[
-        1
-    ]  # repeated cross-validation tests a row more than once
+    # Repeated cross-validation tests a row more than once.
+    first = np.unique(rows, return_index=True)[1]
     rows, labels = rows[first], labels[first]
     truth = y[rows]
     rng = parallel.stream(parallel.seed_sequence(seed), "rows")

@@ -57,7 +57,7 @@ def status(plan: Plan, state: RunState, contender: Contender) -> tuple[str, str]
     return "ok", ""
 
 
-def evidence(
+def compare_scored(
     plan: Plan, state: RunState, predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> Comparison:
     """Compare all models whose folds are done; `predictions` are out-of-fold."""
@@ -69,14 +69,14 @@ def leaderboard(
     plan: Plan, state: RunState, found: Comparison
 ) -> tuple[list[dict[str, Any]], Verdict]:
     """The rows, best first and without a score last, and the conclusion."""
-    reached = verdict(plan, found)
+    reached = apply_rules(plan, found)
     places = {name: k + 1 for k, name in enumerate(reached.marks)}
     rows = [_row(plan, state, c, found, reached, places.get(c.id)) for c in plan.contenders]
     return sorted(rows, key=lambda row: row["place"] or 10**6), reached
 
 
-def verdict(plan: Plan, found: Comparison) -> Verdict:
-    """Apply the rules of `analysis.verdict` to the models that have a score."""
+def apply_rules(plan: Plan, found: Comparison) -> Verdict:
+    """The verdict: the rules of `verdict` applied to the models that have a score."""
     task, sign = plan.dataset.task, plan.metric.sign
     board = Board(
         {name: sign * score for name, score in found.means.items()},

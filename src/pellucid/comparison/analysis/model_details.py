@@ -51,9 +51,8 @@ def describe_model(evaluator: Evaluator, fitted: Any, task: Any, spent: float) -
         ),
         "path": lambda: model_diagnostics.path(evaluator, fitted, task, seconds),
     }
-    if (
-        evaluator.foreign or evaluator.name in BASELINES.values()
-    ):  # other tables than ours, or no use of columns
+    # Foreign models may need tables of another kind, and baselines do not use the columns.
+    if evaluator.foreign or evaluator.name in BASELINES.values():
         parts = {name: make for name, make in parts.items() if name in ("history", "region")}
     for name, make in parts.items():
         if time.monotonic() > end:

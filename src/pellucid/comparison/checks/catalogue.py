@@ -65,9 +65,8 @@ def run_checks(dataset: Dataset, settings: Settings, rows: np.ndarray) -> Findin
     rest = [code for code in active if not any(code in stage for stage in STAGES)]
     found += [f for code in rest for f in CHECKS[code](facts)]
     after = {name for f in found if f.code == "D019" and f.leak for name in f.columns}
-    found = [
-        f for f in found if f.code != "D015" or not after & {*f.columns}
-    ]  # D019 is more specific
+    # D019 is more specific than D015.
+    found = [f for f in found if f.code != "D015" or not after & {*f.columns}]
     order = {"error": 0, "warning": 1, "note": 2}
     found.sort(key=lambda f: (order[f.level], f.code))
     seen = {f.code for f in found}

@@ -17,11 +17,8 @@ from pellucid.comparison.checks.univariate import codes_of
 from pellucid.data.raw_column import RawColumn
 
 MIN_IDS, UNIQUE = 20, 0.95
-IN_ORDER, SHUFFLED, MIN_SHUFFLED = (
-    0.2,
-    0.5,
-    50,
-)  # share of the integers in the range of a row ID that occur
+# Share of the integers in the range of a row ID that occur.
+IN_ORDER, SHUFFLED, MIN_SHUFFLED = 0.2, 0.5, 50
 FEW_REPEATED = 0.01  # share of the rows; fewer copies cannot inflate a score much
 BY_CHANCE = 0.1  # copies expected for independent columns, per copy found
 NEAR_MISSES, MAX_LEFT_OUT = 0.1, 30  # per pair of copies and column; columns that are tried
@@ -46,11 +43,8 @@ UNIT_NAME = re.compile(
 )
 MEASURED = re.compile(r"zip|post.?code|postal|income|price|salary|population|\bage\b", re.I)
 OCCASION = re.compile(r"(^|[_ .-])(wave|period|visit|occasion|round|session|age)$", re.I)
-MIN_UNITS, MIN_ROWS_PER_UNIT, MAX_ROWS_PER_UNIT = (
-    10,
-    1.5,
-    100.0,
-)  # number of units; mean number of rows per unit
+# Number of units; mean number of rows per unit.
+MIN_UNITS, MIN_ROWS_PER_UNIT, MAX_ROWS_PER_UNIT = 10, 1.5, 100.0
 SIMILAR, MOSTLY_SIMILAR = 0.5, 0.75  # adjusted share of the variance between units
 MAX_ROWS, MAX_COLUMNS = 20_000, 60
 

@@ -17,7 +17,7 @@ from typing import Any
 from pellucid.comparison.analysis.out_of_fold import chosen_by
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.journal import RunState
-from pellucid.comparison.execution.worker_data import Evaluator, SharedTable
+from pellucid.comparison.execution.worker_data import Evaluator, SharedTable, share_table
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.errors import CannotSaveError, ParameterError
 
@@ -84,7 +84,7 @@ class Refitter:
         """The model, fitted in this process, with the evaluator and the task of the fit."""
         self.contender(model)
         with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch:
-            task = self.task(model, share(self.plan, scratch))
+            task = self.task(model, share_table(self.plan, scratch))
             evaluator = task.evaluator()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the leaderboard shows them already
@@ -113,20 +113,3 @@ def write(fitted: Any, path: str | Path, provenance: dict[str, Any]) -> None:
     from pellucid import persist
 
     persist.save(fitted, str(path), provenance)
-
-
-def share(plan: Plan, scratch: str) -> SharedTable:
-    """Write the table of a plan to a folder where the workers find it."""
-    dataset = plan.dataset
-    split_by, values = dataset.split_by
-    shared = SharedTable(
-        folder=scratch,
-        text=tuple(name for name, kind in dataset.kinds.items() if kind == "text"),
-        classes=dataset.classes,
-        container=dataset.container,
-        seed=plan.settings.seed,
-        inner=plan.inner,
-        split_by=split_by,
-    )
-    shared.write(dataset.table, dataset.y, dataset.weights, values)
-    return shared

@@ -175,9 +175,8 @@ class Scheduler:
 
     def skip_final_search(self, model: str) -> None:
         """Use what the folds chose, because the run must end; a resumed run searches again."""
-        known = self.without_final_search(model) | {
-            "cut": not self.stopping
-        }  # because of the time limit
+        # "cut" means that the time limit ended the search.
+        known = self.without_final_search(model) | {"cut": not self.stopping}
         self.state.add({"event": "done", "model": model, "fold": FINAL, **known})
 
     def others_scored(self) -> bool:

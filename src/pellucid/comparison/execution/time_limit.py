@@ -34,9 +34,8 @@ class TimeBudget:
     plan: Plan
     jobs: int
     began: float = field(default_factory=time.monotonic)
-    took: dict[str, list[tuple[int, float]]] = field(
-        default_factory=dict
-    )  # (fits, seconds) of each round, by model
+    # (fits, seconds) of each round, by model.
+    took: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     last_fit: dict[str, float] = field(default_factory=dict)  # seconds, prediction included
 
     def __post_init__(self) -> None:

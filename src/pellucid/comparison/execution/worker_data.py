@@ -18,6 +18,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.comparison.planning import fold_choice
+from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.registry import words_read
 from pellucid.data import Table, Text
 from pellucid.data.io import shared_tables
@@ -51,6 +52,23 @@ class SharedTable:
         np.save(folder / "weights.npy", weights)
         if split_values is not None:
             np.save(folder / "split_values.npy", split_values)
+
+
+def share_table(plan: Plan, scratch: str) -> SharedTable:
+    """Write the table of a plan to a folder where the workers find it."""
+    dataset = plan.dataset
+    split_by, values = dataset.split_by
+    shared = SharedTable(
+        folder=scratch,
+        text=tuple(name for name, kind in dataset.kinds.items() if kind == "text"),
+        classes=dataset.classes,
+        container=dataset.container,
+        seed=plan.settings.seed,
+        inner=plan.inner,
+        split_by=split_by,
+    )
+    shared.write(dataset.table, dataset.y, dataset.weights, values)
+    return shared
 
 
 @dataclass(frozen=True)

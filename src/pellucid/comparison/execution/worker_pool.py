@@ -107,10 +107,8 @@ def worker_loop(channel: Any) -> None:
             continue
         if message != "stop":  # a stop that arrived after the task had ended
             function, task, family = message
-            if family:
-                from pellucid.comparison.execution.preload import (
-                    load_package,  # the fork server has loaded it
-                )
+            if family:  # the fork server has loaded the module of this import
+                from pellucid.comparison.execution.preload import load_package
 
                 load_package(family)
             function(task, channel)

@@ -34,9 +34,8 @@ def limit_work(plan: Plan) -> Plan:
 
 
 def _limited(plan: Plan, contender: Contender, each: float | None) -> Contender:
-    if (
-        each is None or contender.entry is None or contender.rank == 0
-    ):  # the user's own models have no estimate
+    # The user's own models have no estimate.
+    if each is None or contender.entry is None or contender.rank == 0:
         return contender
     most, full = (
         time_estimate.affordable(plan, contender, each, plan.model_timeout),

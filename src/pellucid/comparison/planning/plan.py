@@ -111,9 +111,8 @@ class Plan:
     folds_name: str
     inner: int
     contenders: list[Contender]
-    model_timeout: (
-        float  # seconds for one model: wall-clock time if the user set it, else estimated work
-    )
+    # Seconds for one model: wall-clock time if the user set it, else estimated work.
+    model_timeout: float
 
     @property
     def running(self) -> list[Contender]:

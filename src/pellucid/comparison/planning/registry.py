@@ -73,9 +73,8 @@ class Entry:
     only: str = ""  # "", "text", "counts", "positive" or "skewed": what the data must be
     max_rows: int | None = None  # above this a fit takes too long
     in_units: tuple[str, ...] = ()  # parameters searched in standard deviations of the target
-    rescale: Callable[[dict[str, Any], float], dict[str, Any]] | None = (
-        None  # scales them if not in proportion
-    )
+    # Scales them if not in proportion.
+    rescale: Callable[[dict[str, Any], float], dict[str, Any]] | None = None
     greedy: bool = False  # seeks the best split, so it would memorise rare levels
 
     @property

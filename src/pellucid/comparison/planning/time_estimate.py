@@ -41,11 +41,8 @@ REGRESSION_SPEED = {
     "knn": (5, 40, 0, 30),
 }  # where regression is slower
 TREES = {"bagging": 20}  # number of trees in the fits above; 50 for the others
-UNITS = (
-    ("h", 3600.0, 7200.0),
-    ("min", 60.0, 120.0),
-    ("s", 1.0, 0.0),
-)  # name, seconds, smallest upper end of a range
+# Name, seconds, smallest upper end of a range.
+UNITS = (("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0))
 WORDS = 1000  # number of columns that a text column counts as
 FASTER, SLOWER = 0.6, 1.8  # the range that is shown
 BUSY = 2.0  # processes per CPU above which the machine is called busy

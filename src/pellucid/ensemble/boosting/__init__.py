@@ -1,1 +1,1 @@
-"""Gradient boosting: exact and histogram-based."""
+"""Gradient boosting on histograms, with the names of both pairs of classes of scikit-learn."""

@@ -22,7 +22,7 @@ from pellucid.ensemble.boosting.rounds import Outcome, Settings, boost
 from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import ParameterError, warn
 from pellucid.records.recorder import joined
-from pellucid.tree.base import WORTH_A_HOP
+from pellucid.tree.base import INTERRUPTIBLE_CELLS
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def fit_boosting(problem: Problem, spec: BoostingSpec) -> BoostingFit:
         validation = None if validation is None else _shifted(validation, init, spec.objective)
     before = (spec.earlier["trees_"], spec.earlier["baseline_"]) if spec.earlier else None
     args = (spec.objective, problem, spec.settings, validation, before)
-    small = problem.n * problem.p < WORTH_A_HOP
+    small = problem.n * problem.p < INTERRUPTIBLE_CELLS
     outcome = boost(*args) if small else parallel.interruptible(boost, *args)
     return BoostingFit(outcome, init, seed)
 

@@ -36,7 +36,7 @@ from pellucid.tree.growth_parameters import (
     MIN_SAMPLES_SPLIT,
     MIN_WEIGHT_FRACTION_LEAF,
 )
-from pellucid.tree.stopping import count_of, number_of_features
+from pellucid.tree.tree_spec import count_of, number_of_features
 
 
 class GradientBoosting(Estimator):
@@ -156,10 +156,10 @@ class GradientBoosting(Estimator):
 
     def _settings(self, problem: Problem, outputs: int) -> Any:
         from pellucid.ensemble.boosting.rounds import Settings
-        from pellucid.tree.histogram_grower import UNLIMITED, Limits
+        from pellucid.tree.histogram_grower import UNLIMITED, HistogramLimits
 
         columns = number_of_features(self.max_features, problem.p)
-        limits = Limits(
+        limits = HistogramLimits(
             min_samples_leaf=count_of(self.min_samples_leaf, problem.total),
             min_samples_split=max(2.0, count_of(self.min_samples_split, problem.total)),
             min_curvature=1e-6, min_gain=float(self.min_impurity_decrease),

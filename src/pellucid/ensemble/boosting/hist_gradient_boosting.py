@@ -46,7 +46,11 @@ Validation = tuple[Any, Any, Any, Any]  # X_val, y_val, sample_weight_val, offse
 
 
 class HistGradientBoosting(Estimator):
-    """Family of the histogram boosting models."""
+    """Family of the histogram boosting models.
+
+    `_objective` and `_validation_score` come from `BoostingClassifier` or `BoostingRegressor`, the
+    second base of each public class.
+    """
 
     learning_rate: float = boosting_parameters.LEARNING_RATE
     max_iter: int = boosting_parameters.ROUNDS
@@ -231,11 +235,11 @@ class HistGradientBoosting(Estimator):
     def _settings(self, problem: Problem, objective: Any, stops: bool) -> Any:
         from pellucid.ensemble.boosting.interactions import interaction_groups
         from pellucid.ensemble.boosting.rounds import Settings
-        from pellucid.tree.histogram_grower import UNLIMITED, Limits
+        from pellucid.tree.histogram_grower import UNLIMITED, HistogramLimits
         from pellucid.tree.monotonic import monotone_signs
 
         owner = type(self).__name__
-        limits = Limits(
+        limits = HistogramLimits(
             l2=float(self.l2_regularization), min_samples_leaf=float(self.min_samples_leaf),
             share=float(self.max_features), max_leaves=self.max_leaf_nodes or UNLIMITED,
             max_depth=self.max_depth or UNLIMITED,

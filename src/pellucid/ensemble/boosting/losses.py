@@ -35,9 +35,8 @@ class Objective:
     adapt: Callable[[Array, Array], None] | None = None  # (residuals, weights) of all rows
     power: int = 2  # exponent of the unit of y in the unit of the loss, with the identity link
     link: str = "identity"
-    steep: int = (
-        0  # the side (1, -1) on which the curvature grows as exp: a Newton step may overshoot
-    )
+    # The side (1, -1) on which the curvature grows as exp, so that a Newton step may overshoot.
+    steep: int = 0
 
     def gradients(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
         """Fill (g, h) of every row; the mean loss. Sums go over fixed blocks, in their order."""

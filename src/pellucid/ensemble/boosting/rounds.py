@@ -1,10 +1,11 @@
 """The rounds of gradient boosting.
 
 1. Put the values of the columns into bins; start from the best constant.
-2. Compute gradients and curvatures of the loss at the current predictions.
+2. Compute gradients and curvatures of the loss at the current predictions; record the losses; stop
+   if the validation score has stalled.
 3. Grow one tree per output on these, on all rows or a sample. The value of a leaf is a Newton step
    times the learning rate, or follows from its residuals (quantiles, Huber's mean).
-4. Add the trees to the predictions; record the losses; stop if the validation score has stalled.
+4. Add the trees to the predictions, in `_one_round` for the training rows.
 
 Invariant: what is learned depends on the rows, the settings and the seed, never on threads.
 """
@@ -24,7 +25,7 @@ from pellucid.ensemble.bootstrap_samples import Sampler
 from pellucid.errors import DataError, ParameterError
 from pellucid.records import Recorder
 from pellucid.tree.histogram_bins import Bins, learn_bins
-from pellucid.tree.histogram_grower import Grower, Limits
+from pellucid.tree.histogram_grower import HistogramGrower, HistogramLimits
 
 WORTH_THREADS = 2**13  # rows whose leaves are worth sorting in threads
 COUNT_BITS = 26  # sums of samples stay below 2**this; the other bits are for curvatures
@@ -38,15 +39,14 @@ class Settings:
 
     rounds: int
     rate: float
-    limits: Limits
+    limits: HistogramLimits
     max_bins: int = 255
     subsample: float = 1.0
     min_weight_share: float = 0.0
     signs: np.ndarray | None = None
     groups: np.ndarray | None = None
-    patience: int | None = (
-        None  # rounds without improvement before stopping; None: no early stopping
-    )
+    # Rounds without improvement before stopping; None: no early stopping.
+    patience: int | None = None
     tol: float = 0.0
     # Score of raw predictions (n, K) for early stopping; None: minus the loss.
     score: Callable[[np.ndarray, Problem], float] | None = None
@@ -74,7 +74,7 @@ class BoostedRows:
     def __init__(self, problem: Problem, bins: Bins, units: Units, before: Before | None) -> None:
         self.problem, self.units = problem, units
         self.words, self.y = bins.words(problem.X), units.target(problem)
-        self.raw = np.ascontiguousarray(units.beginning(problem))
+        self.raw = np.ascontiguousarray(units.initial_raw(problem))
         self.weights, self.exponent = ordinary_weights(problem.weights)
         self.gradients = np.empty((len(self.raw), problem.n, 2))
         self.scores: list[float] = []
@@ -92,9 +92,8 @@ class BoostedRows:
     def update(self, score: Callable[[np.ndarray, Problem], float] | None) -> float:
         """Compute the gradients at the current predictions and record the score; the loss in working
         units."""
-        with np.errstate(
-            over="ignore", invalid="ignore", divide="ignore"
-        ):  # a loss that is not finite is refused later
+        # A loss that is not finite is refused later.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = self.units.objective.gradients(self.y, self.raw, self.weights, self.gradients)
         self.scores.append(-found if score is None else score(self.user_raw(), self.problem))
         return found
@@ -111,7 +110,7 @@ class BoostedRows:
 
     def user_raw(self) -> np.ndarray:
         """Raw predictions (n, K) on the original scale."""
-        more = self.raw - self.units.beginning(self.problem)
+        more = self.raw - self.units.initial_raw(self.problem)
         start = self.units.start[:, None]
         return (start + np.ldexp(more, self.units.exponent)).T
 
@@ -124,35 +123,36 @@ def boost(
     before: Before | None = None,
 ) -> Outcome:
     """Run the rounds; the new trees come after those of `before`."""
-    bins = learn_bins(
+    bins = learn_bins(  # 1
         problem.X, problem.kinds, problem.n_levels, problem.weights, settings.max_bins
     )
     units = units_of(objective, problem, settings.start if before is None else before[1])
     train = BoostedRows(problem, bins, units, before)
-    test = None if validation is None else BoostedRows(validation, bins, units, before)
+    held_out = None if validation is None else BoostedRows(validation, bins, units, before)
     grower, samples = _grower(train, bins, settings)
     recorder = Recorder("boosting", settings.rounds)
     unseen: list[tuple[float, float] | None] = []
     score = settings.score if settings.patience is not None else None
-    power = (
-        units.loss_exponent if score is None else 0
-    )  # losses stay in working units until the end
+    # Losses stay in working units until the end.
+    power = units.loss_exponent if score is None else 0
     tol = float(scaled(settings.tol, -power))
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
         train.adapt()
-        loss = units.loss(_finite(train.update(score)))
-        more: Any = {} if test is None else {"validation_loss": units.loss(test.update(score))}
+        loss = units.loss(_finite(train.update(score)))  # 2
+        more: dict[str, Any] = {}
+        if held_out is not None:
+            more["validation_loss"] = units.loss(held_out.update(score))
         recorder.add(iteration=number, objective=loss, **more)
         if number == settings.rounds or (
-            test is not None and _stalled(test.scores, settings.patience, tol)
+            held_out is not None and _stalled(held_out.scores, settings.patience, tol)
         ):
             break
-        unseen.append(_one_round(grower, train, settings, samples, number))
-        if test is not None:
-            grower.send(test.words, test.raw)
-    grown, scores = grower.growth.export(), [] if test is None else test.scores
+        unseen.append(_one_round(grower, train, settings, samples, number))  # 3
+        if held_out is not None:
+            grower.add_round(held_out.words, held_out.raw)  # 4
+    grown, scores = grower.growth.export(), [] if held_out is None else held_out.scores
     train_scores = train.scores
-    del grower, train, test  # frees most of the memory
+    del grower, train, held_out  # frees most of the memory
     trees = trees_of(grown, bins, problem.n_levels, units)
     return Outcome(
         trees if before is None else joined(before[0], trees), units.start, recorder.history(),
@@ -177,7 +177,9 @@ def _stalled(scores: list[float], patience: int | None, tol: float) -> bool:
     return max(scores[-patience:]) <= scores[-patience - 1] + tol
 
 
-def _grower(train: BoostedRows, bins: Bins, settings: Settings) -> tuple[Grower, "Samples"]:
+def _grower(
+    train: BoostedRows, bins: Bins, settings: Settings
+) -> tuple[HistogramGrower, "Samples"]:
     """The grower in working units, and the sample counts of the rows."""
     limits, units = settings.limits, train.units
     samples = Samples.of(train.problem, settings)
@@ -194,7 +196,7 @@ def _grower(train: BoostedRows, bins: Bins, settings: Settings) -> tuple[Grower,
     outputs, own = units.objective.outputs, bins.column
     signs = None if settings.signs is None else settings.signs[own]
     groups = None if settings.groups is None else np.ascontiguousarray(settings.groups[:, own])
-    grower = Grower(bins, train.words, working, outputs, samples.counts, signs, groups)
+    grower = HistogramGrower(bins, train.words, working, outputs, samples.counts, signs, groups)
     leaves = min(limits.max_leaves, train.problem.n // max(int(limits.min_samples_leaf), 1) + 1)
     grower.growth.expect(min(2 * leaves * outputs * settings.rounds, MOST_EXPECTED))
     return grower, samples
@@ -238,7 +240,7 @@ class Samples:
 
 
 def _one_round(
-    grower: Grower, train: BoostedRows, settings: Settings, samples: Samples, number: int
+    grower: HistogramGrower, train: BoostedRows, settings: Settings, samples: Samples, number: int
 ) -> tuple[float, float] | None:
     """Grow the trees of a round. Returns the mean loss of the samples that were not drawn, before and
     after; None if all were drawn."""
@@ -271,7 +273,7 @@ def _one_round(
         grower.growth.set_values(np.array(values), whole)
     grower.growth.store()
     if not whole:
-        grower.send(train.words, train.raw)
+        grower.add_round(train.words, train.raw)
     return (before, train.loss_of(out, 1 - share[out])) if len(out) else None
 
 

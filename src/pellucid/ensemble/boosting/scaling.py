@@ -22,18 +22,18 @@ class Units:
 
     objective: Objective
     start: np.ndarray  # (K,), raw predictions before the first tree, on the original scale
-    first: int = 0  # y / 2**first lies within -1..1
-    second: int = 0  # the same for y minus the start
+    y_exponent: int = 0  # y / 2**y_exponent lies within -1..1
+    residual_exponent: int = 0  # the same for the difference of that and the start
 
     @property
     def exponent(self) -> int:
         """Binary exponent of the values of leaves."""
-        return self.first + self.second if self.objective.link == "identity" else 0
+        return self.y_exponent + self.residual_exponent if self.objective.link == "identity" else 0
 
     @property
     def gradient_exponent(self) -> int:
         """Gradients and curvatures of the loss are 2**this times the working ones."""
-        return self.first if self.objective.name == "poisson" else 0
+        return self.y_exponent if self.objective.name == "poisson" else 0
 
     @property
     def loss_exponent(self) -> int:
@@ -45,22 +45,22 @@ class Units:
         """y in working units."""
         link = self.objective.link
         if link == "log":
-            return np.ldexp(rows.y, -self.first)
+            return np.ldexp(rows.y, -self.y_exponent)
         if link != "identity":
             return rows.y if link == "softmax" else rows.y.astype(np.float64)
-        y = np.ldexp(rows.y, -self.first)
+        y = np.ldexp(rows.y, -self.y_exponent)
         if rows.offset is not None:
-            y = y - np.ldexp(rows.offset, -self.first)
-        return np.ldexp(y - np.ldexp(self.start[0], -self.first), -self.second)
+            y = y - np.ldexp(rows.offset, -self.y_exponent)
+        return np.ldexp(y - np.ldexp(self.start[0], -self.y_exponent), -self.residual_exponent)
 
-    def beginning(self, rows: Problem) -> np.ndarray:
+    def initial_raw(self, rows: Problem) -> np.ndarray:
         """Raw predictions (K, n) before the first tree, in working units."""
         n, link = rows.n, self.objective.link
         if link == "identity":
             return np.zeros((1, n))
         raw = np.repeat(self.start[:, None], n, axis=1)
         if link == "log":
-            raw -= self.first * LOG2
+            raw -= self.y_exponent * LOG2
         return raw if rows.offset is None else raw + rows.offset.T
 
     def loss(self, working: float) -> float:
@@ -84,20 +84,20 @@ def units_of(objective: Objective, rows: Problem, start: np.ndarray | None = Non
     if objective.link not in ("identity", "log"):
         start = objective.start(rows.y, rows.weights, rows.offset) if start is None else start
         return Units(objective, start)
-    first = _exponent(rows.y)
-    y = np.ldexp(rows.y, -first)
+    exponent = _exponent(rows.y)
+    y = np.ldexp(rows.y, -exponent)
     if objective.link == "log":
         if start is None:
-            start = objective.start(y, rows.weights, rows.offset) + first * LOG2
-        return Units(objective, start, first)
-    offset = None if rows.offset is None else np.ldexp(rows.offset, -first)
+            start = objective.start(y, rows.weights, rows.offset) + exponent * LOG2
+        return Units(objective, start, exponent)
+    offset = None if rows.offset is None else np.ldexp(rows.offset, -exponent)
     if start is None:
-        start = np.ldexp(objective.start(y, rows.weights, offset), first)
-    units = Units(objective, start, first)
-    left = units.target(rows)
-    if not np.isfinite(left).all():
+        start = np.ldexp(objective.start(y, rows.weights, offset), exponent)
+    units = Units(objective, start, exponent)
+    residuals = units.target(rows)
+    if not np.isfinite(residuals).all():
         raise DataError("The values of y (or the offset) are too far apart. Rescale them.")
-    return replace(units, second=_exponent(left))
+    return replace(units, residual_exponent=_exponent(residuals))
 
 
 def ordinary_weights(weights: np.ndarray) -> tuple[np.ndarray, int]:

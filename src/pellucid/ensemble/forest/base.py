@@ -47,7 +47,8 @@ from pellucid.tree.growth_parameters import (
     MONOTONIC_CST,
 )
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.stopping import TreeSpec, limits_of
+from pellucid.tree.stopping import limits_of
+from pellucid.tree.tree_spec import TreeSpec
 
 
 class Forest(Estimator):
@@ -141,30 +142,30 @@ class Forest(Estimator):
     ) -> list[Nodes]:
         """The tree of every key, grown on its bag. All bags have as many samples as the first one,
         so all trees have the same limits."""
-        from pellucid.tree.batch_grower import Grove, suits
-        from pellucid.tree.fit_tree import grow_model, with_weight
-        from pellucid.tree.grower import looks_at_few
+        from pellucid.tree.batch_grower import TreeBatch, can_batch
+        from pellucid.tree.fit_tree import grow_tree, with_weight
+        from pellucid.tree.grower import searches_few_columns
         from pellucid.tree.presort import presort
         from pellucid.tree.pruning import prune
 
-        first = sampler.rows(int(keys[0]))
+        first = sampler.weights(int(keys[0]))
         limits = limits_of(spec, problem.reweight(first))
         table = presort(problem.table, problem.kinds, problem.n_levels, self.n_jobs)
-        if looks_at_few(limits, table.d):
+        if searches_few_columns(limits, table.d):
             table = table.placed(self.n_jobs)
-        if suits(spec, problem, limits, sampler.counted):
+        if can_batch(spec, problem, limits, sampler.counted):
             limits = with_weight(spec, limits, first)
-            batch = Grove.of(spec, problem, table, limits, float(first.sum()))
+            batch = TreeBatch.of(spec, problem, table, limits, float(first.sum()))
             step = batch.chunk(len(keys))
         else:
             batch, step = None, 1
 
         def grow(start: int) -> list[Nodes]:
             part = keys[start : start + step]
-            bags = [sampler.rows(int(key)) for key in part]
+            bags = [sampler.weights(int(key)) for key in part]
             if batch is not None:
                 return batch.grow(np.stack(bags), part)
-            return [grow_model(spec, problem.reweight(bags[0]), table, int(part[0]), limits)]
+            return [grow_tree(spec, problem.reweight(bags[0]), table, int(part[0]), limits)]
 
         threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
         with parallel.using(threads):  # the branches of a tree use the same threads

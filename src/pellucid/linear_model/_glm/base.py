@@ -209,7 +209,7 @@ class GLMRegressor(Regressor):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._finite(clip_to_range(self, LINKS[self._link()].inverse(eta), shift))
 
-    def _reveals(self) -> bool:
+    def _propagates_nan(self) -> bool:
         """True unless a coefficient is 0, because then its column is never read."""
         return bool(np.all(self.coef_))
 

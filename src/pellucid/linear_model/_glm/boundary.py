@@ -11,6 +11,7 @@ import numpy as np
 from pellucid.linear_model._glm.objective import GLMObjective
 from pellucid.numerics.collinearity import Aliases, find_aliases
 from pellucid.numerics.objectives.families import GLMLoss
+from pellucid.numerics.row_blocks import as_dense
 from pellucid.records import Solution, Status
 
 EDGE = 1e-6  # share of the rows' gradients that remains where there is no interior optimum
@@ -116,7 +117,7 @@ def saturated(objective: GLMObjective, loss: GLMLoss) -> Status | None:
     if not (endless and len(rows) and n <= min(objective.X.p, PAIRS)):
         return None
     products = X @ X.T
-    products = products if isinstance(products, np.ndarray) else products.toarray()
+    products = as_dense(products)
     size = np.sqrt(np.maximum(np.diagonal(products), 0.0))
     if not size.all() or not np.isfinite(products).all():
         return None

@@ -18,7 +18,7 @@ from pellucid.linear_model._lasso.proximal_newton import proximal_newton
 from pellucid.linear_model._lasso.quadratic_models import RowCurvature
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.objectives.families import GLMLoss
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.records import Recorder, Solution
 
 ACCURACY = 1e-11  # share of the largest gradient at the start that may remain
@@ -118,7 +118,7 @@ class SparseGLM:
             block: Any = objective.block(rows)
             block = block if whole else block[:, columns]
             table = np.empty((rows.stop - rows.start, len(chosen)))
-            table[:, : len(columns)] = block if isinstance(block, np.ndarray) else block.toarray()
+            table[:, : len(columns)] = as_dense(block)
             table[:, len(columns) :] = float(objective.intercept)
             with np.errstate(all="ignore"):
                 curvature = objective.curve.curvature(objective.y[rows], eta[rows], expected)

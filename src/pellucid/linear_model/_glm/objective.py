@@ -14,16 +14,11 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._glm import _poisson
-from pellucid.linear_model._logistic.objective import (
-    SINGLE_CONDITION,
-    SINGLE_WORK,
-    flat_solver,
-    never_falls,
-)
-from pellucid.numerics.linalg import block_qr, cholesky_factor
+from pellucid.linear_model._logistic.objective import SINGLE_CONDITION, SINGLE_WORK
+from pellucid.numerics.linalg import block_qr, cholesky_factor, is_semidefinite, singular_solver
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.optimise import Solve
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.numerics.simd import fastest
 
 loops = fastest(_poisson)
@@ -100,7 +95,7 @@ class GLMObjective:
 
     def _dense(self, rows: slice) -> np.ndarray:
         block = self.block(rows)
-        return np.ascontiguousarray(block if isinstance(block, np.ndarray) else block.toarray())
+        return np.ascontiguousarray(as_dense(block))
 
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient; the result for the last array is kept."""
@@ -183,7 +178,7 @@ class GLMObjective:
         """The block and the column of the intercept (0 without one)."""
         block = self.block(rows)
         table = np.empty((block.shape[0], self.X.p + 1))
-        table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+        table[:, :-1] = as_dense(block)
         table[:, -1] = float(self.intercept)
         return table
 
@@ -231,9 +226,9 @@ class GLMObjective:
             factor = cholesky_factor(H)
             if factor is not None and (not single or factor.condition < SINGLE_CONDITION):
                 return factor.solve
-            if not single and (expected or never_falls(H)):
+            if not single and (expected or is_semidefinite(H)):
                 break
-        return flat_solver(H)[0]
+        return singular_solver(H)[0]
 
 
 def _both(a: tuple, b: tuple) -> tuple:

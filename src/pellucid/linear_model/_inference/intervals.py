@@ -20,6 +20,7 @@ from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
+from pellucid.numerics.row_blocks import as_dense
 
 KINDS = ("observation", "mean")
 OFF = 1e-7  # share by which a row may miss what the training rows span
@@ -105,7 +106,7 @@ def least_squares_ends(model: Any, X: Any, level: float, kind: str, weights: str
 
 def leverage(model: Any, kept: dict[str, Any], X: Any) -> np.ndarray:
     """Variance of the prediction of each row for residual variance 1."""
-    X = X if isinstance(X, np.ndarray) else X.toarray()
+    X = as_dense(X)
     null, rows = kept["null"], X - model.means_
     size = (np.abs(rows) + 2 * np.abs(model.means_)) @ np.abs(null)
     check_span(rows @ null, size, kept["slack"])
@@ -133,7 +134,7 @@ def glm_ends(
     null, edge = kept["null"][:-1], kept["null"][-1]
     _check_finite(model, X, kept["endless"])
     check_span(X @ null + edge, abs(X) @ np.abs(null) + np.abs(edge), kept["slack"])
-    rows = (X if isinstance(X, np.ndarray) else X.toarray()) - kept["centre"]
+    rows = as_dense(X) - kept["centre"]
     rows = np.column_stack([rows, np.full(len(rows), float(model.fit_intercept))])
     error = np.linalg.norm(rows @ kept["root"], axis=1) * np.sqrt(dispersion)
     loss = model._loss()
@@ -213,7 +214,7 @@ def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, 
     if kept is None or len(model.separating_):
         why = why_no_errors(model) if kept is None else " ".join(logistic_notes(model))
         raise PellucidError(f"This {type(model).__name__} has no predict_interval. {why}")
-    table = X if isinstance(X, np.ndarray) else X.toarray()
+    table = as_dense(X)
     table = np.column_stack([table, np.full(len(table), float(model.fit_intercept))])
     null, size = kept["null_space"], np.abs(table) + np.append(np.abs(model.means_), 0.0)
     check_span(table @ null, size @ np.abs(null), kept["slack"])

@@ -27,12 +27,18 @@ from pellucid.linear_model._glm import solver
 from pellucid.linear_model._glm.boundary import table_aliases
 from pellucid.linear_model._inference.estimates import classes_of_fit
 from pellucid.linear_model._inference.summary_table import Estimates, Request
-from pellucid.linear_model._logistic import solver as logistic_solver
 from pellucid.linear_model._logistic.absent_classes import without_absent
 from pellucid.linear_model._logistic.information import curvature_along
-from pellucid.linear_model._logistic.objective import Likelihood, flat_root, flat_solver
+from pellucid.linear_model._logistic.objective import Likelihood
+from pellucid.linear_model._logistic.preparation import Setting, prepare_columns
 from pellucid.numerics.collinearity import find_aliases
-from pellucid.numerics.linalg import GRAM_LIMIT, cholesky_factor, triangular_factor
+from pellucid.numerics.linalg import (
+    GRAM_LIMIT,
+    cholesky_factor,
+    singular_root,
+    singular_solver,
+    triangular_factor,
+)
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.sandwich import sandwich
 
@@ -277,7 +283,7 @@ def _inverse(H: np.ndarray) -> np.ndarray:
         rows = factor.inverse_rows()
         C[np.ix_(free, free)] = rows @ rows.T
     elif part.size:
-        solve = flat_solver(part)[0]
+        solve = singular_solver(part)[0]
         C[np.ix_(free, free)] = np.column_stack([solve(unit) for unit in np.eye(len(part))])
     return C
 
@@ -310,8 +316,8 @@ def _logistic_root(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """A root (q, p + 1, .) of the covariance of the differences to class 0, and the groups."""
     problem, w, groups = _present_rows(model, problem, groups)
-    setting = logistic_solver.Setting(0.0, model.fit_intercept, model.tol, model.max_iter)
-    prepared = logistic_solver.prepare(problem.X, problem.y, w, problem.n_classes, setting)
+    setting = Setting(0.0, model.fit_intercept, model.tol, model.max_iter)
+    prepared = prepare_columns(problem.X, problem.y, w, problem.n_classes, setting)
     F, x = prepared.likelihood, prepared.from_user(found.coef)
     # Along V columns are orthonormal: no digits are lost where they nearly depend on each other.
     table = find_aliases(F.triangle(), F.intercept)
@@ -319,7 +325,7 @@ def _logistic_root(
     V[table.kept] = table.factor.inverse_rows()
     rank = F.q * V.shape[1]
     # Along T the information is 1: no digits are lost where some rows are nearly certain.
-    T = flat_root(curvature_along(F, x, V).reshape(rank, rank), GRAM_LIMIT**-2)[0]
+    T = singular_root(curvature_along(F, x, V).reshape(rank, rank), GRAM_LIMIT**-2)[0]
     _check_optimum(model, F, x, T.T @ (F.evaluate(x)[1].reshape(F.q, -1) @ V).ravel())
     copies = request.counts_copies(problem.weights)
     counts = problem.weights if copies else np.ones(problem.n)

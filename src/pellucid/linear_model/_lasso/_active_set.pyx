@@ -107,7 +107,7 @@ cdef void come_nearer(Active *s, double bar) noexcept nogil:
 cdef double bound(
     Active *s, double l1, const double *b, const double *g, double *value
 ) noexcept nogil:
-    """The duality gap, and the objective (see `elastic_net_solver.look`); b is (p,)."""
+    """The duality gap, and the objective (see `solver.update_gap`); b is (p,)."""
     cdef double fitted = 0.0, own = 0.0, size = 0.0, strongest = 0.0, residual, shrink = 1.0
     cdef Py_ssize_t j
     for j in range(s.p):

@@ -12,6 +12,7 @@ from pellucid.data import Problem
 from pellucid.linear_model.base import POSITIVE, LinearPredictor
 from pellucid.linear_model.paths import enet_path
 from pellucid.linear_model.standardize import penalised_evenly
+from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import (
     COPY_X,
     FIT_INTERCEPT,
@@ -150,7 +151,6 @@ def _last_state(model: Any, targets: int, p: int) -> np.ndarray | None:
 
 def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict[str, Any]:
     """Proximal gradient descent on the original scale."""
-    from pellucid.linear_model._ridge.base import dense
     from pellucid.linear_model._ridge.descent import descend_squares
     from pellucid.numerics.objectives.penalties import Penalty
 
@@ -161,6 +161,6 @@ def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict
         return 0.5 * float(share @ r**2), A.T @ (share * r)
 
     penalty = Penalty(np.append(np.full(problem.p, alpha), 0.0), l1_ratio)
-    means = share @ dense(problem.table)
+    means = share @ as_dense(problem.table)
     learned = descend_squares(model, problem, share, means, 0.0, penalty, evaluate)
     return learned | {"dual_gap_": np.nan}

@@ -13,6 +13,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model._ridge.solver import Ridge, Wide
 from pellucid.numerics.double_double import loops
+from pellucid.numerics.row_blocks import as_dense
 
 # Columns up to which all products are formed at once, if there are enough rows.
 GRAM_COLUMNS = 2048
@@ -175,7 +176,7 @@ class PlainColumns(Columns):
 
     def columns(self, active: np.ndarray) -> np.ndarray:
         own = self.X[:, active]
-        dense = own if isinstance(own, np.ndarray) else own.toarray()
+        dense = as_dense(own)
         return (dense - self.mean[active]) * self.root[:, None]
 
     def products_with(self, r: np.ndarray) -> np.ndarray:

@@ -152,9 +152,8 @@ def solve_support(
         H = Q[np.ix_(support, support)] + np.diag(l2[support])
         right = q[support] - l1[support] * np.sign(b[support])
         factor = cholesky_factor(H)
-        if (
-            factor is None
-        ):  # more columns than the rows determine: a long step along flat directions
+        if factor is None:
+            # More columns than the rows determine: a long step along flat directions.
             damped = H + np.diag(FLAT * np.diagonal(H))
             factor = cholesky_factor(damped)
         if factor is None:

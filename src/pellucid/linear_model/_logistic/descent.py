@@ -12,8 +12,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._logistic import _loops
+from pellucid.linear_model._logistic.preparation import Setting, prepare_columns
 from pellucid.linear_model._logistic.separation import SeparationCheck
-from pellucid.linear_model._logistic.solver import Fitted, Setting, prepare
+from pellucid.linear_model._logistic.solver import Fitted
 from pellucid.numerics.optimise import (
     converged,
     diverged,
@@ -21,6 +22,7 @@ from pellucid.numerics.optimise import (
     out_of_iterations,
     schedule,
 )
+from pellucid.numerics.row_blocks import as_dense
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 
@@ -48,7 +50,7 @@ def solve_by_descent(
     fitted = Fitted(found.x, found.status, found.history, found.n_iter)
     if setting.alpha != 0 or found.status.code == "diverged":
         return fitted
-    prepared = prepare(X, y, w, n_classes, setting)
+    prepared = prepare_columns(X, y, w, n_classes, setting)
     x = prepared.from_user(found.x[1:] - found.x[0] if n_classes > 2 else found.x)
     check = SeparationCheck(prepared.likelihood, setting.terms)
     separated = check.after(x, found.status.ok, exact=False)
@@ -64,7 +66,7 @@ def _full_gradients(
 ) -> Solution:
     """Gradient descent with a constant step size on all rows."""
     pivot, rows = n_classes == 2, 1 if n_classes == 2 else n_classes
-    A = X if isinstance(X, np.ndarray) else X.toarray()
+    A = as_dense(X)
     A = np.column_stack([A, np.full(len(A), float(setting.intercept))])
     x0 = np.zeros((rows, A.shape[1])) if setting.x0 is None else setting.x0.copy()
     total = float(w.sum())

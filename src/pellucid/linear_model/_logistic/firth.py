@@ -23,7 +23,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared, Setting
-from pellucid.linear_model._logistic.solver import ACCURACY, shorter, start
+from pellucid.linear_model._logistic.solver import ACCURACY, start, with_smallest_norm
 from pellucid.numerics.collinearity import Aliases, find_aliases
 from pellucid.numerics.linalg import Factor, block_qr, cholesky_factor, triangular_factor
 from pellucid.numerics.optimise import Point, Solve, length, newton
@@ -59,7 +59,7 @@ def solve_firth(prepared: Prepared, setting: Setting) -> tuple[Prepared, Solutio
     if not status.ok:
         status = Status(status.code, status.message, "Increase max_iter.")
     null = np.kron(np.eye(whole.q), columns.aliases.null)
-    x = shorter(prepared, columns.to_original(found.x), null)
+    x = with_smallest_norm(prepared, columns.to_original(found.x), null)
     return prepared, Solution(x, status, found.history, found.n_iter)
 
 

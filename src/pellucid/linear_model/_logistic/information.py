@@ -15,12 +15,12 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.linear_model._inference.information import NONE, Information
 from pellucid.linear_model._inference.intervals import slack
-from pellucid.linear_model._logistic.objective import Likelihood, flat_root
+from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared
 from pellucid.linear_model._logistic.separation import Separation
 from pellucid.linear_model._logistic.solver import INFERENCE_SIZE
 from pellucid.numerics.collinearity import Aliases, find_aliases
-from pellucid.numerics.linalg import GRAM_LIMIT, cholesky_factor
+from pellucid.numerics.linalg import GRAM_LIMIT, cholesky_factor, singular_root
 
 SOUND = 1e3  # condition up to which the digits of the Gram are enough for standard errors
 PART = 1e-6  # share of the largest entry of a flat direction (of unit columns) that counts as 0
@@ -159,7 +159,7 @@ def _logistic_root(
         H = np.einsum("ja,kjlm,mb->kalb", V, H.reshape(q, width, q, width), V, optimize=True)
     else:  # H has too few digits, or too much of it comes from rows that become certain
         H = curvature_along(F, x, V, CERTAIN if separated else 0.0)
-    inner, still = flat_root(H.reshape(q * r, q * r), GRAM_LIMIT**-2)
+    inner, still = singular_root(H.reshape(q * r, q * r), GRAM_LIMIT**-2)
     root = np.einsum("ja,kan->kjn", V, inner.reshape(q, r, inner.shape[1]))
     root = root.reshape(F.size, inner.shape[1])
     moves = np.einsum("ja,kan->kjn", V, still.reshape(q, r, still.shape[1]))

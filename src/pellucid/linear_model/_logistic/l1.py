@@ -17,7 +17,7 @@ from pellucid import parallel
 from pellucid.linear_model._lasso.proximal_newton import FIRST_SET, proximal_newton
 from pellucid.linear_model._lasso.quadratic_models import MOST_CELLS, Columns, RowCurvature
 from pellucid.linear_model._logistic import _loops
-from pellucid.linear_model._logistic.preparation import Prepared, Setting, prepare
+from pellucid.linear_model._logistic.preparation import Prepared, Setting, prepare_columns
 from pellucid.linear_model._logistic.solver import Fitted
 from pellucid.numerics.row_blocks import Rows
 from pellucid.records import Recorder, Status
@@ -153,7 +153,7 @@ def solve_l1(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, l1_ratio: float
 ) -> Fitted:
     """Coefficients as scikit-learn has them: x (1, p + 1), or (classes, p + 1)."""
-    prepared = prepare(X, y, w, n_classes, setting)
+    prepared = prepare_columns(X, y, w, n_classes, setting)
     inner = prepared.likelihood
     with np.errstate(over="ignore"):
         l1 = np.minimum(np.ldexp(setting.alpha * l1_ratio, prepared.units), 1e250)

@@ -18,9 +18,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._logistic import _classes, _loops, _small
-from pellucid.numerics.linalg import EPS, block_qr, cholesky_factor
+from pellucid.numerics.linalg import block_qr, cholesky_factor, singular_solver
 from pellucid.numerics.optimise import Solve
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.numerics.simd import fastest
 
 # Number of cells up to which one compiled loop is faster than BLAS.
@@ -90,7 +90,7 @@ class Likelihood:
         """The dense block with the column of the intercept (0 without one)."""
         block = self.block(rows)
         table = np.empty((block.shape[0], self.X.p + 1))
-        table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+        table[:, :-1] = as_dense(block)
         table[:, -1] = float(self.intercept)
         return table
 
@@ -208,7 +208,7 @@ class Likelihood:
             part = slice(start, min(start + STRIP, rows.stop))
             block, w = self.block(part), self.weights[part]
             P = self._part(block, part, x)[2]
-            block = block if isinstance(block, np.ndarray) else block.toarray()
+            block = as_dense(block)
             A = scaled[: len(w)]
             for k in range(q):
                 for l in range(k + 1):
@@ -272,7 +272,7 @@ class Likelihood:
             if factor is not None and (not precision or factor.condition < SINGLE_CONDITION):
                 return factor.solve
             self.last["dependent"] = True
-        return flat_solver(H)[0]
+        return singular_solver(H)[0]
 
     def curvature_product(self, x: np.ndarray) -> Solve:
         """v -> H v at x, without forming H."""
@@ -302,32 +302,3 @@ class Likelihood:
             self.X.blocks,
         )
         return all(parts)
-
-
-def never_falls(H: np.ndarray) -> bool:
-    """Whether H has no direction of negative curvature, apart from rounding errors."""
-    if np.diagonal(H).min(initial=0.0) < 0:
-        return False
-    scale = np.sqrt(np.diagonal(H))
-    scale = 1.0 / np.where(scale > 0, scale, 1.0)
-    values = np.linalg.eigvalsh(H * scale * scale[:, None])
-    return bool(values[0] >= -len(H) * EPS * values[-1])
-
-
-def flat_solver(H: np.ndarray, least: float = EPS) -> tuple[Solve, np.ndarray]:
-    """Least-squares solver of a singular H, and the directions (columns) that H maps to 0.
-
-    These are the directions with a curvature of at most len(H) * `least` times the largest one.
-    """
-    root, null = flat_root(H, least)
-    return lambda g: root @ (root.T @ g), null
-
-
-def flat_root(H: np.ndarray, least: float = EPS) -> tuple[np.ndarray, np.ndarray]:
-    """A root of the pseudo-inverse of H (root @ root.T), and the directions that H maps to 0."""
-    diagonal = np.sqrt(np.maximum(np.diagonal(H), 0.0))
-    scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
-    values, vectors = np.linalg.eigh(H * scale * scale[:, None])
-    kept = values > len(H) * least * values.max(initial=0.0)
-    basis = vectors[:, kept] * scale[:, None]
-    return basis / np.sqrt(values[kept]), vectors[:, ~kept] * scale[:, None]

@@ -21,8 +21,8 @@ from pellucid.linear_model._logistic.absent_classes import (
 )
 from pellucid.linear_model._logistic.base import SOLVERS
 from pellucid.linear_model._logistic.l1 import solve_l1
-from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare
-from pellucid.linear_model._logistic.solver import NEWTON_SIZE, Fitted, solve, symmetric
+from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare_columns
+from pellucid.linear_model._logistic.solver import NEWTON_SIZE, Fitted, solve, sum_to_zero
 from pellucid.linear_model._logistic.wide import applies
 from pellucid.linear_model.cv_folds import Fold, make_folds
 from pellucid.numerics.objectives.links import expit
@@ -145,9 +145,8 @@ def cross_validate(
         scores, n_iter = np.empty(len(order)), np.empty(len(order), dtype=np.int32)
         for j, (x, steps) in zip(order, path):
             coefs[j] = all_classes(x, present, K)
-            Z = (
-                problem.X @ coefs[j, :, :-1].T
-            )  # of all rows, which avoids a copy of the tested ones
+            # The scores of all rows, which avoids a copy of the tested ones.
+            Z = problem.X @ coefs[j, :, :-1].T
             scores[j] = score(Z[tested] + coefs[j, :, -1], y_test, w_test)
             n_iter[j] = max(steps, 1)
         return coefs, scores, n_iter
@@ -163,7 +162,7 @@ def _prepared(problem: Problem, search: Search) -> Prepared | None:
     if SOLVERS[search.solver] not in ("auto", "newton") or not np.isfinite(search.Cs).all():
         return None
     setting = replace(search.setting, alpha=1.0)
-    found = prepare(problem.X, problem.y, problem.weights, problem.n_classes, setting)
+    found = prepare_columns(problem.X, problem.y, problem.weights, problem.n_classes, setting)
     small = found.likelihood.size <= NEWTON_SIZE and not applies(found.likelihood)
     return found if small else None
 
@@ -216,7 +215,7 @@ def _newton_path(
                 accuracy=PATH_ACCURACY,
             )  # fmt: skip
         x = found.x
-        yield symmetric(prepared.to_user(x), K, setting.intercept), found.n_iter
+        yield sum_to_zero(prepared.to_user(x), K, setting.intercept), found.n_iter
 
 
 def probabilities(Z: np.ndarray) -> np.ndarray:

@@ -82,7 +82,9 @@ class Prepared:
         return parts.reshape(root.shape)
 
 
-def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting) -> Prepared:
+def prepare_columns(
+    X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting
+) -> Prepared:
     """Scale columns of extreme size and centre columns far from 0, judged by the first block."""
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
     first = table.dense(table.blocks[0])

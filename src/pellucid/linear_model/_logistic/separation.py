@@ -22,6 +22,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._logistic.objective import Likelihood
+from pellucid.numerics.row_blocks import as_dense
 from pellucid.records import Status
 
 CERTAIN = 1e-11  # a probability this close to 0 or 1 is a reason to check for separation
@@ -180,7 +181,7 @@ class _Pairs:
         F, K = self.likelihood, self.likelihood.n_classes
         i, k = np.divmod(pairs, K)
         inner: Any = F.block(i)
-        inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
+        inner = as_dense(inner)
         table = np.column_stack([(inner - self.centre) / self.spread, np.ones(len(i))])
         table[:, -1] = float(F.intercept)
         out = np.zeros((len(i), F.q, F.X.p + 1))

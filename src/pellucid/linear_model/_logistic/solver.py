@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.linear_model._logistic import small
-from pellucid.linear_model._logistic.objective import Likelihood, flat_solver
-from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare
+from pellucid.linear_model._logistic.objective import Likelihood
+from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare_columns
 from pellucid.linear_model._logistic.separation import SeparationCheck
-from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.linalg import cholesky_factor, singular_solver
 from pellucid.numerics.moments import moments
 from pellucid.numerics.optimise import (
     Point,
@@ -81,7 +81,7 @@ def solve_newton(prepared: Prepared, setting: Setting, stop: Stop = None) -> Sol
         likelihood.evaluate, sampled_curvature(likelihood), x0, max_iter=setting.max_iter, scale=scale,
         accuracy=ACCURACY, measure=norms_in(prepared), stop=stop,
     )  # fmt: skip
-    return shortest(prepared, found)
+    return smallest_solution(prepared, found)
 
 
 def start(prepared: Prepared, setting: Setting) -> np.ndarray:
@@ -130,7 +130,7 @@ def sampled_curvature(whole: Likelihood) -> Callable[[np.ndarray], Solve]:
     return factor
 
 
-def shortest(prepared: Prepared, found: Solution) -> Solution:
+def smallest_solution(prepared: Prepared, found: Solution) -> Solution:
     """The smallest of equally good solutions, which only fits without a penalty can have."""
     likelihood = prepared.likelihood
     if np.all(likelihood.alpha > 0) or likelihood.size > NEWTON_SIZE:
@@ -141,12 +141,12 @@ def shortest(prepared: Prepared, found: Solution) -> Solution:
         H[unused, unused] = 1.0
     if cholesky_factor(H) is not None:
         return found
-    null = flat_solver(H)[1]
-    x = shorter(prepared, found.x, null)
+    null = singular_solver(H)[1]
+    x = with_smallest_norm(prepared, found.x, null)
     return Solution(x, found.status, found.history, found.n_iter)
 
 
-def shorter(prepared: Prepared, x: np.ndarray, null: np.ndarray) -> np.ndarray:
+def with_smallest_norm(prepared: Prepared, x: np.ndarray, null: np.ndarray) -> np.ndarray:
     """x plus the combination of the columns of `null` that makes its coefficients smallest.
 
     Their size is measured on the original scale, without the intercepts.
@@ -258,7 +258,7 @@ def _solve(
 ) -> Fitted:
     """1. Prepare the columns. 2. Minimise. 3. Without a penalty, check for separation and collect
     what inference needs. 4. Return to the original columns and classes."""
-    prepared = prepare(X, y, w, n_classes, setting)  # 1
+    prepared = prepare_columns(X, y, w, n_classes, setting)  # 1
     check = SeparationCheck(prepared.likelihood, setting.terms) if setting.alpha == 0 else None
     if setting.firth:  # 2
         from pellucid.linear_model._logistic.firth import solve_firth
@@ -276,7 +276,7 @@ def _solve(
 
         inference = with_information(prepared, found.x, separation)
     columns = () if separation is None else tuple(separation.columns.tolist())
-    x = symmetric(prepared.to_user(found.x), n_classes, setting.intercept)  # 4
+    x = sum_to_zero(prepared.to_user(found.x), n_classes, setting.intercept)  # 4
     return Fitted(x, status, found.history, found.n_iter, columns, inference)
 
 
@@ -299,7 +299,7 @@ def _minimise(
         return method(prepared, setting, stop)
 
 
-def symmetric(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:
+def sum_to_zero(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:
     """Coefficients of all classes that sum to 0, from differences to class 0."""
     if not intercept:
         B[:, -1] = 0.0

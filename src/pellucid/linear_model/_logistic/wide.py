@@ -16,15 +16,14 @@ import numpy as np
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared, Setting
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, solve_newton, start
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.records import Solution
 
 REPEATED = 2000  # number of rows up to which repeated rows are counted once
 DENSE_CELLS = 2**22  # size up to which a sparse table is made dense
 POWERS = 30
-WEAK = (
-    1e-9  # penalty, relative to the curvature of the loss, below which Newton's method is not used
-)
+# Penalty, relative to the curvature of the loss, below which Newton's method is not used.
+WEAK = 1e-9
 
 
 def applies(whole: Likelihood) -> bool:
@@ -52,7 +51,7 @@ def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
 
     whole = prepared.likelihood
     table = whole.block(slice(None))
-    table = table if isinstance(table, np.ndarray) else table.toarray()
+    table = as_dense(table)
     V, T = linalg.qr(table.T, mode="economic", check_finite=False)
     small = np.ascontiguousarray(T.T)
     size = _largest_eigenvalue(small)

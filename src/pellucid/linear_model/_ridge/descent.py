@@ -7,8 +7,8 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
-from pellucid.linear_model._ridge.base import dense
 from pellucid.numerics.optimise import gradient_descent
+from pellucid.numerics.row_blocks import as_dense
 
 MAX_ITER = 1000
 
@@ -27,7 +27,7 @@ def descend_squares(
         raise ParameterError(
             "solver='gd' supports one target and no positive=True. Use another solver."
         )
-    X = dense(problem.table)
+    X = as_dense(problem.table)
     A = np.column_stack([X, np.full(len(X), float(model.fit_intercept))])
     step = model.step
     if step is None:

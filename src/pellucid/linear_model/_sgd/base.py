@@ -228,10 +228,12 @@ class StochasticClassifier(LinearClassifier):
         units = standardised(self.standardize, problem, bool(self.fit_intercept))
         scaled = problem
         if units is not None:
-            scaled, (coef, intercept) = units.apply(problem), units.inside(coef, intercept)
+            scaled, (coef, intercept) = units.apply(problem), units.scaled_coef(coef, intercept)
         states = [new_state(problem.p, coef[k], intercept[k]) for k in range(q)]
         learned = self._run(scaled, states, self.max_iter, 0)
-        return learned if units is None else units.restore(learned, problem.X, problem.weights)
+        return (
+            learned if units is None else units.sgd_to_original(learned, problem.X, problem.weights)
+        )
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         from pellucid.linear_model._sgd.solver import STEPS, addressable, last_states, new_state

@@ -60,7 +60,3 @@ class BayesianPredictor(LinearPredictor):
 def squared_length(rows: np.ndarray, root: np.ndarray) -> np.ndarray:
     """x' C x of each row, for C = root root': no large terms cancel."""
     return np.square(rows @ root).sum(axis=1)
-
-
-def dense(X: Any) -> np.ndarray:
-    return X if isinstance(X, np.ndarray) else X.toarray()

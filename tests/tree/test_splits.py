@@ -1,4 +1,4 @@
-"""The grown tree against every possible division, at every node, on many small random tables."""
+"""The grown tree against every possible split, at every node, on many small random tables."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from pellucid.tree.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, impurity, nu
 from pellucid.tree.grower import grow
 from pellucid.tree.histogram_bins import learn_bins
 from pellucid.tree.presort import binned_table, presort
-from pellucid.tree.splitter import Limits
+from pellucid.tree.stopping import Limits
 from tests.sizes import cases
 from tests.tree import naive
 
@@ -59,7 +59,7 @@ def random_weights(rng, n):
 
 
 def check_tree(nodes, X, y, w, kinds, criterion, k, min_rows, min_weight):
-    """At every node: the rows, the value, the division are what the definition says."""
+    """At every node: the rows, the value, the split are what the definition says."""
     used = w > 0
     X, y, w = X[used], y[used], w[used]
     indices, indptr = prediction.paths(nodes, np.asfortranarray(X))
@@ -79,7 +79,7 @@ def check_node(nodes, node, m, X, y, w, kinds, criterion, k, min_rows, min_weigh
     if (y == y[0]).all():
         assert nodes.feature[node] < 0
         return
-    found = naive.divisions(X, y, w, kinds, criterion, k, min_rows, min_weight)
+    found = naive.splits(X, y, w, kinds, criterion, k, min_rows, min_weight)
     if nodes.feature[node] < 0:
         assert not found
         return
@@ -112,7 +112,7 @@ def close(a, b, atol):
     "criterion, targets",
     [*((name, 1) for name in CRITERIA), ("squared_error", 3), ("poisson", 2), ("gamma", 2)],
 )
-def test_every_node_has_the_best_division(criterion, targets, rng):
+def test_every_node_has_the_best_split(criterion, targets, rng):
     """200 tables in CI, 2000 before a release; the histogram splitter on a tenth of them, where its
     tree must be the same: its thresholds are mid-points too if values are few."""
     for number in cases(200, 2000):
@@ -130,13 +130,13 @@ def test_every_node_has_the_best_division(criterion, targets, rng):
         np.testing.assert_array_equal(prediction.apply(nodes, X), expected)
         if criterion != "absolute_error":
             binned = binned_table(X, kinds, n_levels, w)
-            same_divisions(nodes, grow(binned, y, w, criterion, limits, k))
+            same_splits(nodes, grow(binned, y, w, criterion, limits, k))
         if number % 10 == 0:
             members = grow(presort(X, kinds, n_levels).placed(), y, w, criterion, limits, k)
-            same_divisions(nodes, members)
+            same_splits(nodes, members)
 
 
-def same_divisions(a, b):
+def same_splits(a, b):
     """Equal up to the rounding of sums in another order."""
     for name in ("feature", "threshold", "left", "right", "missing_left", "sets", "n_samples"):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
@@ -144,7 +144,7 @@ def same_divisions(a, b):
 
 
 @pytest.mark.parametrize("criterion", [c for c in CRITERIA if c != "absolute_error"])
-def test_histograms_divide_few_values_as_the_exact_sweep(criterion, rng, monkeypatch):
+def test_histograms_split_few_values_as_the_exact_sweep(criterion, rng, monkeypatch):
     """Branches, trunk and drawn columns; up to 255 values in a column, levels, missing cells."""
     monkeypatch.setattr(grower, "BRANCH_ROWS", 400)
     n = 1500
@@ -170,7 +170,7 @@ def test_histograms_divide_few_values_as_the_exact_sweep(criterion, rng, monkeyp
                 binned_table(X, kinds, n_levels, weights), y, w, criterion, limits, k, key=5
             )
             assert exact.n_nodes > 60
-            same_divisions(exact, binned)
+            same_splits(exact, binned)
 
 
 def test_bins_are_those_of_boosting(rng):
@@ -231,7 +231,7 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_long_nodes_have_the_best_division(criterion, weights, rng):
+def test_long_nodes_have_the_best_split(criterion, weights, rng):
     """Nodes of several blocks, in which most blocks are skipped; up to seven classes."""
     for k in (2, 4, 7):
         n = int(rng.integers(150, 320))
@@ -268,8 +268,8 @@ def test_many_levels_of_two_classes_or_numbers(criterion, rng):
         left = prediction.apply(nodes, X) == 1
         both = naive.cost(criterion, y[left], w[left], k)
         both += naive.cost(criterion, y[~left], w[~left], k)
-        found = naive.divisions(X, y, w, kinds, criterion, k)
-        assert both == pytest.approx(min(division.cost for division in found), rel=1e-9)
+        found = naive.splits(X, y, w, kinds, criterion, k)
+        assert both == pytest.approx(min(split.cost for split in found), rel=1e-9)
 
 
 def test_many_levels_of_absolute_errors_follow_their_medians(rng):

@@ -14,7 +14,7 @@ from pellucid.ensemble import (
 )
 from pellucid.ensemble.bootstrap_samples import Sampler, keys_of
 from pellucid.tree._presort import draw_counts
-from pellucid.tree.fit_tree import grow_model
+from pellucid.tree.fit_tree import grow_tree
 
 SETTINGS = [
     {},
@@ -47,7 +47,7 @@ def test_trees_of_classes_are_those_that_grow_alone(Model, settings, weighted, r
     sampler = Sampler(problem, model.max_samples, 1.0, model.bootstrap, False)
     keys = keys_of(parallel.seed_sequence(3), 0, 5).tolist()
     for key, tree in zip(keys, model.trees_, strict=True):
-        alone = grow_model(model._spec(), problem.reweight(sampler.rows(key)), key=key)
+        alone = grow_tree(model._spec(), problem.reweight(sampler.weights(key)), key=key)
         for name in vars(alone):
             np.testing.assert_array_equal(getattr(tree, name), getattr(alone, name), err_msg=name)
         assert type(tree)(**vars(tree)).n_nodes == tree.n_nodes  # the checks of files hold
@@ -62,7 +62,7 @@ def test_trees_of_numbers_are_those_that_grow_alone(Model, monotonic_cst, rng):
     problem = prepare(X, y, None, None, None, model._input_spec())[0]
     sampler = Sampler(problem, None, 1.0, model.bootstrap, False)
     for key, tree in zip(keys_of(parallel.seed_sequence(3), 0, 5), model.trees_, strict=True):
-        alone = grow_model(model._spec(), problem.reweight(sampler.rows(int(key))), key=int(key))
+        alone = grow_tree(model._spec(), problem.reweight(sampler.weights(int(key))), key=int(key))
         np.testing.assert_array_equal(tree.feature, alone.feature)
         np.testing.assert_array_equal(tree.threshold, alone.threshold)
         np.testing.assert_allclose(tree.value, alone.value, rtol=1e-14)
@@ -74,7 +74,7 @@ def test_chunks_change_nothing(monkeypatch, rng):
     whole = RandomForestClassifier(30, random_state=0).fit(X, y)
     monkeypatch.setattr("pellucid.tree.batch_grower.CELLS", 3 * len(y))
     parts = RandomForestClassifier(30, random_state=0).fit(X, y)
-    monkeypatch.setattr("pellucid.tree.batch_grower.suits", lambda *given: False)
+    monkeypatch.setattr("pellucid.tree.batch_grower.can_batch", lambda *given: False)
     singly = RandomForestClassifier(30, random_state=0).fit(X, y)
     assert np.array_equal(whole.predict_proba(X), parts.predict_proba(X))
     assert np.array_equal(whole.predict_proba(X), singly.predict_proba(X))
