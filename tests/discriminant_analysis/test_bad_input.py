@@ -70,9 +70,7 @@ def test_constant_columns_say_nothing(Model, value):
 def test_labels_with_missing_values_are_counted_and_named(Model, missing):
     y = Y.astype(object)
     y[[4, 17]] = missing
-    with pytest.raises(
-        DataError, match=r"y contains NaN: 2 row\(s\) .*\(4, 17\)\. Drop these rows"
-    ):
+    with pytest.raises(DataError, match=r"y contains NaN in 2 rows \(4, 17\)\. Correct the target"):
         Model().fit(X, y)
 
 
@@ -109,11 +107,11 @@ def test_impossible_priors(Model, priors, said):
 
 @pytest.mark.parametrize("model, works", [
     (LogisticRegression(solver="magic"), "'auto'.*'newton'"),
-    (LogisticRegression(solver="newton", l1_ratio=0.5), "use one of .*'cd'.*works with l1_ratio=0"),
-    (LogisticRegression(solver="sgd", l1_ratio=1.0), "use one of .*'cd'.*works with l1_ratio=0"),
-    (LogisticRegression(solver="cd", C=np.inf), "finite C"),
+    (LogisticRegression(solver="newton", l1_ratio=0.5), "Use one of .*'cd'.*, or l1_ratio=0"),
+    (LogisticRegression(solver="sgd", l1_ratio=1.0), "Use one of .*'cd'.*, or l1_ratio=0"),
+    (LogisticRegression(solver="cd", C=np.inf), "Set C to a finite number"),
     (LogisticRegression(firth=True), "C=np.inf"),
-    (LogisticRegressionCV(solver="lbfgs", l1_ratios=[1.0]), "use one of .*'cd'"),
+    (LogisticRegressionCV(solver="lbfgs", l1_ratios=[1.0]), "Use one of .*'cd'"),
     (SGDClassifier("log_loss", learning_rate="pa1"), "works with loss 'hinge'"),
     (SGDClassifier(penalty="l3"), "'l2', 'l1', 'elasticnet'"),
     (Perceptron(penalty="l3"), "'l2', 'l1', 'elasticnet'"),
