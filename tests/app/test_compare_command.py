@@ -140,7 +140,7 @@ def test_runs_show_explain_report(here, capsys):
     assert " missing (" in call(capsys, "explain", "--row", "3")[1]  # nothing was measured there
     assert "DecisionTreeClassifier" in call(capsys, "show", "runs/latest/model.pellucid")[1]
     code, out, _ = call(capsys, "explain", "runs/latest", "--row", "17")
-    assert code == 0 and out.startswith("row 17 -> ") and "sums exactly" in out
+    assert code == 0 and out.startswith("row 17 -> ") and " + contributions = " in out
     told = json.loads(call(capsys, "explain", "--row", "3", "--json")[1])
     own = told["rows"][0]
     assert (told["schema"], own["row"]) == (2, 3) and own["class"] == own["prediction"]

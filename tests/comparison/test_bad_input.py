@@ -170,7 +170,7 @@ def test_too_many_classes(complain):
         (["--metric", "rmse"], "metric 'rmse' is not for classification"),
         (["--models", "logistik"], "unknown model 'logistik'. Did you mean 'logistic'?"),
         (["--models", "ols"], "model 'ols' is for regression"),
-        (["--cv", "1"], "cv must be an integer of at least 2"),
+        (["--cv", "1"], "cv must be an integer from 2 to 100"),
         (["--cv", "x"], "Got 'x' instead"),
         (["--time-limit", "soon"], "a time such as 90s, 10m or 1h"),
         (["--effort", "huge"], "effort must be one of quick, normal, thorough"),

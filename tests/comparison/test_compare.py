@@ -165,7 +165,7 @@ def test_what_only_judges_the_scores_is_told_but_does_not_bind_a_continued_run()
         "margin" not in usual.settings.affecting_scores()
         and "seed" in usual.settings.affecting_scores()
     )
-    with pytest.raises(ParameterError, match="margin must be a number of at least 0 and at most"):
+    with pytest.raises(ParameterError, match="margin must be a number from 0 to"):
         Settings.of({"margin": 0.9})
     with pytest.raises(ParameterError, match="prefer must be one of simple, score"):
         Settings.of({"prefer": "fast"})

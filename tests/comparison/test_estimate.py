@@ -153,7 +153,7 @@ def test_other_programs_stretch_its_end_and_are_told(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     monkeypatch.setattr("os.getloadavg", lambda: (7.0, 7.0, 7.0))
     assert time_estimate.seconds(plan) == (low, pytest.approx(4 * high))
-    assert time_estimate.describe_estimate(plan).endswith(", busy machine")
+    assert time_estimate.describe_estimate(plan).endswith(" on this busy machine")
 
 
 def test_every_model_of_ours_has_its_own_figures():

@@ -193,7 +193,7 @@ WHOLE_NUMBERS = {
 @pytest.mark.parametrize("container", WHOLE_NUMBERS)
 def test_whole_numbers_that_floats_cannot_hold_are_named(container):
     make = WHOLE_NUMBERS[container]
-    text = r"'x0' holds 1 whole .* \(row 1: 9007199254740993 becomes 9007199254740992\)"
+    text = r"'x0' holds 1 integer.* \(row 1: 9007199254740993 becomes 9007199254740992\)"
     with pytest.warns(DataConversionWarning, match=text):
         raw_table(make(BIG))
     raw_table(make([2**53, -(2**53), 2**60]))  # exact: no warning, which were an error here
@@ -202,7 +202,7 @@ def test_whole_numbers_that_floats_cannot_hold_are_named(container):
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 def test_largest_whole_numbers(dtype):
     ends = np.iinfo(dtype)
-    with pytest.warns(DataConversionWarning, match=f"holds 1 whole.*row 1: {ends.max} becomes"):
+    with pytest.warns(DataConversionWarning, match=f"holds 1 integer.*row 1: {ends.max} becomes"):
         raw_table(np.array([[ends.min], [ends.max]], dtype=dtype))
 
 

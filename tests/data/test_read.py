@@ -326,7 +326,7 @@ def test_a_folder(file, tmp_path):
         ("types.json", b'[{"a": 1}, {"a": "x"}]', "row 2 of .*changed from number to string"),
         ("latin.json", b'[{"a": "caf\xe9"}]', "is not UTF-8: byte 0xe9 at offset 11, line 1"),
         ("types.jsonl", b'{"a": 1}\n{"a": "x"}\n', "row 2 of .*changed from number to string"),
-        ("cut.jsonl", b'{"a": 1}\n{"a": 2\n', "row 2 of .*not a JSON object"),
+        ("cut.jsonl", b'{"a": 1}\n{"a": 2\n', "row 2 of .*cannot be read: Missing"),
         ("latin.jsonl", b'{"a": "caf\xe9"}\n', "is not UTF-8: byte 0xe9 at offset 10, line 1"),
     ],
 )

@@ -70,9 +70,7 @@ def test_constant_columns_say_nothing(Model, value):
 def test_labels_with_missing_values_are_counted_and_named(Model, missing):
     y = Y.astype(object)
     y[[4, 17]] = missing
-    with pytest.raises(
-        DataError, match=r"y contains NaN: 2 row\(s\) .*\(4, 17\)\. Drop these rows"
-    ):
+    with pytest.raises(DataError, match=r"y contains NaN in 2 rows \(4, 17\)\. Correct the target"):
         Model().fit(X, y)
 
 

@@ -278,13 +278,13 @@ def test_out_of_bag_copies_are_samples_of_their_own(rng):
 def test_rows_in_every_bag_have_no_estimate(rng):
     X, y = numbers(rng, 20)
     model = BaggingClassifier(n_estimators=1, random_state=0, oob_score=True)
-    with pytest.warns(UserWarning, match="in every bag"):
+    with pytest.warns(UserWarning, match="drawn for every base estimator"):
         model.fit(X, y)
     absent = np.isnan(model.oob_decision_function_).all(axis=1)
     assert 0 < absent.sum() < 20
     w = np.ones(20)
     w[3] = 0
-    with pytest.warns(UserWarning, match="in every bag"):
+    with pytest.warns(UserWarning, match="drawn for every base estimator"):
         assert np.isnan(model.fit(X, y, w).oob_decision_function_[3]).all()
     for wrong in ({"bootstrap": False}, {"warm_start": True}):
         with pytest.raises(ParameterError, match="Out of bag"):

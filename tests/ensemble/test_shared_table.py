@@ -50,7 +50,7 @@ def models():
         yield AdaBoostRegressor(tree, n_estimators=4), False
 
 
-@pytest.mark.filterwarnings("ignore:.*rows were in every bag")
+@pytest.mark.filterwarnings("ignore:.*rows were drawn for every base")
 @pytest.mark.parametrize("model, classes", list(models()), ids=lambda v: str(v)[:60])
 def test_trees_in_place_are_those_of_a_copy(model, classes, rng, monkeypatch):
     X, y = frame(rng)

@@ -65,7 +65,7 @@ def paused(model, started: Barrier, first_is_done: Event):
     return Paused(**model.get_params(deep=False))
 
 
-@pytest.mark.filterwarnings("ignore:.*rows were in every bag")
+@pytest.mark.filterwarnings("ignore:.*rows were drawn for every base")
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_each_fit_gives_what_it_gives_alone(model):
     classes = model._kind == "classifier"

@@ -519,7 +519,7 @@ def test_penalty_is_told_by_c_and_l1_ratio(arguments):
     from inspect import signature
 
     for Model in (LogisticRegression, LogisticRegressionCV):
-        with pytest.raises(TypeError, match=r"'l1' l1_ratio=1, .*for None C=np\.inf"):
+        with pytest.raises(TypeError, match=r"l1_ratio=1 instead of 'l1', .*C=np\.inf"):
             Model(**arguments)
         assert "solver" in signature(Model).parameters
     with pytest.raises(TypeError, match="named parameters"):

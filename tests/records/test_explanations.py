@@ -41,9 +41,9 @@ def test_sentence_speaks_about_the_second_of_two_classes():
     text = str(explanation(values=[[1410, 3.5], [33, 4], ["a", None], [5, 6]], rows=[17, "last"]))
     assert text.splitlines() == [
         "row 17 -> malignant  p(malignant) 0.924  baseline 0.378  area 1410 (+2)  "
-        "texture 33 (+1.25)  symmetry a (-0.5)  ...  sums exactly to the log-odds of malignant 2.5",
+        "texture 33 (+1.25)  symmetry a (-0.5)  ...  -0.5 + contributions = 2.5 (log-odds of malignant)",
         "row last -> benign  p(malignant) 0.182  baseline 0.378  area 3.5 (-2)  texture 4 (+1)  "
-        "symmetry  (+0)  ...  sums exactly to the log-odds of malignant -1.5",
+        "symmetry  (+0)  ...  -0.5 + contributions = -1.5 (log-odds of malignant)",
     ]
 
 
@@ -51,7 +51,7 @@ def test_sentence_of_a_regression():
     text = str(explanation(classes=None, scale="response"))
     assert text.splitlines()[1] == (
         "row 1 -> -1.5  baseline -0.5  area (-2)  texture (+1)  symmetry (+0)  ...  "
-        "sums exactly to the response -1.5"
+        "-0.5 + contributions = -1.5 (response)"
     )
 
 
@@ -74,8 +74,8 @@ def test_additivity_is_measured():
     assert wrong.gap() == 0.25
     assert not wrong.is_additive()
     first, second = str(wrong).splitlines()
-    assert "sums exactly" in first
-    assert "misses the log-odds" in second
+    assert "+ contributions = 2.5" in first
+    assert "+ contributions differ from -1.25" in second
 
 
 def test_infinite_log_odds_add_up():

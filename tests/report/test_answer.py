@@ -121,7 +121,7 @@ class Reader:
         else:
             assert int(re.search(r"of the (\d+)", why)[1]) == len(self.good) and len(alike) == 1
 
-    def trade(self, top, value, how, why):
+    def trade(self, value, top, how, why):
         best = self.rows[top]
         assert top == self.verdict["best"] != self.own["model"]
         assert best["mean"] <= self.own["mean"]
@@ -131,7 +131,7 @@ class Reader:
             shown = re.search(r"p = (0\.\d+|1\.00)", how)
             assert float(shown[1]) == pytest.approx(self.own["p_holm"], abs=0.00501)
             family = sum(r["p_holm"] is not None for r in self.rows.values())
-            assert family == 1 or f"Holm over {family}" in how
+            assert family == 1 or f"after Holm's correction for {family} tests" in how
         else:
             assert self.own["why"] == NEAR and self.own["lost"] <= self.verdict["margin"]
         self.reason(why)
@@ -180,8 +180,8 @@ SENTENCES = [
     (r"The other model is as good; this one (.+)\.", Reader.the_other),
     (r"No other model has a score\.", lambda reader: reader.alone(reader.own["model"])),
     (r"(\d+) of the other ([2-9]|\d\d+) models (?:is|are) as good; this one (.+)\.", Reader.others),
-    (rf"(.+) scores {NUMBER}, (not significantly better \(.+?\)|better by less than 1 % of its gain "
-     r"over the baseline); the recommended model (.+)\.", Reader.trade),
+    (rf"The best score, {NUMBER} for (.+), is (not significantly better \(.+?\)|better by less than "
+     r"1 % of the gain over the baseline); the recommended model (.+)\.", Reader.trade),
     (r"If the score matters more than simplicity, use (\w+) \(--prefer score\)\.", Reader.rather),
     (r"If the score alone matters, use (\w+) \(--prefer score\)\.", Reader.alike),
     (rf"On the test set of {ROWS}, its RMSE is {NUMBER} \(95 % interval {NUMBER} to {NUMBER}\)"
@@ -315,26 +315,26 @@ def test_a_difference_significant_alone_has_its_star_wherever_it_is_shown():
     p = {("forest", "ridge"): 0.03, ("forest", "tree"): 0.03, ("forest", "knn"): 0.04}
     data, told = legend({"forest": 1.0, "tree": 1.5, "ridge": 1.6, "knn": 1.7, "mean": 4.0}, p)
     rows = {row["model"]: row for row in data["leaderboard"]}
-    assert conclusion.against(rows["tree"]) == "lower, p = 0.03*"
+    assert conclusion.against(rows["tree"]) == "weaker, p = 0.03*"
     assert any(line.startswith("*") for line in told)
 
 
-def test_the_legend_gives_the_reasons_for_lower_that_the_board_has():
+def test_the_legend_gives_the_reasons_for_weaker_that_the_board_has():
     """FAR: a large loss that few rows cannot prove; LOWER: below a model that is not as good."""
     p = {("forest", "tree"): 0.2, ("forest", "ridge"): 0.9}
-    far = "probably loses more than 10 % of the best's gain"
+    far = "probably loses more than 10 % of the best model's gain"
     below = "ranks below a model that is not as good"
     data, lines = legend({"forest": 1.0, "tree": 1.5, "mean": 4.0}, p)
     assert [row["why"] for row in data["leaderboard"]][1] == FAR
-    assert f"lower: not significantly worse, but {far}" in lines
+    assert f"weaker: not significantly worse, but {far}" in lines
     data, lines = legend({"forest": 1.0, "tree": 1.5, "ridge": 1.6, "mean": 4.0}, p)
     assert [row["why"] for row in data["leaderboard"]][1:3] == [FAR, LOWER]
-    assert f"lower: not significantly worse, but {far} or {below}" in lines
+    assert f"weaker: not significantly worse, but {far} or {below}" in lines
     data, lines = legend(
         {"forest": 1.0, "tree": 1.5, "ridge": 1.6, "mean": 4.0}, {("forest", "ridge"): 0.9}
     )
     assert [row["why"] for row in data["leaderboard"]][1:3] == [WORSE, LOWER]
-    assert f"lower: not significantly worse, but {below}" in lines
+    assert f"weaker: not significantly worse, but {below}" in lines
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.id} {entry.task}")

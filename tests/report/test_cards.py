@@ -177,7 +177,7 @@ def test_a_tie_that_alone_would_be_a_difference_is_marked():
     assert conclusion.against(row) == "as good, p = 0.005*"
     assert conclusion.against({**row, "p": 0.2}) == "as good, p = 0.20"
     far = {**row, "why": "probably loses more than 10% of the best's gain over the baseline"}
-    assert conclusion.against(far) == "lower, p = 0.005*"
+    assert conclusion.against(far) == "weaker, p = 0.005*"
     worse = {**row, "why": "significantly worse", "p_holm": 0.03}
     assert conclusion.against(worse) == "worse, p = 0.005"
     assert conclusion.against({**row, "p": None}) == "as good"

@@ -523,10 +523,10 @@ def test_the_answer_claims_no_more_simplicity_than_there_is(two):
     for row in summary["leaderboard"]:
         row["rank"] = 1
     number = sum(bool(row.get("as_good")) for row in summary["leaderboard"])
-    said = f"has the lowest log loss of the {number} simplest models as good as the best."
+    said = f"has the lowest log loss of the {number} simplest models that are as good as the best."
     assert conclusion.answer(summary)[3].endswith(said)
     next(row for row in summary["leaderboard"] if row["model"] == "logistic")["rank"] = 0
-    said = f"this one is the simplest of the {number} models as good as the best."
+    said = f"this one is the simplest of the {number} models that are as good as the best."
     assert conclusion.answer(summary)[3].endswith(said)
 
 

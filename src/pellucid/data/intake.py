@@ -212,7 +212,7 @@ def _raise_not_a_table(X: Any, array: np.ndarray) -> NoReturn:
             )
         raise DataTypeError(
             f"X is a {type(X).__name__}, which is not a table. Give a 2D array, a dataframe, an Arrow "
-            "table or a path; a dict of columns becomes one with pandas.DataFrame(X)."
+            "table or a path. For a dict of columns, pass pandas.DataFrame(X)."
         )
     advice = "Give one row per sample and one column per feature."
     if array.ndim == 1:

@@ -271,7 +271,7 @@ def _target(y: Any, n: int, spec: InputSpec) -> tuple[Any, np.ndarray | None]:
         return None, None
     if y is None:
         raise DataError(
-            f"{spec.owner} requires y to be passed, but the target y is None. Give fit(X, y)."
+            f"{spec.owner} requires y to be passed, but the target y is None. Call fit(X, y)."
         )
     classes = None
     if spec.target == "classes":

@@ -149,9 +149,9 @@ def warn_of_rounding(name: str, values: np.ndarray) -> None:
     if lost.size:
         whole = int(values[lost[0]])
         warn(
-            f"column {name!r} holds {lost.size} whole number(s) beyond 2**53, which float64 rounds "
-            f"(row {lost[0]}: {whole} becomes {int(float(whole))}), so different ones may look "
-            "alike. An identifier teaches nothing: drop the column, or make it text.",
+            f"column {name!r} holds {lost.size} integer(s) beyond 2**53, which float64 rounds "
+            f"(row {lost[0]}: {whole} becomes {int(float(whole))}), so different values may "
+            "become equal. If the column is an identifier, drop it or convert it to text.",
             DataConversionWarning,
         )
 

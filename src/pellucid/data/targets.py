@@ -97,9 +97,10 @@ def _check_present(y: np.ndarray) -> None:
         rows = np.flatnonzero(bad.reshape(len(y), -1).any(axis=1))
         shown = ", ".join(map(str, rows[:5])) + (", ..." if rows.size > 5 else "")
         word = "infinity" if y.dtype.kind == "f" and np.isinf(y).any() else "NaN"
+        one = rows.size == 1
         raise DataError(
-            f"Input y contains {word}: {rows.size} row(s) without a usable target ({shown}). "
-            "Drop these rows, or fill in the target."
+            f"Input y contains {word} in {f'row {shown}' if one else f'{rows.size} rows ({shown})'}. "
+            f"Correct the target, or drop {'this row' if one else 'these rows'}."
         )
 
 
@@ -225,11 +226,11 @@ def _is_number(cell: Any) -> bool:
 
 
 def check_lengths(n: int, n_target: int) -> None:
-    """X and y must have one row each."""
+    """X and y must have the same number of rows."""
     if n != n_target:
         raise DataError(
             f"Found input variables with inconsistent numbers of samples: [{n}, {n_target}]. "
-            "X and y must have one row each."
+            "X and y must have the same number of rows."
         )
 
 

@@ -30,7 +30,7 @@ from pellucid.transformer import Transformer
 
 
 class LinearDiscriminantAnalysis(Classifier, Transformer):
-    """Linear discriminant analysis: the class c that maximises
+    """Linear discriminant analysis predicts the class c that maximises
 
         log p(c) - 1/2 (x - m_c)' C^-1 (x - m_c)
 
@@ -56,8 +56,8 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     shrinkage: Any = positional(
         default=None,
         check=Either(Nothing, Choice("auto"), Real(0, 1, "both")),
-        description="Share of the mean variance times the identity in the covariance; 'auto' is Ledoit "
-        "and Wolf's, class by class. For the solvers 'lsqr' and 'eigen'.",
+        description="Weight s in the shrunk covariance (1 - s) C + s v I, where v is the mean variance; "
+        "'auto' is the estimate of Ledoit and Wolf for each class. For the solvers 'lsqr' and 'eigen'.",
         kw_only=False,
     )
     priors: Any = positional(
@@ -83,8 +83,8 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     tol: float = positional(
         default=1e-4,
         check=Real(0, None),
-        description="The solver 'svd' leaves out directions with a smaller standard deviation within "
-        "the classes, in units of the columns' own.",
+        description="The solver 'svd' standardises the columns within the classes and leaves out "
+        "directions whose standard deviation is then at most tol.",
         kw_only=False,
     )
     covariance_estimator: Any = positional(

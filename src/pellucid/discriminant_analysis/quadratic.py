@@ -87,15 +87,16 @@ def status(named: list[tuple[Any, list[str]]]) -> Status:
     if not named:
         return Status("ok", "Every class varies in all directions.")
     shown = [
-        f"class {label!r} ({', '.join(columns[:5])}{', ...' if len(columns) > 5 else ''})"
+        f"{label!r} ({', '.join(columns[:5])}{', ...' if len(columns) > 5 else ''})"
         for label, columns in named[:3]
     ]
     more = f", and {len(named) - 3} more" if len(named) > 3 else ""
+    word = "class" if len(named) == 1 else "classes"
     return Status(
         "collinear",
-        f"Singular covariance in {', '.join(shown)}{more}: columns are constant or collinear. In these "
-        "directions the pooled variance of all classes is used.",
-        "Drop constant or collinear columns, add rows, or use a shrinkage.",
+        f"Singular covariance in {word} {', '.join(shown)}{more}: columns are constant or collinear. "
+        "In these directions the pooled variance of all classes is used.",
+        "Drop constant or collinear columns, add rows, or use shrinkage.",
     )
 
 

@@ -63,7 +63,8 @@ class OutOfBag:
         seen = votes > 0
         if not seen.all():
             warn(
-                f"{int((~seen).sum())} rows were in every bag, so they have no out-of-bag estimate. "
+                f"{int((~seen).sum())} rows were drawn for every base estimator, so they have no "
+                "out-of-bag estimate. "
                 "Increase n_estimators.",
                 UserWarning,
             )

@@ -38,7 +38,7 @@ class BayesianRidge(BayesianPredictor):
 
         alpha sum_i w_i (y_i - b0 - x_i . b)^2 + lambda |b|^2
 
-    where alpha and lambda are the ones that make the data most probable. The intercept has a flat
+    where alpha and lambda maximise the evidence (marginal likelihood). The intercept has a flat
     prior. The rows are read once; all else is computed in the principal directions of the table.
 
     Examples
@@ -78,9 +78,9 @@ class BayesianRidge(BayesianPredictor):
     copy_X: bool = COPY_X
     verbose: Any = VERBOSE.replace(default=False)
     standardize: bool = STANDARDIZE.replace(
-        description="The prior holds for the coefficients of numeric columns divided by their standard "
-        "deviations; columns of categories stay 0 and 1. `coef_` and `sigma_` are reported on the "
-        "original scale."
+        description="The prior applies to the coefficients that numeric columns would have if they were "
+        "divided by their standard deviations; columns of categories stay 0 and 1. `coef_` and `sigma_` "
+        "are reported on the original scale."
     )
 
     coef_: np.ndarray = learned(

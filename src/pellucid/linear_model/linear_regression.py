@@ -121,7 +121,7 @@ class LinearRegression(LinearPredictor):
     )
     status_: Status = learned(STATUS)
     inference_: dict[str, Any] = learned(
-        "Facts from which `summary` and `predict_interval` are computed; direct solutions only."
+        "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."
     )
 
     _several_targets = True

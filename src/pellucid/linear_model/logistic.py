@@ -79,8 +79,8 @@ class LogisticRegression(LogisticModel):
     tol: float = param(
         1e-4,
         Real(0, None),
-        "Tolerance for stopping. 'lbfgs' stops when a step promises to lower the objective by less than "
-        "the share tol / 1e6, 'gd' when the coefficients change by less than tol, 'sgd' when an epoch "
+        "Tolerance for stopping. 'lbfgs' stops when the expected relative decrease of the objective is "
+        "below tol / 1e6, 'gd' when the coefficients change by less than tol, 'sgd' when an epoch "
         "lowers the mean objective by less than tol. 'newton' and 'cd' do not use tol.",
     )
     fit_intercept: bool = FIT_INTERCEPT

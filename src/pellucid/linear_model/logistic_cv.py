@@ -93,7 +93,7 @@ class LogisticRegressionCV(LogisticModel):
     tol: float = param(
         1e-4,
         Real(0, None),
-        "'lbfgs' stops when a step promises to lower the objective by less than the share tol / 1e6. "
+        "'lbfgs' stops when the expected relative decrease of the objective is below tol / 1e6. "
         "The other solvers do not use tol.",
     )
     max_iter: int = param(100, Integer(1), "Largest number of iterations of each fit.")

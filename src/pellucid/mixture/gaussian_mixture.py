@@ -77,8 +77,8 @@ class GaussianMixture(Estimator):
     init_params: str = param(
         "kmeans",
         Choice(*STARTS),
-        "How the components start: at the clusters of k-means, at k-means++ seeds, at random "
-        "responsibilities, or at random rows.",
+        "How the components start: 'kmeans' at the clusters of k-means, 'k-means++' at its seeds, "
+        "'random' at random responsibilities, 'random_from_data' at random rows.",
     )
     weights_init: Any = param(
         None, Either(Nothing, Array), "Starting weights of the components, shape (n_components,)."
@@ -142,7 +142,7 @@ class GaussianMixture(Estimator):
         if problem.total < max(self.n_components, 2):
             raise DataError(
                 f"Expected n_samples >= n_components but got n_components = {self.n_components}, "
-                f"n_samples = {problem.total:g} (at least 2; 1 sample has no variance)."
+                f"n_samples = {problem.total:g}. A mixture needs at least 2 samples."
             )
         with parallel.one_blas_thread():
             rows = ScaledRows.of(

@@ -16,19 +16,19 @@ from pellucid.parameters import (
 )
 
 _COUNT = (
-    "How to search. All but 'lsh' find the same rows; 'ball_tree' is the KD-tree too. 'lsh' "
+    "How to search. All but 'lsh' find the same rows; 'ball_tree' uses the KD-tree. 'lsh' "
     "(locality-sensitive hashing) finds most of them: `recall_` is the share that it finds. The search "
     "is exact where hashing would not be faster, and for more than the fitted `n_neighbors`."
 )
 ALGORITHM = param("auto", Choice("auto", "ball_tree", "kd_tree", "brute", "lsh"), _COUNT)
 RADIUS_ALGORITHM = ALGORITHM.replace(
-    description="How to search. All values find the same rows. 'ball_tree' is the KD-tree too, and "
+    description="How to search. All values find the same rows. 'ball_tree' uses the KD-tree, and "
     "'lsh' searches exactly, with a warning."
 )
 LEAF_SIZE = param(
     30,
     Integer(1),
-    "Size of the leaves of the tree. A leaf holds up to eight times as many rows, but at most 256.",
+    "Leaf size of the KD-tree: a leaf holds at most 8 * leaf_size rows, and never more than 256.",
 )
 P = param(
     2,
@@ -39,7 +39,7 @@ P = param(
 METRIC = param(
     "minkowski",
     Either(Choice(*distances.NAMES), Function),
-    "Distance of two rows. 'hamming' is the share of the table's columns that differ; two missing "
+    "Distance between two rows. 'hamming' is the share of the table's columns that differ; two missing "
     "cells are equal. 'mahalanobis' estimates the covariance of the training rows with Ledoit and "
     "Wolf's shrinkage, unless `metric_params` gives it. 'gower' is for mixed columns: it uses ranges "
     "and categories and leaves missing cells out; all other metrics use the mean of the column and an "

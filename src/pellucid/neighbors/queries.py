@@ -67,7 +67,7 @@ class KNeighborsQueries(NeighborModel):
     def _check_k(self, problem: Problem) -> None:
         if problem.n < self.n_neighbors:
             raise DataError(
-                f"n_neighbors={self.n_neighbors} needs at least as many training rows, but "
+                f"n_neighbors={self.n_neighbors} is larger than the number of training rows, "
                 f"n_samples={problem.n}. Use fewer neighbours."
             )
 

@@ -22,7 +22,9 @@ CLASS_WEIGHT = param(
 )
 COPY_X = param(True, Ignored("X is never changed.", Boolean))
 FIT_INTERCEPT = param(
-    True, Boolean, "Whether to fit an intercept. Without one the model passes through the origin."
+    True,
+    Boolean,
+    "Whether to fit an intercept. Without one, a row of zeros has the linear predictor 0.",
 )
 N_JOBS = param(
     None,
@@ -57,7 +59,7 @@ TABLE = param(
 )
 VERBOSE = param(0, Ignored("nothing is printed; use `pellucid.watching` to follow a fit.", Verbose))
 WARM_START = param(
-    False, Boolean, "Whether to start from the result of the last fit instead of from zero."
+    False, Boolean, "Whether to start from the result of the last fit instead of from scratch."
 )
 
 CLASSES = "Class labels in sorted order."

@@ -95,7 +95,7 @@ def _read(file: BinaryIO, name: str) -> Contents:
     prefix = _exactly(file, 8, "it is shorter than the smallest header")
     length = int.from_bytes(prefix, "little")
     if length > min(MAX_HEADER, size - 8):
-        raise ModelFileError(f"its header claims {length} bytes, the file has {size}")
+        raise ModelFileError(f"its header claims {length} bytes, but the file has {size}")
     header = bytes(_exactly(file, length, "its header is cut off"))
     document, tensors = parse_header(header)
     check_format(document)
@@ -185,7 +185,7 @@ def check_tiling(tensors: dict[str, Tensor], size: int) -> None:
             raise ModelFileError(f"its array {name!r} does not fill its place in the file")
         position = tensor.end
     if position != size:
-        raise ModelFileError(f"its arrays need {position} bytes, the file has {size} for them")
+        raise ModelFileError(f"its arrays need {position} bytes, but the file has {size} for them")
 
 
 def check_format(document: dict[str, Any]) -> None:

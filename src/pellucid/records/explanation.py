@@ -43,7 +43,7 @@ class Explanation:
     --------
     >>> print(Explanation([0.5], [[[1.0], [-0.25]]], [[1.25]], ["age", "income"], None,
     ...                   "response", "linear"))
-    row 0 -> 1.25  baseline 0.5  age (+1)  income (-0.25)  sums exactly to the response 1.25
+    row 0 -> 1.25  baseline 0.5  age (+1)  income (-0.25)  0.5 + contributions = 1.25 (response)
     """
 
     base: np.ndarray
@@ -157,8 +157,9 @@ class Explanation:
             terms.append("...")
         parts = [f"row {self._row(i)} -> {outcome}"]
         parts += [f"baseline {number(outcome.baseline, 3)}", *terms]
-        total = f"the {self.called_of(outcome)} {number(outcome.total, 3)}"
-        parts.append(f"sums exactly to {total}" if self._adds_up(i) else f"misses {total}")
+        base, total = number(float(self.base[outcome.k]), 3), number(outcome.total, 3)
+        sign = "=" if self._adds_up(i) else "differ from"
+        parts.append(f"{base} + contributions {sign} {total} ({self.called_of(outcome)})")
         return "  ".join(parts)
 
     def __str__(self) -> str:

@@ -36,9 +36,9 @@ from pellucid.report.wording import (
 )
 
 STAR = "*"
-STARRED = "significant alone, but not after Holm's correction"
+STARRED = "significant on its own, but not after Holm's correction"
 STANDINGS = {
-    BEST: "best", SAME: "as good", NEAR: "as good", WORSE: "worse", LOWER: "lower", FAR: "lower",
+    BEST: "best", SAME: "as good", NEAR: "as good", WORSE: "worse", LOWER: "weaker", FAR: "weaker",
     NO_BETTER: "no gain", BELOW: "no gain",
 }  # fmt: skip
 
@@ -74,11 +74,11 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     ]
     if any(map(starred, rows)):
         lines.append(f"{STAR} {STARRED}")
-    known = {FAR: f"probably loses more than {percent(MAX_LOST)} of the best's gain",
+    known = {FAR: f"probably loses more than {percent(MAX_LOST)} of the best model's gain",
              LOWER: "ranks below a model that is not as good"}  # fmt: skip
-    lower = [text for reason, text in known.items() if reason in reasons]
-    if lower:
-        lines.append(f"lower: not significantly worse, but {' or '.join(lower)}")
+    weaker = [text for reason, text in known.items() if reason in reasons]
+    if weaker:
+        lines.append(f"weaker: not significantly worse, but {' or '.join(weaker)}")
     if reasons & {NO_BETTER, BELOW}:
         lines.append("no gain: not significantly better than the baseline")
     return lines
@@ -174,16 +174,15 @@ def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
             return [f"{which} {'not ' if others == 1 else ''}as good."]
         return [f"{_as_good(good, others)} as good; this one {reason(data, own)}."]
     gap = (
-        f"better by less than {_margin(data)} of its gain over the baseline"
+        f"better by less than {_margin(data)} of the gain over the baseline"
         if own["why"] == NEAR
         else f"not significantly better ({p_value(own['p_holm'])}{_among(data)})"
     )
     alike = own["rank"] == top["rank"]
     matters = "alone matters" if alike else "matters more than simplicity"
-    best = model_name(top)
     return [
-        f"{best[0].upper()}{best[1:]} scores {score(top['mean'], metric)}, {gap}; the recommended "
-        f"model {reason(data, own)}.",
+        f"The best score, {score(top['mean'], metric)} for {model_name(top)}, is {gap}; the "
+        f"recommended model {reason(data, own)}.",
         f"If the score {matters}, use {top['model']} (--prefer score).",
     ]
 
@@ -196,7 +195,7 @@ def _as_good(good: int, others: int) -> str:
 
 def _among(data: Mapping[str, Any]) -> str:
     family = sum(row.get("p_holm") is not None for row in data["leaderboard"])
-    return f", Holm over {family} tests" if family > 1 else ""
+    return f" after Holm's correction for {family} tests" if family > 1 else ""
 
 
 def reason(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
@@ -206,13 +205,15 @@ def reason(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     good = [r for r in data["leaderboard"] if r.get("as_good")]
     alike = [r for r in good if r["rank"] == own["rank"]]
     if len(alike) == 1:
-        return f"is the simplest of the {len(good)} models as good as the best"
+        return f"is the simplest of the {len(good)} models that are as good as the best"
     loss = "log_loss" if data["data"]["task"] == "classification" else data["plan"]["metric"]
     known = own["metrics"].get(loss)
     best = "best" if known is None or known != known or loss not in METRICS else "lowest"
     named = metric_name(loss if best == "lowest" else data["plan"]["metric"])
     best = "highest" if best == "lowest" and loss == "r2" else best
-    return f"has the {best} {named} of the {len(alike)} simplest models as good as the best"
+    return (
+        f"has the {best} {named} of the {len(alike)} simplest models that are as good as the best"
+    )
 
 
 def rule(data: Mapping[str, Any]) -> str:

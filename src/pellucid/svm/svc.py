@@ -84,7 +84,7 @@ class SVC(KernelSVM, Classifier):
     )
     random_state: Any = param(
         None,
-        Ignored("the solver, and the folds of `calibrate`, are always the same.", RandomState),
+        Ignored("the solver, and the folds of `calibrate`, are deterministic.", RandomState),
     )
     max_time: float | None = MAX_TIME.replace(
         description="Largest number of seconds of the solver in each binary problem. A fit that needs "

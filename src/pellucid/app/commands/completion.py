@@ -10,7 +10,7 @@ from pellucid.app.messages import message_options
 @message_options
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the completion script for SHELL; source it in the start-up file of the shell."""
+    """Print the completion script for a shell. Source it in the start-up file of the shell."""
     from click.shell_completion import get_completion_class
 
     from pellucid.app.cli import cli

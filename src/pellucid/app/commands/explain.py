@@ -49,10 +49,10 @@ def explain(
 ) -> None:
     """Explain the predictions of MODEL for rows of DATA.
 
-    MODEL is a model file or the folder of a run (default: runs/latest); with a folder, DATA may be left
-    out and is the data of the run. The contributions of the columns add up exactly to the prediction.
-    They refer to the positive class if there are two classes, and to the predicted class if there are
-    more.
+    MODEL is a model file or the folder of a run (default: runs/latest). With a folder, DATA is optional:
+    the default is the data of the run. The contributions of the columns add up exactly to the
+    prediction. They refer to the positive class if there are two classes, and to the predicted class if
+    there are more.
 
     JSON has one object per row: row, prediction, class (to which the contributions refer), baseline,
     contributions {column: amount} and total = baseline + all contributions.

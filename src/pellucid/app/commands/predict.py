@@ -286,7 +286,8 @@ def match_columns(
     if missing and not allow_missing:
         raise_missing(needed, missing, table, source)
     if missing:
-        messages.note(f"{source} has no column {listed(missing)}: treated as missing values")
+        columns = "column" if len(missing) == 1 else "columns"
+        messages.note(f"{source} has no {columns} {listed(missing)}: treated as missing values")
     if extra and not extra_is_fine:
         messages.note(f"ignored columns that the model does not use: {listed(extra)}")
     for name in missing:

@@ -141,8 +141,9 @@ def small_classes(facts: Facts) -> Iterator[Finding]:
     few = [k for k in range(len(classes)) if counts[k] < 2 * facts.cv]
     if few:
         named = ", ".join(f"{str(classes[k])[:40]!r} ({counts[k]})" for k in few[:5])
-        yield Finding("D007", "warning", f"fewer than two rows per fold in class {named}: too few for "
-                      "a reliable score", "collect more rows, or merge classes")  # fmt: skip
+        word = "class" if len(few) == 1 else "classes"
+        yield Finding("D007", "warning", f"fewer than two rows per fold in {word} {named}: too few "
+                      "for a reliable score", "collect more rows, or merge classes")  # fmt: skip
 
 
 def correlated_pairs(facts: Facts) -> list[tuple[str, str, float]]:

@@ -128,7 +128,8 @@ def find_run(where: str | None) -> Path:
             return candidate
     if path == latest:
         raise DataError("there is no run yet. Start one with 'pellucid compare DATA'.")
-    raise DataError(f"{where} is not a run folder (it has no events.jsonl).")
+    why = "has no events.jsonl" if path.exists() else "does not exist"
+    raise DataError(f"{where} is not a run folder (it {why}).")
 
 
 def runs(where: Path) -> list[Path]:

@@ -188,8 +188,8 @@ def _assemble(
         )
     if n_train < MIN_ROWS:
         raise DataError(
-            f"{opened.source} has only {n_train} rows with a target. A comparison needs at least "
-            f"{MIN_ROWS}."
+            f"{opened.source} has only {n_train} row{'s' * (n_train != 1)} with a target. A comparison "
+            f"needs at least {MIN_ROWS}."
         )
     task = settings.task if settings.task != "auto" else (opened.task or "auto")
     try:

@@ -100,7 +100,7 @@ def describe_limits(plan: Plan) -> list[tuple[str, str]]:
         ("model timeout", budget),
         ("time limit", whole),
         ("hanging", guard),
-        ("last fit", f"{fit:g} s of wall-clock time, {rest:g} s for its part of the report"),
+        ("final fit", f"{fit:g} s of wall-clock time, {rest:g} s for its part of the report"),
         ("memory", f"{memory / 1e9:.2g} GB per process{free}" if memory else "none"),
     ]
 

@@ -52,7 +52,7 @@ SETTINGS = (
     Setting("id", "columns", (), "Columns that only identify a row and are not features; repeatable."),
     Setting("encoding", "text", None, "Encoding of the file, such as cp1252; default: detected."),
     Setting("drop", "columns", (), "Columns to leave out; repeatable."),
-    Setting("positive", "text", None, "Positive class of binary metrics; default: the last."),
+    Setting("positive", "text", None, "Positive class of binary metrics; default: the last in sorted order."),
     Setting("models", "list", (), "Compare only these models ('pellucid models' lists all)."),
     Setting("exclude", "list", (), "Compare all models except these."),
     Setting("effort", "choice", "normal", "How many hyperparameter candidates are searched.", ("quick", "normal", "thorough")),
@@ -160,11 +160,11 @@ def allowed(setting: Setting) -> str:
     if setting.choices:
         return "one of " + ", ".join(setting.choices)
     text = _MEANT[setting.kind]
-    if setting.low is not None:
-        text += f" of at least {setting.low:g}"
-    if setting.high is not None:
-        text += f" and at most {setting.high:g}"
-    return text
+    if setting.low is None:
+        return text
+    if setting.high is None:
+        return f"{text} of at least {setting.low:g}"
+    return f"{text} from {setting.low:g} to {setting.high:g}"
 
 
 _TYPES = {

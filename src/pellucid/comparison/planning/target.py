@@ -49,7 +49,7 @@ def understand(column: Any, name: str, task: str, positive: str | None, n_train:
         if raw.kind in ("categorical", "text"):
             raise DataError(
                 f"the target {name!r} contains text ({str(raw.cells()[0])[:60]!r}), which regression "
-                "cannot predict. Write numbers without units, such as 3.2."
+                "cannot predict. Use classification, or write numbers without units, such as 3.2."
             )
         y = raw.values.astype(float)
         if not np.isfinite(y).all():

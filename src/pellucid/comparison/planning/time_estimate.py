@@ -131,7 +131,9 @@ def describe_estimate(plan: Plan) -> str:
     text = f"{few} {unit}" if few == many else f"{few}-{many} {unit}"
     if few == 0:
         text = f"up to {many} {unit}"
-    return f"estimated {text}" + (", busy machine" if processes_per_cpu(_jobs(plan)) > BUSY else "")
+    return f"estimated {text}" + (
+        " on this busy machine" if processes_per_cpu(_jobs(plan)) > BUSY else ""
+    )
 
 
 def _columns(plan: Plan) -> tuple[int, int, int]:

@@ -27,7 +27,9 @@ def explain(
         return not_utf8(source, data)
     found = _ragged_row(data, dialect, len(names))
     if found is None:
-        return DataError(f"{source.name} cannot be parsed: {error}.")
+        unclosed = "straddl" in str(error)  # Arrow's word for a cell without an end
+        reason = "a quote is opened and may never be closed" if unclosed else error
+        return DataError(f"{source.name} cannot be parsed: {reason}.")
     line, cells, text = found
     hint = " A quote that is opened there may not be closed." if "\n" in text else ""
     separator = "a blank" if dialect.blanks else repr(dialect.delimiter)

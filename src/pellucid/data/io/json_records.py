@@ -64,4 +64,6 @@ def _bad_row(source: Source, text: str) -> DataError:
     row = re.search(r"\s*in row (\d+)$", text)
     where = f"row {int(row[1]) + 1} of {source.name}" if row else source.name
     what = text[: row.start()].rstrip(".") if row else text
-    return DataError(f"{where} is not a JSON object like the others: {what}.")
+    return DataError(
+        f"{where} cannot be read: {what}. Every row must be a JSON object with the same types."
+    )

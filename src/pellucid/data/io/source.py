@@ -103,7 +103,7 @@ def find(source: Any) -> Source:
     if isinstance(source, (str, os.PathLike)):
         return _find_file(os.fspath(source))
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Source("the given bytes", data=bytes(source))
+        return Source("the input", data=bytes(source))
     if hasattr(source, "read"):
         content = source.read()
         data = content.encode("utf-8") if isinstance(content, str) else bytes(content)

@@ -15,7 +15,7 @@ LEARNING_RATE = param(
 ROUNDS = param(
     100,
     Integer(1),
-    "Number of rounds. A round adds one tree, or one for each of three and more classes.",
+    "Number of rounds. A round adds one tree, or one per class if there are more than two.",
 )
 SUBSAMPLE = param(
     1.0,
@@ -34,7 +34,7 @@ LOSSES_BY_ROUND = (
     "(training rows) and, with early stopping, 'validation_loss'."
 )
 N_ROUNDS = "Number of rounds; fewer than the parameter if boosting stopped early."
-TREES_PER_ROUND = "Number of trees in a round: 1, or the number of three and more classes."
+TREES_PER_ROUND = "Number of trees in a round: 1, or the number of classes if it is above two."
 VALIDATION_SEED = "Seed of the validation rows, if they were split from the training rows."
 
 

@@ -99,7 +99,7 @@ class GLMRegressor(Regressor):
     history_: dict[str, np.ndarray] = learned(HISTORY)
     status_: Status = learned(STATUS)
     inference_: dict[str, Any] = learned(
-        "Facts from which `summary` and `predict_interval` are computed; for alpha=0 only."
+        "Statistics from which `summary` and `predict_interval` are computed; for alpha=0 only."
     )
 
     l1_ratio = 0.0

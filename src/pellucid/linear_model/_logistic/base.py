@@ -63,12 +63,13 @@ class LogisticModel(LinearClassifier):
         "Positions in `terms_` of the columns that separate classes; found without a penalty only."
     )
     inference_: dict[str, Any] = learned(
-        "Facts from which `summary` and `predict_interval` are computed; without a penalty only."
+        "Statistics from which `summary` and `predict_interval` are computed; without a penalty only."
     )
 
     _refused = {
-        "penalty": "For 'l2' give l1_ratio=0, for 'l1' l1_ratio=1, for 'elasticnet' an l1_ratio "
-        "between them (l1_ratios for LogisticRegressionCV), for None C=np.inf."
+        "penalty": "Use l1_ratio=0 instead of 'l2', l1_ratio=1 instead of 'l1', an l1_ratio between 0 "
+        "and 1 instead of 'elasticnet' (l1_ratios for LogisticRegressionCV), and C=np.inf instead of "
+        "None."
     }
 
     def _separate(self) -> bool:
