@@ -126,7 +126,7 @@ cdef bint describe(const Table* t, const int32_t* rows, Node* node, double* coun
                    Ranked* a) noexcept nogil:
     """Weight, class weights, cost of a node with these rows; step 1 of its life."""
     cdef Py_ssize_t m = node.end - node.start, i
-    cdef double w, low = INFINITY, high = -INFINITY
+    cdef double w, v, weight = 0.0, total = 0.0, low = INFINITY, high = -INFINITY
     cdef int k, present = 0
     node.weight = node.cost = node.mean = node.rest = 0.0
     node.per_unit = node.size = 1.0
@@ -142,11 +142,13 @@ cdef bint describe(const Table* t, const int32_t* rows, Node* node, double* coun
         present = 1 + describe_vectors(t, rows, node, counts)
     for i in range(m if t.y.K == 0 and t.y.q == 1 else 0):
         w = 1.0 if t.y.weights == NULL else t.y.weights[rows[i]]
-        node.weight += w
-        counts[0] += w * t.y.values[rows[i]]
-        low = min(low, t.y.values[rows[i]])
-        high = max(high, t.y.values[rows[i]])
+        v = t.y.values[rows[i]]
+        weight += w
+        total += w * v
+        low = v if v < low else low
+        high = v if v > high else high
     if t.y.K == 0 and t.y.q == 1:
+        node.weight, counts[0] = weight, total
         node.mean = low if low == high else min(max(counts[0] / node.weight, low), high)
         describe_numbers(t, rows, node, a)
         counts[0] = node.mean
