@@ -75,7 +75,7 @@ def test_every_limit_is_told():
     assert told["work"] == "120 s of estimated work per model, the same on every machine"
     assert told["model timeout"] == told["time limit"] == "none"
     assert told["hanging"] == "killed after 200 s of CPU time in one fold, or 300 s without any"
-    assert told["last fit"] == "2400 s of wall-clock time, 240 s for its part of the report"
+    assert told["final fit"] == "2400 s of wall-clock time, 240 s for its part of the report"
     assert told["memory"].endswith("GB per process, its share of free memory")
     told = dict(
         limits.describe_limits(plan_of(model_timeout=60, time_limit="5m", memory_limit=1.5))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pellucid.comparison.analysis import loss_intervals, statistics
+from pellucid.comparison.analysis.holdout_scores import intervals
 from pellucid.comparison.analysis.model_details import NO_TIME
-from pellucid.comparison.analysis.test_set import intervals
 from pellucid.comparison.execution.worker_data import Predictions
 from pellucid.comparison.final_fit import details_incomplete
 from pellucid.model_selection.metrics import METRICS

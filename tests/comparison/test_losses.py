@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from pellucid.comparison.analysis import loss_intervals
-from pellucid.comparison.analysis.test_set import intervals
+from pellucid.comparison.analysis.holdout_scores import intervals
 from pellucid.comparison.execution.worker_data import Predictions
 
 

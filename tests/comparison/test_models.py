@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pellucid.comparison.analysis.test_set import intervals
+from pellucid.comparison.analysis.holdout_scores import intervals
 from pellucid.comparison.execution.worker_data import Predictions
 from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import (

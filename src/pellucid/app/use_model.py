@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pellucid.comparison.analysis.test_set import open_test
+from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.execution import run_folder as files
 from pellucid.comparison.execution.journal import Journal, RunState, plain
 from pellucid.comparison.execution.refit import Refitter, write

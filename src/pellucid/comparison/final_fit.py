@@ -18,8 +18,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.comparison.analysis.example_rows import explained
+from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.analysis.model_details import NO_TIME, describe_model, importances
-from pellucid.comparison.analysis.test_set import open_test
 from pellucid.comparison.execution.fold_task import FoldTask, counted, reason
 from pellucid.comparison.execution.worker_data import Evaluator
 from pellucid.comparison.execution.worker_pool import limit_memory
