@@ -252,7 +252,7 @@ def test_parts_of_a_model_may_be_defined_in_a_script(tmp_path, guard):
     if "if" in guard:
         assert "'status': 'ok'" in done.stdout
     else:
-        assert "put that into a module" in done.stdout and "Traceback" not in done.stderr
+        assert "defined in the script" in done.stdout and "Traceback" not in done.stderr
 
 
 def test_scores_that_went_through_the_journal_may_be_undefined():

@@ -311,7 +311,7 @@ def test_twelve_digits_of_every_family_and_link(number, family, link):
     options = {"dispersion": 0.5} if family == "negative_binomial" else {}
     model = GeneralizedLinearModel(family=family, link=link, **options)
     if (family, link) in EDGES:
-        with pytest.warns(ConvergenceWarning, match="edge"):
+        with pytest.warns(ConvergenceWarning, match="boundary"):
             model.fit(X, y)
         assert model.status_.code in ("edge", "separated")
         return
