@@ -28,6 +28,7 @@ ON_NEW_ROWS = (
 ON_NOTHING = ("summary", "get_covariance", "get_precision", "sample", "get_depth", "get_n_leaves",
               "pruning_table")  # fmt: skip
 ERRORS = ("HC0", "HC1", "HC2", "HC3", "clustered")
+# The second is scikit-learn's error for a method that one solver does not have (LDA with 'lsqr').
 REFUSALS = (PellucidError, NotImplementedError)
 Found = Iterator[tuple[str, str]]
 

@@ -30,7 +30,12 @@ class Estimator(SklearnEstimator):
 
     _layout: ClassVar[str] = "matrix"
     _target: ClassVar[str] = "none"
-    _rows: ClassVar[str] = "user"  # one of `pellucid.data.problem.ROWS`
+    if TYPE_CHECKING:  # one of `pellucid.data.problem.ROWS`; a class attribute or a property
+
+        @property
+        def _rows(self) -> str: ...
+    else:
+        _rows = "user"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
 

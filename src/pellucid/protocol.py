@@ -7,7 +7,7 @@ here depends on data or models.
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from pellucid import _sklearn, parameters
 from pellucid.errors import NotFittedError, ParameterError
@@ -127,12 +127,19 @@ class SklearnEstimator:
     _kind: ClassVar[str | None] = None
     _transforms: ClassVar[bool] = False
     _several_targets: ClassVar[bool] = False
-    _positive_target: ClassVar[bool] = False
     _positive_only: ClassVar[bool] = False
     _multi_class: ClassVar[bool] = True
-    _pairwise: ClassVar[bool] = False
     _poor_score: ClassVar[bool] = False
-    _takes_sparse: ClassVar[bool] = True
+    if TYPE_CHECKING:  # facts that may depend on parameters: a class attribute or a property
+
+        @property
+        def _positive_target(self) -> bool: ...
+        @property
+        def _pairwise(self) -> bool: ...
+        @property
+        def _takes_sparse(self) -> bool: ...
+    else:
+        _positive_target, _pairwise, _takes_sparse = False, False, True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

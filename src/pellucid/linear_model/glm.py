@@ -116,7 +116,7 @@ class TweedieRegressor(GLMRegressor):
     )
 
     @property
-    def _positive_target(self) -> bool:  # type: ignore[override]
+    def _positive_target(self) -> bool:
         return self.power >= 1
 
     def _family(self) -> Family:
@@ -175,7 +175,7 @@ class GeneralizedLinearModel(GLMRegressor):
     )
 
     @property
-    def _positive_target(self) -> bool:  # type: ignore[override]
+    def _positive_target(self) -> bool:
         return self.family != "normal"
 
     def _family(self) -> Family:

@@ -147,7 +147,7 @@ class LogisticRegression(LogisticModel):
         return "reference" if np.isinf(self.C) else "onehot"
 
     @property
-    def _rows(self) -> str:  # type: ignore[override]
+    def _rows(self) -> str:
         """Mini-batches depend on the order of the rows, so 'sgd' needs a canonical one."""
         return "canonical" if self.solver == "sgd" else "user"
 

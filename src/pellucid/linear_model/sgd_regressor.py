@@ -132,7 +132,7 @@ class SGDRegressor(LinearPredictor):
     _takes_text = True
 
     @property
-    def _rows(self) -> str:  # type: ignore[override]
+    def _rows(self) -> str:
         """Without shuffling the rows keep the user's order; standardising copies them anyway."""
         if not self.shuffle:
             return "user"

@@ -139,7 +139,7 @@ class TSNE(Estimator):
     _wrap = Transformer._wrap
 
     @property
-    def _pairwise(self) -> bool:  # type: ignore[override]
+    def _pairwise(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     @property

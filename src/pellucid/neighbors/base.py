@@ -53,7 +53,7 @@ class NeighborModel(Estimator):
         return replace(spec, layout="codes") if self.metric == "gower" else spec
 
     @property
-    def _pairwise(self) -> bool:  # type: ignore[override]
+    def _pairwise(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _memorise(self, problem: Problem) -> dict[str, Any]:

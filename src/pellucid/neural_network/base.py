@@ -131,7 +131,7 @@ class MultiLayer(Estimator):
     status_: Status = learned(STATUS)
 
     @property
-    def _rows(self) -> str:  # type: ignore[override]
+    def _rows(self) -> str:
         """Without shuffling the rows keep the user's order."""
         return "canonical_view" if self.shuffle else "user"
 

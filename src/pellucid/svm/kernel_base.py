@@ -97,11 +97,11 @@ class KernelSVM(Estimator):
     _free_intercept: ClassVar[bool] = True
 
     @property
-    def _pairwise(self) -> bool:  # type: ignore[override]
+    def _pairwise(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
-    def _rows(self) -> str:  # type: ignore[override]
+    def _rows(self) -> str:
         """The columns of a precomputed kernel stand for rows, which keep their order."""
         return "user" if self._pairwise else "canonical"
 

@@ -96,11 +96,11 @@ class Bagging(Estimator):
         raise NotImplementedError
 
     @property
-    def _takes_sparse(self) -> bool:  # type: ignore[override]
+    def _takes_sparse(self) -> bool:
         return base_estimators.takes_sparse(self._base_estimator())
 
     @property
-    def _rows(self) -> str:  # type: ignore[override]
+    def _rows(self) -> str:
         return base_estimators.rows_for(self._base_estimator())
 
     def _input_spec(self) -> InputSpec:

@@ -179,7 +179,7 @@ class StochasticClassifier(LinearClassifier):
     walk_: np.ndarray = learned(SCALARS)
 
     @property
-    def _rows(self) -> str:  # type: ignore[override]
+    def _rows(self) -> str:
         """Without shuffling the rows keep the user's order; standardising copies them anyway."""
         if not self.shuffle:
             return "user"
