@@ -77,11 +77,11 @@ class Recorder:
         """Whether states are recorded."""
         return self._fit is not None
 
-    def until_state(self) -> int:
-        """Number of steps that a compiled loop may run before it must hand over a state; 1 is the
-        next step. Only where `watched`."""
+    def skip(self) -> int:
+        """Pass over the steps whose state is not kept: a compiled loop may run this number of
+        iterations, at least 1, before the next step must be recorded. Only where `watched`."""
         assert self._fit is not None
-        return self._fit.until_kept()
+        return self._fit.skip()
 
     def add(
         self,
