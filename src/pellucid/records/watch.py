@@ -335,7 +335,8 @@ def is_watched() -> bool:
 
 
 def fitting(estimator: Any) -> contextlib.AbstractContextManager[None]:
-    """The block of a model's fit: the outermost one in `watching` collects the steps.
+    """The block of a model's fit (or of a function, by its name): the outermost one in `watching`
+    collects the steps.
 
     A fit inside it is not recorded, unless the outer class sets `_records_inner_fits`.
     """
@@ -349,6 +350,10 @@ def fitting(estimator: Any) -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def _recorded(estimator: Any, scope: _Scope) -> Iterator[None]:
+    if isinstance(estimator, str):
+        with _Within(_Scope(scope.watch, scope.watch._open(estimator, owned=False))):
+            yield
+        return
     kind = type(estimator)
     fit = scope.watch._open(kind.__name__, owned=True)
     with _Within(_Scope(scope.watch, fit, kind._records_inner_fits)):
