@@ -117,7 +117,7 @@
 
   function ticks(axis, room) {
     if (axis.ticks) return axis.ticks;
-    const [low, high] = axis.range, found = [];
+    const low = Math.min(...axis.range), high = Math.max(...axis.range), found = [];
     if (axis.log) {
       const powers = Math.log10(high) - Math.log10(low);
       const each = Math.max(1, Math.ceil(powers / Math.max(2, room)));
@@ -352,17 +352,21 @@
         const i = Math.floor(t), frameOf = (s) => s[Math.min(i, s.length - 1)];
         const xs = series.x ? at(series.x.s, t) : mark.x, ys = series.y ? at(series.y.s, t) : mark.y;
         const sizes = series.r && frameOf(series.r.s), classes = series.c && frameOf(series.c.s);
+        const inside = series.in && frameOf(series.in.s);
         const base = mark.size || (xs.length > 1500 ? 1.6 : xs.length > 300 ? 2.4 : 3.2);
         g.lineWidth = mark.centre ? 2 : 0.7;
         for (let k = 0; k < xs.length; k++) {
           const which = classes ? letter(classes, k) : mark.c ? mark.c[k] : mark.colour || 0;
+          const c = mark.v ? signed(mark.v[k]) : colour(which);
           const r = sizes ? 1 + letter(sizes, k) * 0.16 : base;
           shape(g, mark.round ? 0 : which, box.x(xs[k]), box.y(ys[k]), r);
-          g.fillStyle = css(colour(which), mark.hollow ? 0.15 : 0.9);
+          g.globalAlpha = inside && !letter(inside, k) ? 0.22 : 1;
+          g.fillStyle = css(c, 0.9);
           g.fill();
-          g.strokeStyle = css(mark.centre ? theme.ink : mark.hollow ? colour(which) : theme.page);
+          g.strokeStyle = css(mark.centre || mark.v ? theme.ink : theme.page);
           g.stroke();
         }
+        g.globalAlpha = 1;
         if (series.bad) for (const k of frameOf(series.bad.s)) drawCross(g, box.x(xs[k]), box.y(ys[k]), theme.bad);
         if (series.on) ring(g, box, xs, ys, frameOf(series.on.s));
       };
@@ -454,7 +458,7 @@
     const { nx, ny, levels } = mark, g = picture.getContext("2d");
     const image = g.createImageData(nx, ny);
     const low = theme.page, deep = colour(mark.colour || 0);
-    const area = (value) => (mark.classes ? Math.floor(value / levels) : value);
+    const area = (value) => (mark.classes && !mark.margin ? Math.floor(value / levels) : value);
     edges.length = 0;
     for (let row = 0; row < ny; row++)
       for (let col = 0; col < nx; col++) {
@@ -477,47 +481,49 @@
 
   // Trees -----------------------------------------------------------------------------------------
 
-  /** The nodes stand where the finished tree has them; each appears when its parent is split. */
+  /** The nodes stand where the largest tree has them; at each step they are absent, leaves or splits. */
   function tree(spec, host) {
     const deepest = Math.max(...spec.nodes.map((node) => node.depth));
     const height = () => 30 + 62 * (deepest + 1);
     return canvasPanel(spec, host, height, (g, w, h, t) => {
-      const i = Math.floor(t), leaves = Math.max(1, spec.leaves);
-      const wide = Math.max(16, Math.min(120, ((w - 8) / leaves) * 0.9));
-      const place = (node) => [6 + wide / 2 + node.x * (w - 12 - wide), 10 + 62 * node.depth];
+      const i = Math.floor(t), parts = spec.s[i], now = spec.now[i];
+      const wide = Math.max(16, Math.min(130, ((w - 8) / spec.leaves) * 0.92));
+      const place = (node) => [3 + wide / 2 + node.x * (w - 6 - wide), 10 + 62 * node.depth];
       g.textAlign = "center";
       g.textBaseline = "top";
-      for (const node of spec.nodes) {
-        if (node.born > i || node.parent < 0) continue;
+      spec.nodes.forEach((node, k) => {
+        if (!letter(parts, k) || node.parent < 0) return;
         const [x0, y0] = place(spec.nodes[node.parent]), [x1, y1] = place(node);
         g.strokeStyle = css(theme.muted);
         g.lineWidth = 1.2;
         line(g, x0, y0 + 42, x1, y1);
-      }
-      for (const node of spec.nodes) if (node.born <= i) drawNode(g, node, place(node), wide, i, spec);
+      });
+      spec.nodes.forEach((node, k) => {
+        const part = letter(parts, k);
+        if (part) drawNode(g, node, place(node), wide, part === 2, k === now, spec.regression);
+      });
     });
   }
 
-  function drawNode(g, node, [x, y], wide, i, spec) {
-    const split = node.split !== null && node.split <= i, left = x - wide / 2;
-    const current = node.split === i || (node.born === i && i > 0 && node.split !== i);
+  function drawNode(g, node, [x, y], wide, split, current, regression) {
+    const left = x - wide / 2;
     g.fillStyle = css(theme.page);
     g.fillRect(left, y, wide, 42);
     let from = left;
     node.share.forEach((part, k) => {
-      g.fillStyle = spec.regression ? css(signed(part)) : css(colour(k), 0.85);
-      const width = spec.regression ? wide : wide * part;
+      g.fillStyle = regression ? css(signed(part)) : css(colour(k), 0.85);
+      const width = regression ? wide : wide * part;
       g.fillRect(from, y, width, 8);
       from += width;
     });
-    g.strokeStyle = css(node.split === i ? theme.bad : theme.muted);
-    g.lineWidth = current ? 2.2 : 1;
+    g.strokeStyle = css(current ? theme.ink : theme.muted);
+    g.lineWidth = current ? 3 : 1;
     g.strokeRect(left, y, wide, 42);
-    g.fillStyle = css(theme.ink);
     if (wide < 34) return;
-    g.font = wide < 70 ? "10px system-ui, sans-serif" : "12px system-ui, sans-serif";
-    g.fillText(cut(g, split ? node.test : node.says, wide - 4), x, y + 12);
-    g.fillText(cut(g, node.rows, wide - 4), x, y + 27);
+    g.fillStyle = css(theme.ink);
+    g.font = wide < 80 ? "10px system-ui, sans-serif" : "12px system-ui, sans-serif";
+    g.fillText(cut(g, split ? node.test : node.says, wide - 6), x, y + 12);
+    g.fillText(cut(g, node.rows, wide - 6), x, y + 27);
   }
 
   // Weight matrices and tables --------------------------------------------------------------------

@@ -1,0 +1,193 @@
+"""Panels of predictions: decision regions, a surface, a curve, and observed against predicted values.
+
+Each shows the model of every step on the same axes, beside the training rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.intake import RawTable
+from pellucid.draw.label_text import clean
+from pellucid.replays.panels import (
+    MOST_CODES,
+    axis,
+    chart,
+    letters,
+    placed,
+    series,
+    shortened,
+    span,
+)
+from pellucid.replays.plane import DRAWN, NUMERIC, Plane, typical
+from pellucid.replays.recording import Recording
+
+LEVELS = 4  # steps of probability that decision regions distinguish
+SURFACE = 41  # steps of a predicted number
+CURVE = 120  # points of a curve
+
+
+def points(recording: Recording, plane: Plane, **more: Any) -> dict[str, Any]:
+    """The drawn rows: by class, by target (as a share of the colour scale), or all alike."""
+    found: dict[str, Any] = {
+        "m": "points",
+        "x": placed(plane.points[:, 0], *plane.limits[0]),
+        "y": placed(plane.points[:, 1], *plane.limits[1]),
+    }
+    if recording.codes is not None and len(recording.classes) <= MOST_CODES:
+        found["c"] = [int(k) for k in recording.codes[plane.drawn]]
+    return {**found, **more}
+
+
+def class_legend(recording: Recording) -> list[Any]:
+    return [[name, k, "point"] for k, name in enumerate(recording.classes)]
+
+
+def regions(
+    recording: Recording,
+    plane: Plane,
+    *,
+    title: str = "Predicted classes",
+    shown: dict[str, Any] | None = None,
+    legend: list[Any] | None = None,
+    marks: list[dict[str, Any]] | None = None,
+    margin: bool = False,
+    note: str = "",
+) -> dict[str, Any]:
+    """Decision regions of every step; stronger colours are higher probabilities. `shown` has the
+    series of the points, and `margin` distinguishes scores between -1 and 1."""
+    table, _ = plane.grid()
+    levels = 2 if margin else LEVELS if len(recording.classes) * LEVELS < MOST_CODES else 1
+    cells = [class_cells(recording, model, table, levels, margin) for model in recording.models]
+    n = int(len(table.as_columns()[0].values) ** 0.5)
+    grid = {
+        "m": "grid", "nx": n, "ny": n, "box": [shortened(v, 8) for v in _box(plane)],
+        "classes": len(recording.classes), "levels": levels, "s": series(map(letters, cells)),
+    }  # fmt: skip
+    if margin:
+        grid["margin"] = True
+    marks = [grid, *(marks or []), points(recording, plane, s=shown or {})]
+    x, y = plane.axes
+    return chart(
+        title, x, y, marks, legend=class_legend(recording) + (legend or []),
+        note=" ".join(text for text in (note, plane.note) if text),
+    )  # fmt: skip
+
+
+def class_cells(
+    recording: Recording, model: Any, table: Any, levels: int, margin: bool = False
+) -> np.ndarray:
+    """Class and level of each row: class * levels + level."""
+    codes = recording.codes_of(model.predict(table))
+    if margin:
+        return codes * levels + (np.abs(model.decision_function(table)) >= 1)
+    if levels == 1 or not hasattr(model, "predict_proba"):
+        return codes * levels + levels - 1
+    k = len(recording.classes)
+    top = np.take_along_axis(model.predict_proba(table), codes[:, None], axis=1)[:, 0]
+    share = (top - 1 / k) / (1 - 1 / k)
+    return codes * levels + np.clip((share * levels).astype(int), 0, levels - 1)
+
+
+def _box(plane: Plane) -> list[float]:
+    return [*plane.limits[0], *plane.limits[1]]
+
+
+def surface(recording: Recording, plane: Plane) -> dict[str, Any]:
+    """The predicted number over the plane; rows have the colour of their observed number."""
+    table, _ = plane.grid()
+    assert recording.y is not None
+    y = recording.y.astype(float)
+    middle, reach = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
+
+    def shares(values: np.ndarray) -> np.ndarray:
+        return np.clip((values - middle) / reach, -1, 1)
+
+    cells = [
+        np.rint((shares(model.predict(table).ravel()) + 1) / 2 * (SURFACE - 1))
+        for model in recording.models
+    ]
+    n = int(len(cells[0]) ** 0.5)
+    grid = {
+        "m": "grid", "nx": n, "ny": n, "box": [shortened(v, 8) for v in _box(plane)],
+        "classes": 0, "levels": SURFACE, "diverging": True, "bare": True,
+        "s": series(map(letters, cells)),
+    }  # fmt: skip
+    dots = points(recording, plane, v=shortened(shares(y[plane.drawn]), 3))
+    dots.pop("c", None)
+    low, high = (f"{v:.4g}" for v in (middle - reach, middle + reach))
+    note = f"Colours of the surface and of the rows run from {low} to {high}. {plane.note}"
+    ax, ay = plane.axes
+    legend = [["below the mean of y", 1, "swatch"], ["above the mean of y", 0, "swatch"]]
+    return chart("Predicted surface", ax, ay, [grid, dots], note=note.strip(), legend=legend)
+
+
+def curve(recording: Recording, column: int) -> dict[str, Any]:
+    """Prediction along one column, the others at typical values: a line, or a probability."""
+    rows, drawn = recording.rows, _spread(recording.rows.n_rows)
+    columns = rows.as_columns()
+    values = columns[column].values
+    limits = span(values)
+    at = np.linspace(*limits, CURVE)
+    made = [
+        replace(c, values=at if j == column else np.repeat(typical(c), CURVE))
+        for j, c in enumerate(columns)
+    ]
+    table = RawTable(CURVE, rows.names, columns=made)
+    if rows.dense is not None:
+        table = RawTable(CURVE, rows.names, dense=np.column_stack([c.values for c in made]))
+    assert recording.y is not None
+    if recording.is_regressor:
+        lines = [model.predict(table).ravel() for model in recording.models]
+        observed, label = recording.y.astype(float), "y"
+    else:
+        last = recording.classes[-1]
+        lines = [model.predict_proba(table)[:, -1] for model in recording.models]
+        assert recording.codes is not None
+        observed = (recording.codes == len(recording.classes) - 1).astype(float)
+        label = f"probability of {last}"
+    seen = span(observed, 0.08)
+    wide = span(np.clip(np.concatenate(lines), seen[0] - np.ptp(seen), seen[1] + np.ptp(seen)))
+    y_limits = [min(seen[0], wide[0]), max(seen[1], wide[1])]
+    xs = placed(at, *limits)
+    marks: list[dict[str, Any]] = [
+        {"m": "points", "x": placed(values[drawn], *limits),
+         "y": placed(observed[drawn], *y_limits), "colour": 1, "round": True},
+        {"m": "line", "s": series([xs, placed(line, *y_limits)] for line in lines), "colour": 0},
+    ]  # fmt: skip
+    name = clean(rows.name(column), 40)
+    return chart("The fitted curve", axis(name, limits), axis(label, y_limits), marks)
+
+
+def observed_against_predicted(recording: Recording) -> dict[str, Any]:
+    """Observed numbers against the predictions of every step; a perfect model is on the line."""
+    assert recording.y is not None
+    drawn = _spread(recording.rows.n_rows)
+    rows, y = recording.rows.take(drawn), recording.y.astype(float)[drawn]
+    predicted = [model.predict(rows).ravel() for model in recording.models]
+    limits = span(y, 0.06)
+    far = span(np.concatenate([predicted[0], predicted[-1]]), 0.06)
+    reach = [min(limits[0], far[0]), max(limits[1], far[1])]
+    marks = [
+        {"m": "line", "xy": [reach, reach], "colour": "muted", "dash": [4, 3], "width": 1.2},
+        {"m": "points", "x": placed(y, *reach), "y": placed(y, *reach), "round": True,
+         "s": {"x": {"s": series(placed(np.clip(p, -1e12, 1e12), *reach) for p in predicted)}}},
+    ]  # fmt: skip
+    return chart(
+        "Observed against predicted", axis("predicted", reach), axis("observed", reach), marks
+    )
+
+
+def numeric_columns(recording: Recording) -> list[int]:
+    """Positions of the numeric columns, the chosen one first."""
+    columns = recording.rows.as_columns()
+    found = [j for j, column in enumerate(columns) if column.kind in NUMERIC]
+    return sorted(found, key=lambda j: j not in recording.columns)
+
+
+def _spread(n: int) -> np.ndarray:
+    """At most `DRAWN` rows, evenly spaced."""
+    return np.arange(n) if n <= DRAWN else np.linspace(0, n - 1, DRAWN).astype(int)

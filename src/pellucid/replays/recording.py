@@ -1,0 +1,122 @@
+"""`Recording`: the steps of one watched fit beside the rows that it learned from.
+
+Everything that scenes draw comes from here: the models of the steps, their predictions and errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.intake import RawTable
+from pellucid.draw.label_text import distinct
+from pellucid.records import Step, WatchedFit
+
+SCORED = 2000  # rows on which the error of each step is computed
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A watched fit with its training rows.
+
+    fit : the watched fit; its estimator is the fitted model
+    steps : the steps that are shown
+    rows : the training rows
+    y : their target, None without one
+    columns : positions of the columns that the user chose, empty if none
+    test : further rows and their target, or None
+    """
+
+    fit: WatchedFit
+    steps: list[Step]
+    rows: RawTable
+    y: np.ndarray | None
+    columns: tuple[int, ...]
+    test: tuple[RawTable, np.ndarray] | None
+
+    @property
+    def final(self) -> Any:
+        """The fitted model."""
+        return self.fit.estimator
+
+    @property
+    def is_classifier(self) -> bool:
+        return self.final._kind == "classifier" and self.y is not None
+
+    @property
+    def is_regressor(self) -> bool:
+        """Whether one number is predicted."""
+        return self.final._kind == "regressor" and self.y is not None and self.y.ndim == 1
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """Names of the classes; without a classifier, those of y if it has few values."""
+        if self.is_classifier:
+            return distinct(self.final.classes_, 30)
+        return distinct(np.unique(self.y), 30) if self._grouped else []
+
+    @property
+    def _grouped(self) -> bool:
+        return self.y is not None and self.y.ndim == 1 and len(np.unique(self.y)) <= 30
+
+    @cached_property
+    def codes(self) -> np.ndarray | None:
+        """Class of each row as a position in `classes`."""
+        if self.is_classifier:
+            return self.codes_of(self.y)
+        return np.unique(self.y, return_inverse=True)[1] if self._grouped else None
+
+    def codes_of(self, labels: Any) -> np.ndarray:
+        """Positions of labels in the classes of the model; -1 for others."""
+        place = {label: k for k, label in enumerate(self.final.classes_.tolist())}
+        return np.array([place.get(label, -1) for label in np.asarray(labels).tolist()], dtype=int)
+
+    @cached_property
+    def models(self) -> list[Any]:
+        """The model of each step."""
+        return [*(self.final._at_step(dict(s.state)) for s in self.steps[:-1]), self.final]
+
+    @property
+    def iterations(self) -> list[int]:
+        return [step.iteration for step in self.steps]
+
+    def has(self, *names: str) -> bool:
+        """Whether every step has these parts of a state."""
+        return all(name in step.state for step in self.steps for name in names)
+
+    def states(self, name: str) -> list[Any]:
+        """One part of the state of every step."""
+        return [step.state[name] for step in self.steps]
+
+    def numbers(self, name: str) -> np.ndarray:
+        """One of the numbers of every step, NaN where a step lacks it."""
+        return np.array([step.numbers.get(name, np.nan) for step in self.steps])
+
+    @cached_property
+    def errors(self) -> dict[str, np.ndarray]:
+        """Error of each step: share of wrong labels or root mean squared error, by set of rows."""
+        if not (self.is_classifier or self.is_regressor):
+            return {}
+        assert self.y is not None
+        sets = {"training rows": (self.rows, self.y)}
+        if self.test is not None:
+            sets["test rows"] = self.test
+        return {name: self._errors(*_some(rows, y)) for name, (rows, y) in sets.items()}
+
+    def _errors(self, rows: RawTable, y: np.ndarray) -> np.ndarray:
+        if self.is_classifier:
+            return np.array([np.mean(model.predict(rows) != y) for model in self.models])
+        return np.array(
+            [np.sqrt(np.mean((model.predict(rows).ravel() - y) ** 2)) for model in self.models]
+        )
+
+
+def _some(rows: RawTable, y: np.ndarray) -> tuple[RawTable, np.ndarray]:
+    """At most `SCORED` rows, evenly spaced."""
+    if rows.n_rows <= SCORED:
+        return rows, y
+    chosen = np.linspace(0, rows.n_rows - 1, SCORED).astype(int)
+    return rows.take(chosen), y[chosen]

@@ -1,0 +1,220 @@
+"""`replay`: a fit as a page that plays its steps; `Replay` holds it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.intake import RawTable, raw_table
+from pellucid.data.opening import opened
+from pellucid.data.targets import as_vector, check_lengths
+from pellucid.draw.label_text import clean
+from pellucid.draw.style import PALETTE
+from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.records import Step, Watch, WatchedFit, watching
+from pellucid.replays.page import embedded, page, write
+from pellucid.replays.panels import shortened
+from pellucid.replays.recording import Recording
+from pellucid.replays.scenes import panels_of
+
+
+class Replay:
+    """A fit that can be played: `html()` is one offline page, `save(path)` writes it.
+
+    In a notebook it shows itself. `frames` has everything that the page shows as plain data: the
+    sentences and numbers of the steps, and the panels.
+    """
+
+    def __init__(self, frames: dict[str, Any]) -> None:
+        self.frames = frames
+
+    def __repr__(self) -> str:
+        return f"Replay({self.frames['title']!r}, {len(self.frames['sentences'])} steps)"
+
+    def html(self) -> str:
+        """The page as one text; it needs no network."""
+        return page(self.frames)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file; a failure leaves an existing file as it was."""
+        write(self.html(), path)
+
+    def _repr_html_(self) -> str:
+        rows = sum(1.0 if panel.get("wide") else 0.5 for panel in self.frames["panels"])
+        return embedded(self.html(), self.frames["title"], 260 + 400 * math.ceil(rows))
+
+
+def replay(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    columns: Sequence[Any] | None = None,
+    test: tuple[Any, Any] | None = None,
+    title: str | None = None,
+    max_steps: int = 500,
+) -> Replay:
+    """Play a fit step by step: what the model looked like after each step, and what happened.
+
+    Parameters
+    ----------
+    model : an estimator, which is cloned and fitted on X and y while its steps are recorded; or
+        what `pellucid.watching()` recorded (the last fit with steps), or one of its `fits`. The
+        rows must then be those of the fit.
+    X : the training table.
+    y : the target, or the name of its column; for a model without a target, labels that colour the
+        rows.
+    columns : names (or positions) of one or two numeric columns. The regions are drawn over them,
+        and the loss over their coefficients. None chooses: the only two, the two most important of
+        a model with importances, else the first two discriminants or principal directions.
+    test : (X, y) of rows that the fit does not see; their error is drawn beside that of the
+        training rows.
+    title : heading of the page; None takes the name of the class.
+    max_steps : largest number of steps that are shown; longer fits are thinned evenly, which the page
+        says.
+
+    Examples
+    --------
+    >>> import pellucid
+    >>> from pellucid.linear_model import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
+    >>> pellucid.replay(LogisticRegression(solver="newton"), X, y)  # doctest: +ELLIPSIS
+    Replay('LogisticRegression, step by step', ... steps)
+    """
+    if max_steps < 2:
+        raise ParameterError(f"The 'max_steps' parameter must be at least 2. Got {max_steps}.")
+    X, y = opened(X, y)
+    fit, notes = _watched(model, X, y, max_steps)
+    rows = _dense(X)
+    target = None if y is None else _target(y, rows.n_rows)
+    tested = None
+    if test is not None:
+        tables = opened(*test)
+        tested = (_dense(tables[0]), _target(tables[1], None))
+    steps, more = _thinned(fit.steps, max_steps)
+    recording = Recording(fit, steps, rows, target, _positions(columns, rows), tested)
+    _check_rows(recording)
+    heading = title if title is not None else f"{fit.source}, step by step"
+    return Replay(_frames(recording, clean(heading, 200), notes + more))
+
+
+def _frames(recording: Recording, title: str, notes: list[str]) -> dict[str, Any]:
+    names = dict.fromkeys(name for step in recording.steps for name in step.numbers)
+    numbers: dict[str, Any] = {"iteration": recording.iterations}
+    for name in names:
+        numbers[name.replace("_", " ")] = shortened(recording.numbers(name), 7)
+    panels = panels_of(recording)
+    for name, values in recording.errors.items():
+        label = "share of wrong labels" if recording.is_classifier else "root mean squared error"
+        numbers[f"{label}, {name}"] = shortened(values, 7)
+    return {
+        "title": title,
+        "notes": notes,
+        "palette": list(PALETTE),
+        "sentences": [step.sentence for step in recording.steps],
+        "numbers": numbers,
+        "panels": panels,
+    }
+
+
+def _watched(model: Any, X: Any, y: Any, max_steps: int) -> tuple[WatchedFit, list[str]]:
+    """The fit to show: recorded already, or made now from a clone."""
+    if isinstance(model, WatchedFit):
+        return _usable(model), []
+    if isinstance(model, Watch):
+        fits = [fit for fit in model.fits if fit.steps]
+        if not fits:
+            raise PellucidError(
+                "Nothing was recorded: the watch has no steps. Fit an iterative model inside "
+                "`with pellucid.watching() as watch:`."
+            )
+        many = [f"{len(fits)} fits were recorded; this is the last one."] if len(fits) > 1 else []
+        return _usable(fits[-1]), many
+    if not hasattr(model, "_at_step"):
+        raise ParameterError(
+            "The first argument of replay must be an estimator of Pellucid, or what "
+            f"pellucid.watching() recorded. Got {type(model).__name__}."
+        )
+    own = model.__sklearn_clone__()
+    with watching(max_states=max_steps) as watch:
+        own.fit(X) if own._target == "none" else own.fit(X, y)
+    return _usable(watch.fits[0]), []
+
+
+def _usable(fit: WatchedFit) -> WatchedFit:
+    if not fit.steps:
+        reason = getattr(type(fit.estimator), "_no_steps", "this fit has no iterations.")
+        raise PellucidError(f"{fit.source} recorded no steps: {reason} There is nothing to replay.")
+    if fit.estimator is None:
+        raise PellucidError(f"The fit of {fit.source} was not completed, so it cannot be replayed.")
+    return fit
+
+
+def _dense(X: Any) -> RawTable:
+    rows = raw_table(X, "replay")
+    if rows.sparse is not None:
+        raise DataError("A replay needs a dense table, but X is sparse. Use X.toarray().")
+    return rows
+
+
+def _target(y: Any, n: int | None) -> np.ndarray:
+    found = as_vector(y)
+    if n is not None:
+        check_lengths(n, len(found))
+    return found
+
+
+def _thinned(steps: list[Step], limit: int) -> tuple[list[Step], list[str]]:
+    """At most `limit` steps, evenly spaced, the first and the last among them."""
+    if len(steps) > limit:
+        steps = [
+            steps[k] for k in np.unique(np.linspace(0, len(steps) - 1, limit).round().astype(int))
+        ]
+    last = steps[-1].iteration - steps[0].iteration + 1
+    if last > len(steps) * 1.5:
+        return steps, [f"{len(steps)} of {last} steps are shown, evenly spaced."]
+    return steps, []
+
+
+def _positions(columns: Sequence[Any] | None, rows: RawTable) -> tuple[int, ...]:
+    """Positions of the chosen columns, which must be numeric."""
+    if columns is None:
+        return ()
+    wanted = [columns] if isinstance(columns, str | int) else list(columns)
+    if not 1 <= len(wanted) <= 2:
+        raise ParameterError(
+            f"The 'columns' parameter must name one or two columns. Got {columns!r}."
+        )
+    names = [rows.name(j) for j in range(rows.n_columns)]
+    found = []
+    for name in wanted:
+        if isinstance(name, int | np.integer) and 0 <= name < len(names):
+            found.append(int(name))
+        elif name in names:
+            found.append(names.index(name))
+        else:
+            shown = ", ".join(map(repr, names[:20]))
+            raise ParameterError(
+                f"The 'columns' parameter names {name!r}, which is not a column of X. "
+                f"The columns are {shown}."
+            )
+    for j in found:
+        if rows.as_columns()[j].kind not in ("number", "datetime"):
+            raise ParameterError(
+                f"The column {names[j]!r} in 'columns' is not numeric, so it cannot be an axis."
+            )
+    return tuple(found)
+
+
+def _check_rows(recording: Recording) -> None:
+    """The rows must be a table that the model can predict."""
+    expected = recording.final.n_features_in_
+    if recording.rows.n_columns != expected:
+        raise DataError(
+            f"X has {recording.rows.n_columns} columns, but the recorded model was fitted on "
+            f"{expected}. Give replay the table of the fit."
+        )
