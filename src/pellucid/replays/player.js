@@ -333,16 +333,15 @@
         }
         const [x0, x1, y0, y1] = mark.box;
         const left = box.x(x0), top = box.y(y1), w = box.x(x1) - left, h = box.y(y0) - top;
-        g.imageSmoothingEnabled = !mark.classes;
+        g.imageSmoothingEnabled = !mark.hard;
         g.drawImage(picture, left, top, w, h);
-        g.strokeStyle = css(theme.ink, mark.classes ? 0.55 : 0.22);
-        g.lineWidth = mark.classes ? 1.2 : 0.8;
-        g.beginPath();
-        for (let k = 0; k < edges.length; k += 4) {
-          g.moveTo(left + edges[k] * w, top + edges[k + 1] * h);
-          g.lineTo(left + edges[k + 2] * w, top + edges[k + 3] * h);
-        }
-        g.stroke();
+        g.strokeStyle = css(theme.ink, mark.classes ? 0.7 : 0.22);
+        g.lineWidth = mark.classes ? 1.5 : 0.8;
+        const solid = edges.dashed || edges.length;
+        segments(g, edges, 0, solid, left, top, w, h);
+        g.setLineDash([5, 4]);
+        segments(g, edges, solid, edges.length, left, top, w, h);
+        g.setLineDash([]);
       };
     },
 
@@ -441,6 +440,15 @@
     },
   };
 
+  function segments(g, edges, from, to, left, top, w, h) {
+    g.beginPath();
+    for (let k = from; k < to; k += 4) {
+      g.moveTo(left + edges[k] * w, top + edges[k + 1] * h);
+      g.lineTo(left + edges[k + 2] * w, top + edges[k + 3] * h);
+    }
+    g.stroke();
+  }
+
   function ring(g, box, xs, ys, rows) {
     for (const k of rows) {
       shape(g, 0, box.x(xs[k]), box.y(ys[k]), 7.5);
@@ -453,30 +461,87 @@
     }
   }
 
-  /** Colour the cells, and list the edges between cells of different classes or bands. */
+  /** Colour the cells, and list the lines between classes, bands or sides of the margin. */
   function fillGrid(picture, mark, cells, edges) {
     const { nx, ny, levels } = mark, g = picture.getContext("2d");
     const image = g.createImageData(nx, ny);
     const low = theme.page, deep = colour(mark.colour || 0);
-    const area = (value) => (mark.classes && !mark.margin ? Math.floor(value / levels) : value);
-    edges.length = 0;
-    for (let row = 0; row < ny; row++)
-      for (let col = 0; col < nx; col++) {
-        const value = letter(cells, row * nx + col), here = area(value), k = 4 * (row * nx + col);
-        let c, alpha = 255;
-        if (mark.classes) {
-          c = colour(here);
-          alpha = 45 + Math.round((105 * ((value % levels) + 1)) / levels);
-        } else if (mark.diverging) c = signed(((2 * value) / (levels - 1) - 1) * 0.75);
-        else c = mix(deep, low, 0.25 + (0.75 * value) / Math.max(1, levels - 1));
-        image.data.set([c[0], c[1], c[2], alpha], k);
-        if (mark.bare) continue;
-        if (col + 1 < nx && area(letter(cells, row * nx + col + 1)) !== here)
-          edges.push((col + 1) / nx, row / ny, (col + 1) / nx, (row + 1) / ny);
-        if (row + 1 < ny && area(letter(cells, (row + 1) * nx + col)) !== here)
-          edges.push(col / nx, (row + 1) / ny, (col + 1) / nx, (row + 1) / ny);
-      }
+    for (let k = 0; k < nx * ny; k++) {
+      const value = letter(cells, k);
+      let c, alpha = 255;
+      if (mark.classes) {
+        c = colour(Math.floor(value / levels));
+        alpha = 40 + Math.round((105 * ((value % levels) + 1)) / levels);
+      } else if (mark.diverging) c = signed(((2 * value) / (levels - 1) - 1) * 0.75);
+      else c = mix(deep, low, 0.25 + (0.75 * value) / Math.max(1, levels - 1));
+      image.data.set([c[0], c[1], c[2], alpha], 4 * k);
+    }
     g.putImageData(image, 0, 0);
+    edges.length = 0;
+    if (mark.bare) return;
+    if (!mark.classes) {
+      for (let band = 1; band < levels; band++) isoline(mark, edges, (k) => letter(cells, k) - band + 0.5);
+      return;
+    }
+    outline(mark, cells, edges);
+    if (!mark.margin) return;
+    const field = (k) => {
+      const value = letter(cells, k), size = (value % levels) + 0.5;
+      return value < levels ? -size : size;
+    };
+    edges.dashed = edges.length;
+    for (const side of [-1, 1]) isoline(mark, edges, (k) => field(k) - side * mark.margin);
+  }
+
+  /** Call `visit` with the four neighbouring cells of every corner: their positions and indices. */
+  function blocks(mark, visit) {
+    const { nx, ny } = mark, inside = (k, n) => Math.max(0, Math.min(n - 1, k));
+    const place = (k, n) => Math.max(0, Math.min(1, (k + 0.5) / n));
+    for (let row = -1; row < ny; row++)
+      for (let col = -1; col < nx; col++) {
+        const corner = (dx, dy) => [place(col + dx, nx), place(row + dy, ny), inside(row + dy, ny) * nx + inside(col + dx, nx)];
+        visit([corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)]);
+      }
+  }
+
+  /** Join the crossings on the sides of a block: two by a line, more of them at their middle. */
+  function join(edges, found) {
+    if (found.length === 2) edges.push(...found[0], ...found[1]);
+    if (found.length < 3) return;
+    const x = found.reduce((sum, p) => sum + p[0], 0) / found.length;
+    const y = found.reduce((sum, p) => sum + p[1], 0) / found.length;
+    for (const p of found) edges.push(p[0], p[1], x, y);
+  }
+
+  /** The lines between classes; a level says how far a cell is from the nearest other class. */
+  function outline(mark, cells, edges) {
+    const { levels } = mark;
+    blocks(mark, (corners) => {
+      const values = corners.map((c) => letter(cells, c[2])), found = [];
+      const classes = values.map((v) => Math.floor(v / levels));
+      if (classes[0] === classes[1] && classes[0] === classes[2] && classes[0] === classes[3]) return;
+      for (let k = 0; k < 4; k++) {
+        const next = (k + 1) % 4;
+        if (classes[k] === classes[next]) continue;
+        const a = (values[k] % levels) + 0.5, b = (values[next] % levels) + 0.5;
+        found.push(along(corners[k], corners[next], a / (a + b)));
+      }
+      join(edges, found);
+    });
+  }
+
+  const along = (p, q, share) => [p[0] + (q[0] - p[0]) * share, p[1] + (q[1] - p[1]) * share];
+
+  /** The line on which a function of the cells is 0. */
+  function isoline(mark, edges, field) {
+    blocks(mark, (corners) => {
+      const values = corners.map((c) => field(c[2])), found = [];
+      for (let k = 0; k < 4; k++) {
+        const a = values[k], b = values[(k + 1) % 4];
+        if (a < 0 !== b < 0) found.push(along(corners[k], corners[(k + 1) % 4], a / (a - b)));
+      }
+      join(edges, found);
+    });
   }
 
   // Trees -----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from pellucid.replays.panels import (
 from pellucid.replays.plane import DRAWN, NUMERIC, Plane, typical
 from pellucid.replays.recording import Recording
 
-LEVELS = 4  # steps of probability that decision regions distinguish
+LEVELS = 12  # steps of the lead of a class that decision regions distinguish
 SURFACE = 41  # steps of a predicted number
 CURVE = 120  # points of a curve
 
@@ -57,10 +57,10 @@ def regions(
     margin: bool = False,
     note: str = "",
 ) -> dict[str, Any]:
-    """Decision regions of every step; stronger colours are higher probabilities. `shown` has the
-    series of the points, and `margin` distinguishes scores between -1 and 1."""
+    """Decision regions of every step; colours are stronger where the class is further before the next.
+    `shown` has the series of the points, and `margin` draws the lines of the scores -1 and 1."""
     table, _ = plane.grid()
-    levels = 2 if margin else LEVELS if len(recording.classes) * LEVELS < MOST_CODES else 1
+    levels = min(LEVELS, MOST_CODES // len(recording.classes))
     cells = [class_cells(recording, model, table, levels, margin) for model in recording.models]
     n = int(len(table.as_columns()[0].values) ** 0.5)
     grid = {
@@ -68,7 +68,9 @@ def regions(
         "classes": len(recording.classes), "levels": levels, "s": series(map(letters, cells)),
     }  # fmt: skip
     if margin:
-        grid["margin"] = True
+        grid["margin"] = levels / 2
+    if hasattr(recording.final, "feature_importances_"):
+        grid["hard"] = True  # the edges of trees are sharp
     marks = [grid, *(marks or []), points(recording, plane, s=shown or {})]
     x, y = plane.axes
     return chart(
@@ -80,16 +82,33 @@ def regions(
 def class_cells(
     recording: Recording, model: Any, table: Any, levels: int, margin: bool = False
 ) -> np.ndarray:
-    """Class and level of each row: class * levels + level."""
+    """Predicted class and lead of each row: class * levels + level."""
     codes = recording.codes_of(model.predict(table))
+    share = np.clip(lead(model, table, codes, margin), 0.0, 1.0)
+    return codes * levels + np.minimum((share * levels).astype(int), levels - 1)
+
+
+def lead(model: Any, table: Any, codes: np.ndarray, margin: bool = False) -> np.ndarray:
+    """How far the predicted class is before the next one: a difference of probabilities, or of scores
+    on their own scale; with `margin`, half the size of the score. 1 for a model without either."""
     if margin:
-        return codes * levels + (np.abs(model.decision_function(table)) >= 1)
-    if levels == 1 or not hasattr(model, "predict_proba"):
-        return codes * levels + levels - 1
-    k = len(recording.classes)
-    top = np.take_along_axis(model.predict_proba(table), codes[:, None], axis=1)[:, 0]
-    share = (top - 1 / k) / (1 - 1 / k)
-    return codes * levels + np.clip((share * levels).astype(int), 0, levels - 1)
+        return np.abs(model.decision_function(table)) / 2
+    if hasattr(model, "predict_proba"):
+        return _before_next(model.predict_proba(table), codes)
+    if not hasattr(model, "decision_function"):
+        return np.ones(len(codes))
+    scores = np.asarray(model.decision_function(table))
+    ahead = np.abs(scores) if scores.ndim == 1 else _before_next(scores, codes)
+    return np.tanh(ahead / (np.median(np.abs(ahead)) or 1.0))
+
+
+def _before_next(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    if values.shape[1] <= codes.max():  # scores of pairs of classes
+        return np.ones(len(codes))
+    own = np.take_along_axis(values, codes[:, None], axis=1)[:, 0]
+    others = values.copy()
+    np.put_along_axis(others, codes[:, None], -np.inf, axis=1)
+    return own - others.max(axis=1)
 
 
 def _box(plane: Plane) -> list[float]:

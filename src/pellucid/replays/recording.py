@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from pellucid.base import Estimator
 from pellucid.data.intake import RawTable
 from pellucid.draw.label_text import distinct
 from pellucid.records import Step, WatchedFit
@@ -79,9 +81,19 @@ class Recording:
         """The model of each step."""
         return [*(self.final._at_step(dict(s.state)) for s in self.steps[:-1]), self.final]
 
-    @property
+    @cached_property
     def iterations(self) -> list[int]:
-        return [step.iteration for step in self.steps]
+        """Iteration of each step; its position where the fit started more than once."""
+        found = [step.iteration for step in self.steps]
+        rising = all(a <= b for a, b in pairwise(found))
+        return found if rising else list(range(len(found)))
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether the states make models: they have only learned attributes, or the class rebuilds
+        itself from them."""
+        own = type(self.final)._at_step is not Estimator._at_step
+        return own or all(name in vars(self.final) for step in self.steps for name in step.state)
 
     def has(self, *names: str) -> bool:
         """Whether every step has these parts of a state."""
@@ -98,7 +110,7 @@ class Recording:
     @cached_property
     def errors(self) -> dict[str, np.ndarray]:
         """Error of each step: share of wrong labels or root mean squared error, by set of rows."""
-        if not (self.is_classifier or self.is_regressor):
+        if not self.rebuilds or not (self.is_classifier or self.is_regressor):
             return {}
         assert self.y is not None
         sets = {"training rows": (self.rows, self.y)}

@@ -114,9 +114,7 @@ def support_vectors(recording: Recording) -> list[Panel]:
     ]
     shown = {"on": {"s": on}}
     margin = len(recording.classes) == 2
-    note = (
-        "Paler cells have a score between -1 and 1: they lie inside the margin." if margin else ""
-    )
+    note = "The dashed lines are the margin: the scores -1 and 1." if margin else ""
     regions = prediction_maps.regions(
         recording, plane, title="Predicted classes and margin", shown=shown, margin=margin,
         legend=[["support vector", "ink", "ring"]], note=note,

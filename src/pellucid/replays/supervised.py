@@ -22,6 +22,8 @@ def supervised(recording: Recording) -> list[Panel]:
 
 def predictions(recording: Recording, **more: Any) -> list[Panel]:
     """Decision regions, a surface, a curve, or observed against predicted values."""
+    if not recording.rebuilds:
+        return []
     numeric = numeric_columns(recording)
     single = len(recording.rows.as_columns()) == 1 or len(recording.columns) == 1
     if recording.is_classifier:
