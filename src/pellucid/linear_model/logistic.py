@@ -172,10 +172,7 @@ class LogisticRegression(LogisticModel):
         def on_original_scale(x: np.ndarray) -> dict[str, Any]:
             x = all_classes(x, present, K, self.multiclass == "one_vs_rest")
             found = {"coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy()}
-            if units is None:
-                return found
-            names = ("coef_", "intercept_")
-            return dict(zip(names, units.original_coef(found["coef_"], found["intercept_"])))
+            return found if units is None else units.state_to_original(found)
 
         with (
             parallel.using(self.n_jobs), parallel.one_blas_thread(),
