@@ -236,7 +236,7 @@ class HistGradientBoosting(Estimator):
         from pellucid.ensemble.boosting.interactions import interaction_groups
         from pellucid.ensemble.boosting.rounds import Settings
         from pellucid.tree.histogram_grower import UNLIMITED, HistogramLimits
-        from pellucid.tree.monotonic import monotone_signs
+        from pellucid.tree.growth_parameters import monotone_signs
 
         owner = type(self).__name__
         limits = HistogramLimits(
