@@ -235,8 +235,8 @@ class HistGradientBoosting(Estimator):
     def _settings(self, problem: Problem, objective: Any, stops: bool) -> Any:
         from pellucid.ensemble.boosting.interactions import interaction_groups
         from pellucid.ensemble.boosting.rounds import Settings
-        from pellucid.tree.histogram_grower import UNLIMITED, HistogramLimits
         from pellucid.tree.growth_parameters import monotone_signs
+        from pellucid.tree.histogram_grower import UNLIMITED, HistogramLimits
 
         owner = type(self).__name__
         limits = HistogramLimits(
