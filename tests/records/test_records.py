@@ -96,9 +96,9 @@ def test_states_are_copies_and_only_kept_when_watched():
         for i in range(3):
             w[:] += 1
             recorder.add(iteration=i, state=lambda: {"w": w})
-    assert Recorder()._track is None
-    assert [state["w"][0] for state in watch.states] == [1, 2, 3]
-    assert watch.states[1]["source"] == "sgd"
+    assert not Recorder().watched
+    assert [step.state["w"][0] for step in watch.steps] == [1, 2, 3]
+    assert watch.steps[1].source == "sgd"
 
 
 def test_states_are_thinned_per_fit():
@@ -108,7 +108,7 @@ def test_states_are_thinned_per_fit():
             for i in range(1000):
                 recorder.add(iteration=i, state={"w": i})
     for source in "ab":
-        seen = [int(s["iteration"]) for s in watch.states if s["source"] == source]
+        seen = [step.iteration for step in watch.steps if step.source == source]
         assert len(seen) <= 10
         assert (seen[0], seen[-1]) == (0, 999)
 
@@ -118,14 +118,14 @@ def test_progress_gets_rows_and_may_stop_the_fit():
     with watching(state=False, progress=rows.append) as watch:
         Recorder("newton", total=7).add(iteration=3, objective=1.5, step=1.0)
     assert rows == [{"source": "newton", "total": 7, "iteration": 3, "objective": 1.5, "step": 1.0}]
-    assert watch.states == []
+    assert watch.steps == []
 
     def stop(row):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), watching(progress=stop):
         Recorder().add(iteration=0)
-    assert Recorder()._track is None
+    assert not Recorder().watched
 
 
 def test_watching_in_one_thread_does_not_reach_another():
@@ -133,7 +133,7 @@ def test_watching_in_one_thread_does_not_reach_another():
 
     def fit(name):
         recorder = Recorder(name)
-        seen[name] = recorder._track is not None
+        seen[name] = recorder.watched
         recorder.add(iteration=0, state={"w": 1.0})
 
     with watching() as watch:
@@ -147,7 +147,7 @@ def test_watching_in_one_thread_does_not_reach_another():
         for thread in threads:
             thread.join()
     assert seen == {"stranger": False, "worker": True}
-    assert [state["source"] for state in watch.states] == ["worker"]
+    assert [step.source for step in watch.steps] == ["worker"]
 
 
 def test_nested_watching_restores_the_outer():
@@ -155,8 +155,8 @@ def test_nested_watching_restores_the_outer():
         with watching() as inner:
             Recorder("in").add(iteration=0, state={})
         Recorder("out").add(iteration=0, state={})
-    assert [s["source"] for s in inner.states] == ["in"]
-    assert [s["source"] for s in outer.states] == ["out"]
+    assert [step.source for step in inner.steps] == ["in"]
+    assert [step.source for step in outer.steps] == ["out"]
 
 
 def test_watching_checks_its_limit():
@@ -176,7 +176,7 @@ def test_progress_may_look_at_states_and_fit_models():
 
     def look(row):
         Recorder("inner").add(iteration=0, state={"w": 2.0})  # a fit of its own, not watched
-        seen.append((row["source"], len(watch.states)))
+        seen.append((row["source"], len(watch.steps)))
 
     def fit():
         nonlocal watch

@@ -1,0 +1,400 @@
+"""Watching fits: what `pellucid.watching` records, and how a fit says what its states mean.
+
+Invariant: a watched fit keeps at most `max_states` steps (and at most `STATE_BYTES` bytes), the first
+and the last among them; the last state equals the fitted model to the bit. Only the outermost fit of a
+context is watched. Outside `watching` nothing is converted, copied or kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import ParameterError, PellucidError, PellucidWarning, warn
+from pellucid.records.frames import frame
+from pellucid.records.status import Status
+
+STATE_BYTES = 2**28  # memory for the states of one fit; longer fits are thinned further
+
+State = Mapping[str, Any]
+Convert = Callable[[State], State]
+Lazy = State | Callable[[], State] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of a watched fit.
+
+    `fit` is its position in `watch.fits` and `source` the class; `state` has the learned attributes
+    after the step by their own names, on the original scale; `numbers` has the objective and other
+    measurements; `event` has the facts of what happened; `sentence` says it in words.
+    """
+
+    fit: int
+    source: str
+    iteration: int
+    state: dict[str, Any] = field(repr=False)
+    numbers: dict[str, float]
+    event: dict[str, Any] = field(repr=False)
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One step before its state and its event are computed; `converts` apply from left to right."""
+
+    iteration: int
+    numbers: dict[str, float]
+    state: Lazy
+    event: Lazy
+    sentence: str | Callable[[State, dict[str, float]], str] | None
+    converts: tuple[Convert, ...]
+
+    def computed(self, fit: int, source: str) -> Step:
+        state: State = (self.state() if callable(self.state) else self.state) or {}
+        for convert in self.converts:
+            state = convert(state)
+        event = dict((self.event() if callable(self.event) else self.event) or {})
+        words = self.sentence or _sentence
+        said = (
+            words(event, {"iteration": self.iteration, **self.numbers})
+            if callable(words)
+            else words
+        )
+        copies = {name: _copied(value) for name, value in state.items()}
+        return Step(fit, source, self.iteration, copies, self.numbers, event, said)
+
+
+class WatchedFit:
+    """The steps of one fit: `estimator` is a copy of the fitted model (None if the fit failed or
+    belongs to no model), `steps` the recorded steps in order."""
+
+    def __init__(self, watch: Watch, number: int, source: str, owned: bool) -> None:
+        self.estimator: Any = None
+        self.source = source  # name of the class
+        self._number, self._owned = number, owned
+        self._limit, self._lock = watch._max_states, watch._lock
+        self._kept: list[Step] = []
+        self._sizes: list[int] = []
+        self._last: Entry | None = None  # the newest entry, if it is not kept
+        self._stride, self._n = 1, 0
+
+    def __repr__(self) -> str:
+        return f"WatchedFit({self.source!r}, {len(self.steps)} steps)"
+
+    @property
+    def steps(self) -> list[Step]:
+        with self._lock:
+            last = [] if self._last is None else [self._last.computed(self._number, self.source)]
+            return self._kept + last
+
+    def until_kept(self) -> int:
+        """Number of steps up to and including the next one whose state is kept: 1 is the next step."""
+        return -self._n % self._stride + 1
+
+    def add(self, entry: Entry) -> None:
+        with self._lock:
+            keep = self._n % self._stride == 0
+            self._n += 1
+            if not keep:
+                if not self._owned:  # nobody closes it, so its state must not change
+                    step = entry.computed(self._number, self.source)
+                    entry = replace(entry, state=step.state, event=step.event, converts=())
+                self._last = entry
+                return
+            self._last = None
+            self._kept.append(entry.computed(self._number, self.source))
+            self._sizes.append(_size(self._kept[-1].state))
+            full = len(self._kept) >= self._limit or sum(self._sizes) > STATE_BYTES
+            if full and len(self._kept) > 1:
+                self._thin(entry)
+
+    def _thin(self, newest: Entry) -> None:
+        """Keep every second step; the newest stays until the next one comes."""
+        if len(self._kept) % 2 == 0:
+            self._last = newest if self._owned else _entry_of(self._kept[-1])
+        self._kept, self._sizes = self._kept[::2], self._sizes[::2]
+        self._stride *= 2
+
+    def close(self, model: Any) -> None:
+        """Take over the fitted model; where its attributes differ from the last state, they are a step
+        of their own (averaging, restoring the best epoch, choosing among equal solutions)."""
+        with self._lock:
+            self._kept, self._last = self.steps, None
+            self.estimator = model._working_copy()
+            if not self._kept:
+                return
+            last, own = self._kept[-1], vars(self.estimator)
+            state = {name: own.get(name, value) for name, value in last.state.items()}
+            if all(_same(value, last.state[name]) for name, value in state.items()):
+                return
+            self._kept = self._kept[: self._limit - 1]
+            copies = {name: _copied(value) for name, value in state.items()}
+            status = own.get("status_")
+            said = (
+                f"The fitted model. {status.message if isinstance(status, Status) else ''}".strip()
+            )
+            event = {**last.event, "finished": True}
+            self._kept.append(replace(last, state=copies, event=event, sentence=said))
+
+
+class Watch:
+    """What `watching()` collects: `fits`, their `steps`, a table of them, and models of single steps."""
+
+    def __init__(
+        self, state: bool, progress: Callable[[dict[str, Any]], object] | None, max_states: int
+    ) -> None:
+        self.state = state
+        self.progress = progress
+        self._max_states = max_states
+        self._fits: list[WatchedFit] = []
+        self._lock = threading.RLock()  # `progress` may look at `steps`
+
+    def _open(self, source: str, owned: bool) -> WatchedFit:
+        with self._lock:
+            self._fits.append(WatchedFit(self, len(self._fits), source, owned))
+            return self._fits[-1]
+
+    def _report(self, row: dict[str, Any]) -> None:
+        if self.progress is not None:
+            with self._lock, unwatched():  # what it fits itself is not watched
+                self.progress(row)
+
+    @property
+    def fits(self) -> list[WatchedFit]:
+        """One entry per fit of the block, in the order in which the fits began."""
+        with self._lock:
+            return list(self._fits)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of all fits, fit by fit."""
+        return [step for fit in self.fits for step in fit.steps]
+
+    def frame(self, backend: str | None = None) -> Any:
+        """One row per step: fit, source, iteration, objective and all other numbers (else NaN)."""
+        steps = self.steps
+        names = dict.fromkeys(["objective", *(name for step in steps for name in step.numbers)])
+        columns: dict[str, list[Any]] = {
+            name: [getattr(step, name) for step in steps] for name in ("fit", "source", "iteration")
+        }
+        columns |= {name: [step.numbers.get(name, np.nan) for step in steps] for name in names}
+        return frame(columns, backend)
+
+    def model(self, i: int) -> Any:
+        """A fitted model with the state of step i of `steps` (negative: from the end).
+
+        It predicts, explains and can be saved. Its `history_` and `n_iter_` end with the step.
+        """
+        step = self.steps[i]
+        fit = self.fits[step.fit]
+        if fit.estimator is None:
+            raise PellucidError(
+                f"Step {i} belongs to no fitted model, because the fit of {step.source} was not "
+                "completed or was made by a function. Use `watch.steps` to see its states."
+            )
+        copies = {name: _copied(value) for name, value in step.state.items()}
+        model = fit.estimator._at_step(copies)
+        return model if step is fit.steps[-1] else _as_of(model, step)
+
+
+def _as_of(model: Any, step: Step) -> Any:
+    """The model without what it learned after the step: inference, history, number of iterations."""
+    own, k = vars(model), step.iteration
+    own.pop("inference_", None)
+    history = own.get("history_")
+    if isinstance(history, dict) and "iteration" in history and "class" not in history:
+        rows = history["iteration"] <= k
+        own["history_"] = {name: np.asarray(column)[rows] for name, column in history.items()}
+    if "n_iter_" in own and own["n_iter_"] is not None:
+        n_iter = own["n_iter_"]
+        own["n_iter_"] = np.full_like(n_iter, k) if isinstance(n_iter, np.ndarray) else k
+    if "status_" in own:
+        own["status_"] = Status("step", f"The model after iteration {k} of a longer fit.")
+    return model
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """What a fit in this context finds: the watch, the open fit, and how to convert states."""
+
+    watch: Watch
+    fit: WatchedFit | None = None
+    inner: bool = False  # whether fits inside the open one are recorded in its place
+    converts: tuple[Convert, ...] = ()
+
+
+_scope: contextvars.ContextVar[_Scope | None] = contextvars.ContextVar(
+    "pellucid_watch", default=None
+)
+
+
+@contextlib.contextmanager
+def watching(
+    state: bool = True,
+    progress: bool | Callable[[dict[str, Any]], object] | None = None,
+    *,
+    max_states: int = 500,
+) -> Iterator[Watch]:
+    """Record the steps of the fits inside the block, or show their progress.
+
+    Parameters
+    ----------
+    state : keep the learned attributes after each step in `watch.steps`. A model whose fit has no
+        steps gives a warning.
+    progress : True for one line of text in a terminal or notebook; or a function that is called with
+        one dict per iteration (`source`, `iteration`, `total`, `objective`, and what else the solver
+        reports), one call at a time, possibly from a worker thread. An exception raised by it stops
+        the fit.
+    max_states : largest number of steps that are kept per fit; longer fits are thinned evenly, and
+        the first and the last step stay.
+
+    Only fits started in this thread (and in the worker threads of these fits) are watched. Models
+    that are fitted inside another model, for example in an ensemble, are part of its fit.
+
+    Examples
+    --------
+    >>> import pellucid
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
+    >>> with pellucid.watching() as watch:
+    ...     model = pellucid.LogisticRegression(solver="gd", max_iter=50, tol=0.01).fit(X, y)
+    >>> len(watch.steps) == len(model.history_["iteration"])
+    True
+    >>> watch.steps[0].state
+    {'coef_': array([[0.]]), 'intercept_': array([0.])}
+    >>> watch.model(0).predict_proba([[7.0]])
+    array([[0.5, 0.5]])
+    """
+    if max_states < 2:
+        raise ParameterError(f"The 'max_states' parameter must be at least 2. Got {max_states}.")
+    if progress is True:
+        from pellucid.records.progress_line import ProgressLine
+
+        show: Any = ProgressLine.for_stderr()
+    else:
+        show = progress or None
+    watch = Watch(state, show, max_states)
+    token = _scope.set(_Scope(watch))
+    try:
+        yield watch
+    finally:
+        _scope.reset(token)
+        if progress is True and show is not None:
+            show.end()
+
+
+class _Within:
+    """A block with another scope."""
+
+    def __init__(self, scope: _Scope | None) -> None:
+        self._new = scope
+
+    def __enter__(self) -> None:
+        self._token = _scope.set(self._new)
+
+    def __exit__(self, *error: object) -> None:
+        _scope.reset(self._token)
+
+
+_AS_IT_IS = contextlib.nullcontext()
+
+
+def unwatched() -> contextlib.AbstractContextManager[None]:
+    """A block whose fits are not recorded: folds, trial fits, fits of a sample to start from."""
+    return _AS_IT_IS if _scope.get() is None else _Within(None)
+
+
+def converting(convert: Convert) -> contextlib.AbstractContextManager[None]:
+    """A block whose states are converted before they are kept: from the solver's numbers to learned
+    attributes. Inner blocks convert first. Nothing is called unless somebody watches."""
+    scope = _scope.get()
+    if scope is None or not scope.watch.state:
+        return _AS_IT_IS
+    return _Within(replace(scope, converts=(convert, *scope.converts)))
+
+
+def is_watched() -> bool:
+    """Whether states are recorded in this context."""
+    scope = _scope.get()
+    return scope is not None and scope.watch.state
+
+
+def fitting(estimator: Any) -> contextlib.AbstractContextManager[None]:
+    """The block of a model's fit: the outermost one in `watching` collects the steps.
+
+    A fit inside it is not recorded, unless the outer class sets `_records_inner_fits`.
+    """
+    scope = _scope.get()
+    if scope is None:
+        return _AS_IT_IS
+    if scope.fit is None:
+        return _recorded(estimator, scope)
+    return _AS_IT_IS if scope.inner else _Within(None)
+
+
+@contextlib.contextmanager
+def _recorded(estimator: Any, scope: _Scope) -> Iterator[None]:
+    kind = type(estimator)
+    fit = scope.watch._open(kind.__name__, owned=True)
+    with _Within(_Scope(scope.watch, fit, kind._records_inner_fits)):
+        yield
+    fit.close(estimator)
+    if scope.watch.state and not fit.steps:
+        warn(f"{kind.__name__} recorded no steps in watching(): {kind._no_steps}", PellucidWarning)
+
+
+def _entry_of(step: Step) -> Entry:
+    return Entry(step.iteration, step.numbers, step.state, step.event, step.sentence, ())
+
+
+def _copied(value: Any) -> Any:
+    """A copy that later iterations do not change; objects other than arrays are never changed."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list):
+        return [_copied(entry) for entry in value]
+    return value
+
+
+def _size(value: Any) -> int:
+    """Bytes of a state, about; objects shared by the states of an ensemble count as one pointer."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, Mapping):
+        return sum(_size(entry) for entry in value.values())
+    if isinstance(value, list | tuple):
+        return sum(_size(entry) for entry in value)
+    return 64
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equal to the bit."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return bool(np.array_equal(a, b)) if a.dtype == object else a.tobytes() == b.tobytes()
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(np.isscalar(a) and np.isscalar(b) and (a == b or (a != a and b != b)))
+
+
+def _sentence(event: State, numbers: dict[str, float]) -> str:
+    """ "Iteration 3: objective 12.1, gradient norm 0.2." """
+    from pellucid.draw import number
+
+    parts = [
+        f"{name.replace('_', ' ')} {number(value, 4)}"
+        for name, value in numbers.items()
+        if name != "iteration" and value == value
+    ]
+    head = f"Iteration {int(numbers['iteration'])}"
+    return f"{head}: {', '.join(parts)}." if parts else f"{head}."
