@@ -181,5 +181,5 @@ def test_other_rows_and_wrong_nodes():
         model.candidates(2, [[1.0]], ["a"])
     with pytest.raises(ParameterError, match="'node' parameter of candidates"):
         model.candidates(3, X, y)
-    with pytest.raises(DataError, match="not among classes"):
+    with pytest.raises(DataError, match="not a class of this tree"):
         model.candidates(0, X, ["a", "a", "b", "z"])

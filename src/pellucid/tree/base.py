@@ -22,6 +22,7 @@ from pellucid.parameters import (
     learned,
     param,
 )
+from pellucid.records import is_watched
 from pellucid.tree import explaining, formatting, prediction
 from pellucid.tree.criteria import CRITERIA
 from pellucid.tree.growth_parameters import (
@@ -150,7 +151,7 @@ class TreeModel(Estimator):
         problem = one_or_several(problem)
         if self.ccp_alpha == "cv" and presorted is None:
             problem = canonical(problem)  # so that folds do not depend on the order of the rows
-        nodes = self._grow(problem, presorted)
+        nodes = grown = self._grow(problem, presorted)
         more: dict[str, Any] = {}
         if self.ccp_alpha == "cv":
             from pellucid.tree.pruning_validation import cross_validated
@@ -161,6 +162,11 @@ class TreeModel(Estimator):
             from pellucid.tree.pruning import prune
 
             nodes = prune(nodes, self.ccp_alpha)
+        if is_watched():
+            from pellucid.tree import growth_steps
+
+            facts = (type(self).__name__, TreeSpec.of(self), problem)
+            growth_steps.record(*facts, grown, nodes, problem.classes)
         if problem.classes is not None:
             more["n_classes_"] = len(problem.classes)
         return more | {
@@ -348,13 +354,25 @@ class TreeModel(Estimator):
         self._check_fitted()
         number = self._node_number(node, "candidates", "a node")
         X, y, sample_weight = opened(X, y, sample_weight)
-        spec = replace(
-            self._input_spec(), schema=self.schema_, classes=vars(self).get("classes_"), min_rows=1
-        )
-        problem = one_or_several(prepare(X, y, sample_weight, None, self.table, spec)[0])
+        spec = replace(self._input_spec(), schema=self.schema_, min_rows=1)
+        problem = prepare(X, y, sample_weight, None, self.table, spec)[0]
+        problem = self._with_known_classes(one_or_several(problem))
         found = NodeSearch.of(TreeSpec.of(self), self.tree_, problem).table(number)
         header = (("node", number), ("impurity", float(self.tree_.impurity[number])))
         return SummaryTable("Candidate splits", header, CANDIDATE, [_line(one) for one in found])
+
+    def _with_known_classes(self, problem: Problem) -> Problem:
+        """The problem with the class codes of this tree."""
+        if problem.classes is None:
+            return problem
+        codes = np.searchsorted(self.classes_, problem.classes).clip(max=len(self.classes_) - 1)
+        strange = self.classes_[codes] != problem.classes
+        if strange.any():
+            raise DataError(
+                f"y contains the label {problem.classes[strange].tolist()[0]!r}, which is not a class "
+                "of this tree."
+            )
+        return replace(problem, y=codes[problem.y].astype(np.int32), classes=self.classes_)
 
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
