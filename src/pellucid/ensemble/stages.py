@@ -14,6 +14,8 @@ from pellucid.data.opening import opened
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.records import Recorder
 
+ROW_NUMBERS = 2**23  # numbers of rows that the events of a watched fit keep
+
 
 def staged_predict_proba(self: Any, X: Any) -> Iterator[np.ndarray]:
     """`predict_proba` after each base estimator."""
@@ -48,6 +50,13 @@ def running_means(predictions: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
     for k, found in enumerate(predictions, 1):
         total = found.copy() if total is None else total + found
         yield total / k
+
+
+def sampled_rows(n: int, rounds: int) -> np.ndarray | None:
+    """Rows whose numbers are kept for each of the rounds: an even sample if all take too much memory;
+    None for all."""
+    most = max(ROW_NUMBERS // max(rounds, 1), 2)
+    return None if n <= most else np.unique(np.linspace(0, n - 1, most).round().astype(np.int64))
 
 
 def record(
