@@ -18,8 +18,8 @@ from pellucid.replays.panels import (
     shortened,
     span,
 )
-from pellucid.replays.plane import Plane, find_plane
-from pellucid.replays.prediction_maps import class_legend, points
+from pellucid.replays.plane import DRAWN, Plane, find_plane
+from pellucid.replays.prediction_maps import MOVES, class_legend, points
 from pellucid.replays.recording import Recording
 
 Panel = dict[str, Any]
@@ -147,8 +147,9 @@ def embedding(recording: Recording) -> list[Panel]:
     """The points of an embedding as they move."""
     steps = [np.asarray(e) for e in recording.states("embedding_")]
     chosen = np.arange(len(steps[0]))
-    if len(chosen) > 600:
-        chosen = np.linspace(0, len(chosen) - 1, 600).astype(int)
+    most = max(60, min(DRAWN, MOVES // len(steps)))
+    if len(chosen) > most:
+        chosen = np.linspace(0, len(chosen) - 1, most).astype(int)
     limits = [span(steps[-1][:, k], 0.06) for k in (0, 1)]
     dots: dict[str, Any] = {
         "m": "points", "x": [0] * len(chosen),

@@ -26,18 +26,20 @@ boosted = ensemble
 
 def sizes(recording: Recording) -> list[np.ndarray] | None:
     """Weight of every training row at each step, or the size of its gradient; None without them."""
-    found = []
+    found: list[np.ndarray | None] = []
     for step in recording.steps:
-        weights = step.event.get("row_weights", step.event.get("gradients"))
-        if weights is None:
-            found.append(found[-1] if found else None)
+        values = step.event.get("row_weights", step.event.get("gradients"))
+        if values is None:
+            found.append(None)
             continue
-        weights = np.abs(np.asarray(weights, dtype=float))
-        found.append(weights.sum(axis=1) if weights.ndim > 1 else weights)
-    first = next((weights for weights in found if weights is not None), None)
-    if first is None or len(first) != recording.rows.n_rows:
+        values = np.abs(np.asarray(values, dtype=float))
+        every = np.zeros(recording.rows.n_rows)
+        every[step.event["rows"]] = values.sum(axis=1) if values.ndim > 1 else values
+        found.append(every)
+    first = next((values for values in found if values is not None), None)
+    if first is None:
         return None
-    return [np.full(len(first), first.mean()) if w is None else w for w in found]
+    return [np.full(len(first), first.mean()) if one is None else one for one in found]
 
 
 def _predictions(recording: Recording) -> list[Panel]:
@@ -57,6 +59,9 @@ def _predictions(recording: Recording) -> list[Panel]:
 
 def _errors(recording: Recording) -> list[Panel]:
     lines = dict(recording.errors)
+    out_of_bag = recording.numbers("oob_error")
+    if np.isfinite(out_of_bag).any() and recording.is_classifier:
+        lines["out-of-bag rows"] = out_of_bag
     if not lines:
         return []
     label = "share of wrong labels" if recording.is_classifier else "root mean squared error"
@@ -68,12 +73,13 @@ def _errors(recording: Recording) -> list[Panel]:
 def _numbers(recording: Recording) -> list[Panel]:
     """Curves of the numbers that rounds report."""
     titles = {
-        "objective": "Objective",
-        "out_of_bag": "Out-of-bag score",
-        "weighted_error": "Weighted error of the round",
-        "estimator_weight": "Weight of the round",
+        "objective": "Training loss",
+        "error": "Weighted error of each round",
+        "weight": "Weight of each round",
     }
     found = []
+    if recording.has("estimator_weights_"):
+        titles.pop("objective")
     for name, title in titles.items():
         values = recording.numbers(name)
         if np.isfinite(values).sum() > 1:

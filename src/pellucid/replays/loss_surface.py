@@ -21,6 +21,11 @@ WORK = 3e7  # rows times cells that are evaluated at most
 FINEST, COARSEST = 150, 40  # cells along each side
 
 
+def _saturated(t: np.ndarray) -> np.ndarray:
+    """t log(t) - t, so that the deviance of a perfect prediction is 0."""
+    return np.where(t > 0, t * np.log(np.where(t > 0, t, 1.0)), 0.0) - t
+
+
 def _log1p_exp(z: np.ndarray) -> np.ndarray:
     return np.logaddexp(0.0, z)
 
@@ -32,7 +37,7 @@ LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "squared_hinge": lambda z, t: np.maximum(0.0, 1.0 - t * z) ** 2,
     "perceptron": lambda z, t: np.maximum(0.0, -t * z),
     "squared_error": lambda z, t: (t - z) ** 2 / 2,
-    "poisson": lambda z, t: np.exp(np.minimum(z, 700.0)) - t * z,
+    "poisson": lambda z, t: np.exp(np.minimum(z, 700.0)) - t * z + _saturated(t),
 }
 
 
@@ -69,7 +74,7 @@ def objective_of(model: Any, n: int) -> Objective | None:
         label = f"mean {get('loss').replace('_', ' ')}"
         return Objective(get("loss"), ratio * weight, (1 - ratio) * weight, label)
     if name == "PoissonRegressor":
-        return Objective("poisson", 0.0, get("alpha"), "mean Poisson loss")
+        return Objective("poisson", 0.0, get("alpha"), "mean deviance / 2")
     return None
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 FIRST = 35  # the character code of 0 in a series of letters; `player.js` has the same
 MOST_CODES = 200
+DASHES = (None, [7, 3], [2, 3], [9, 3, 2, 3], [4, 2])  # of lines, by number
 DIGITS = 5  # significant digits of a number that is only drawn
 
 
@@ -106,12 +107,9 @@ def curves(
         {"m": "trail", "x": at, "y": shortened(line), "colour": k, **dashed(k)}
         for k, line in enumerate(lines.values())
     ]
-    legend = [[name, k, "dash" if k else "line"] for k, name in enumerate(lines)]
+    legend = [[name, k, DASHES[k % 5] or "line"] for k, name in enumerate(lines)]
     more = {"legend": legend} if len(lines) > 1 else {}
     return chart(title, x, y, marks, **more, **({"note": note} if note else {}))
-
-
-DASHES = (None, [7, 3], [2, 3], [9, 3, 2, 3], [4, 2])
 
 
 def dashed(k: int) -> dict[str, Any]:

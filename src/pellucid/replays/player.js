@@ -205,9 +205,10 @@
         shape(g, 0, 11, 7, 5.5);
         g.stroke();
       } else if (kind === "cross") drawCross(g, 11, 7, theme.bad);
-      else if (kind === "line" || kind === "dash") {
+      else if (kind === "swatch") g.fillRect(4, 1, 14, 12);
+      else if (kind === "line" || Array.isArray(kind)) {
         g.lineWidth = 2;
-        if (kind === "dash") g.setLineDash([5, 3]);
+        if (kind !== "line") g.setLineDash(kind);
         g.beginPath();
         g.moveTo(1, 7);
         g.lineTo(21, 7);
@@ -278,7 +279,8 @@
     g.textAlign = "center";
     g.textBaseline = "top";
     let free = -Infinity;
-    for (const [v, text] of ticks(spec.x, (right - left) / 70)) {
+    const marks = ticks(spec.x, (right - left) / 70).sort((a, b) => box.x(a[0]) - box.x(b[0]));
+    for (const [v, text] of marks) {
       const half = g.measureText(text).width / 2;
       const x = Math.max(left - 4 + half, Math.min(w - 1 - half, box.x(v)));
       line(g, box.x(v), top, box.x(v), bottom);
@@ -505,11 +507,10 @@
   }
 
   /** Join the crossings on the sides of a block: two by a line, more of them at their middle. */
-  function join(edges, found) {
-    if (found.length === 2) edges.push(...found[0], ...found[1]);
-    if (found.length < 3) return;
-    const x = found.reduce((sum, p) => sum + p[0], 0) / found.length;
-    const y = found.reduce((sum, p) => sum + p[1], 0) / found.length;
+  function join(edges, found, middle) {
+    if (found.length === 2 && !middle) return edges.push(...found[0], ...found[1]);
+    const mean = (axis) => found.reduce((sum, p) => sum + p[axis], 0) / found.length;
+    const [x, y] = middle || [mean(0), mean(1)];
     for (const p of found) edges.push(p[0], p[1], x, y);
   }
 
@@ -524,9 +525,9 @@
         const next = (k + 1) % 4;
         if (classes[k] === classes[next]) continue;
         const a = (values[k] % levels) + 0.5, b = (values[next] % levels) + 0.5;
-        found.push(along(corners[k], corners[next], a / (a + b)));
+        found.push(along(corners[k], corners[next], mark.hard ? 0.5 : a / (a + b)));
       }
-      join(edges, found);
+      join(edges, found, mark.hard && along(corners[0], corners[2], 0.5));
     });
   }
 
@@ -549,11 +550,11 @@
   /** The nodes stand where the largest tree has them; at each step they are absent, leaves or splits. */
   function tree(spec, host) {
     const deepest = Math.max(...spec.nodes.map((node) => node.depth));
-    const height = () => 30 + 62 * (deepest + 1);
+    const height = () => 14 + 78 * (deepest + 1);
     return canvasPanel(spec, host, height, (g, w, h, t) => {
       const i = Math.floor(t), parts = spec.s[i], now = spec.now[i];
       const wide = Math.max(16, Math.min(130, ((w - 8) / spec.leaves) * 0.92));
-      const place = (node) => [3 + wide / 2 + node.x * (w - 6 - wide), 10 + 62 * node.depth];
+      const place = (node) => [3 + wide / 2 + node.x * (w - 6 - wide), 4 + 78 * node.depth];
       g.textAlign = "center";
       g.textBaseline = "top";
       spec.nodes.forEach((node, k) => {
@@ -561,7 +562,7 @@
         const [x0, y0] = place(spec.nodes[node.parent]), [x1, y1] = place(node);
         g.strokeStyle = css(theme.muted);
         g.lineWidth = 1.2;
-        line(g, x0, y0 + 42, x1, y1);
+        line(g, x0, y0 + 56, x1, y1);
       });
       spec.nodes.forEach((node, k) => {
         const part = letter(parts, k);
@@ -573,7 +574,7 @@
   function drawNode(g, node, [x, y], wide, split, current, regression) {
     const left = x - wide / 2;
     g.fillStyle = css(theme.page);
-    g.fillRect(left, y, wide, 42);
+    g.fillRect(left, y, wide, 56);
     let from = left;
     node.share.forEach((part, k) => {
       g.fillStyle = regression ? css(signed(part)) : css(colour(k), 0.85);
@@ -583,12 +584,12 @@
     });
     g.strokeStyle = css(current ? theme.ink : theme.muted);
     g.lineWidth = current ? 3 : 1;
-    g.strokeRect(left, y, wide, 42);
+    g.strokeRect(left, y, wide, 56);
     if (wide < 34) return;
     g.fillStyle = css(theme.ink);
     g.font = wide < 80 ? "10px system-ui, sans-serif" : "12px system-ui, sans-serif";
-    g.fillText(cut(g, split ? node.test : node.says, wide - 6), x, y + 12);
-    g.fillText(cut(g, node.rows, wide - 6), x, y + 27);
+    const texts = split ? [...node.test, node.rows] : [node.says, node.rows];
+    texts.forEach((text, k) => g.fillText(cut(g, text, wide - 6), x, y + 12 + 14 * k));
   }
 
   // Weight matrices and tables --------------------------------------------------------------------

@@ -27,6 +27,7 @@ from pellucid.replays.recording import Recording
 
 LEVELS = 12  # steps of the lead of a class that decision regions distinguish
 SURFACE = 41  # steps of a predicted number
+MOVES = 40_000  # points times steps of moving points
 CURVE = 120  # points of a curve
 
 
@@ -66,11 +67,10 @@ def regions(
     grid = {
         "m": "grid", "nx": n, "ny": n, "box": [shortened(v, 8) for v in _box(plane)],
         "classes": len(recording.classes), "levels": levels, "s": series(map(letters, cells)),
+        **_hard(recording),
     }  # fmt: skip
     if margin:
         grid["margin"] = levels / 2
-    if hasattr(recording.final, "feature_importances_"):
-        grid["hard"] = True  # the edges of trees are sharp
     marks = [grid, *(marks or []), points(recording, plane, s=shown or {})]
     x, y = plane.axes
     return chart(
@@ -111,6 +111,11 @@ def _before_next(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return own - others.max(axis=1)
 
 
+def _hard(recording: Recording) -> dict[str, bool]:
+    """Trees have sharp edges; the predictions of other models change gradually."""
+    return {"hard": True} if hasattr(recording.final, "feature_importances_") else {}
+
+
 def _box(plane: Plane) -> list[float]:
     return [*plane.limits[0], *plane.limits[1]]
 
@@ -133,7 +138,7 @@ def surface(recording: Recording, plane: Plane) -> dict[str, Any]:
     grid = {
         "m": "grid", "nx": n, "ny": n, "box": [shortened(v, 8) for v in _box(plane)],
         "classes": 0, "levels": SURFACE, "diverging": True, "bare": True,
-        "s": series(map(letters, cells)),
+        "s": series(map(letters, cells)), **_hard(recording),
     }  # fmt: skip
     dots = points(recording, plane, v=shortened(shares(y[plane.drawn]), 3))
     dots.pop("c", None)
@@ -184,7 +189,7 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
 def observed_against_predicted(recording: Recording) -> dict[str, Any]:
     """Observed numbers against the predictions of every step; a perfect model is on the line."""
     assert recording.y is not None
-    drawn = _spread(recording.rows.n_rows)
+    drawn = _spread(recording.rows.n_rows, max(60, MOVES // len(recording.steps)))
     rows, y = recording.rows.take(drawn), recording.y.astype(float)[drawn]
     predicted = [model.predict(rows).ravel() for model in recording.models]
     limits = span(y, 0.06)
@@ -195,9 +200,11 @@ def observed_against_predicted(recording: Recording) -> dict[str, Any]:
         {"m": "points", "x": placed(y, *reach), "y": placed(y, *reach), "round": True,
          "s": {"x": {"s": series(placed(np.clip(p, -1e12, 1e12), *reach) for p in predicted)}}},
     ]  # fmt: skip
+    note = f"{len(drawn)} of {recording.rows.n_rows} rows are drawn."
     return chart(
-        "Observed against predicted", axis("predicted", reach), axis("observed", reach), marks
-    )
+        "Observed against predicted", axis("predicted", reach), axis("observed", reach), marks,
+        note=note if len(drawn) < recording.rows.n_rows else "",
+    )  # fmt: skip
 
 
 def numeric_columns(recording: Recording) -> list[int]:
@@ -207,6 +214,7 @@ def numeric_columns(recording: Recording) -> list[int]:
     return sorted(found, key=lambda j: j not in recording.columns)
 
 
-def _spread(n: int) -> np.ndarray:
-    """At most `DRAWN` rows, evenly spaced."""
-    return np.arange(n) if n <= DRAWN else np.linspace(0, n - 1, DRAWN).astype(int)
+def _spread(n: int, limit: int = DRAWN) -> np.ndarray:
+    """At most `limit` rows, and `DRAWN`, evenly spaced."""
+    limit = min(limit, DRAWN)
+    return np.arange(n) if n <= limit else np.linspace(0, n - 1, limit).astype(int)

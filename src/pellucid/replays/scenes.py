@@ -15,7 +15,7 @@ from pellucid.replays import prediction_maps
 from pellucid.replays.cluster_scenes import embedding, kmeans, mixture
 from pellucid.replays.ensemble_scenes import boosted, ensemble
 from pellucid.replays.loss_surface import descent
-from pellucid.replays.panels import axis, chart, curves, dashed, matrices, shortened, span
+from pellucid.replays.panels import DASHES, axis, chart, curves, dashed, matrices, shortened, span
 from pellucid.replays.plane import find_plane
 from pellucid.replays.recording import Recording
 from pellucid.replays.supervised import predictions, progress, supervised
@@ -62,8 +62,8 @@ def coefficients(recording: Recording) -> Panel:
     names, values = coefficient_columns(recording)
     scale = np.abs(values).max(axis=0)
     chosen = np.sort(np.argsort(-scale, kind="stable")[:LINES])
-    penalty = recording.numbers("alpha")
-    falls = np.isfinite(penalty).all() and len(np.unique(penalty)) > 1 and (penalty > 0).all()
+    penalty = np.array([step.event.get("alpha", 0.0) for step in recording.steps], dtype=float)
+    falls = (penalty > 0).all() and len(np.unique(penalty)) > 1
     at = penalty if falls else np.array(recording.iterations, dtype=float)
     if falls:
         x = axis("penalty alpha", [penalty.max() * 1.1, penalty.min() / 1.1], log=True)
@@ -73,7 +73,7 @@ def coefficients(recording: Recording) -> Panel:
         {"m": "trail", "x": shortened(at), "y": shortened(values[:, j]), "colour": k, **dashed(k)}
         for k, j in enumerate(chosen)
     ]
-    legend = [[names[j], k, "dash" if k % 5 else "line"] for k, j in enumerate(chosen)]
+    legend = [[names[j], k, DASHES[k % 5] or "line"] for k, j in enumerate(chosen)]
     left = len(names) - len(chosen)
     more = {"note": f"The {LINES} largest of {len(names)} coefficients."} if left else {}
     title = "Coefficients as the penalty falls" if falls else "Coefficients"

@@ -30,7 +30,9 @@ def tree(recording: Recording) -> list[dict[str, Any]]:
         panels.append(divided(recording))
     if recording.errors:
         label = "share of wrong labels" if recording.is_classifier else "root mean squared error"
-        found = curves("Error", recording.iterations, recording.errors, label, x_label="step")
+        found = curves(
+            "Error", recording.iterations, recording.errors, label, x_label="step", log=False
+        )
         panels.append(found)
     return [panel for panel in panels if panel]
 
@@ -44,17 +46,17 @@ def ways(nodes: Any) -> list[str]:
     return found
 
 
-def condition(recording: Recording, nodes: Any, k: int) -> str:
-    """The condition to go left at a node, short."""
+def condition(recording: Recording, nodes: Any, k: int) -> list[str]:
+    """The condition to go left at a node, as two short lines."""
     schema = recording.final.schema_
     column = int(nodes.feature[k])
     name = clean(schema.name(column), 24)
     if nodes.set_start[k] != -1:
         levels = [clean(schema.levels[column][j], 12) for j in nodes.levels_left(k).tolist()]
-        return f"{name}: {', '.join(levels[:4])}{' ...' if len(levels) > 4 else ''}"
+        return [name, f"in {', '.join(levels[:4])}{' ...' if len(levels) > 4 else ''}"]
     if np.isinf(nodes.threshold[k]):
-        return f"{name} present"
-    return f"{name} ≤ {number(float(nodes.threshold[k]), 5)}"
+        return [name, "is present"]
+    return [name, f"≤ {number(float(nodes.threshold[k]), 5)}"]
 
 
 def diagram(recording: Recording) -> dict[str, Any] | None:
@@ -112,7 +114,7 @@ def _nodes(recording: Recording, nodes: Any, names: list[str]) -> list[dict[str,
         found.append({
             "x": shortened(x[way], 4), "depth": len(way),
             "parent": place[way[:-1]] if way else -1, "share": shortened(share, 3), "says": says,
-            "test": condition(recording, nodes, k) if nodes.feature[k] >= 0 else "",
+            "test": condition(recording, nodes, k) if nodes.feature[k] >= 0 else [],
             "rows": f"n = {int(nodes.n_samples[k])}",
         })  # fmt: skip
     return found
@@ -154,8 +156,8 @@ def candidates(recording: Recording) -> dict[str, Any]:
         found = list(step.event.get("candidates") or [])[:CANDIDATES]
         rows.append([
             [
-                clean(one["name"], 30), _place(one), shortened(one["gain"], 5),
-                shortened(one["impurity_after"], 5), one["samples_left"], one["samples_right"],
+                clean(one["name"], 30), _place(one), shortened(one["gain"], 4),
+                shortened(one["impurity_after"], 4), one["samples_left"], one["samples_right"],
             ]
             for one in found
         ])  # fmt: skip
