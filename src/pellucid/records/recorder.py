@@ -103,7 +103,12 @@ class Recorder:
             return
         if state is not None or event is not None:
             self.step(iteration, state, event, sentence, objective=objective, **more)
-        self._scope.watch._report({"source": self.source, "total": self.total, **row})
+        self.report(**row)
+
+    def report(self, **row: Any) -> None:
+        """Report progress alone, without a row of history."""
+        if self._scope is not None:
+            self._scope.watch._report({"source": self.source, "total": self.total, **row})
 
     def step(
         self,
