@@ -1,5 +1,7 @@
 """`KMeans`: `seeding` chooses the starting centers, `lloyd` runs the iterations."""
 
+import contextlib
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +28,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Solution, Status
+from pellucid.records import Solution, Status, converting, is_watched, unwatched
 from pellucid.transformer import Transformer
 
 # A later start replaces the best one only if its inertia is lower by more than rounding error.
@@ -109,7 +111,10 @@ class KMeans(Clusterer, Transformer):
             )
         dense = isinstance(problem.X, np.ndarray) and problem.schema.plain
         power = exponent(*(problem.schema.low, problem.schema.high) if dense else (problem.X,))
-        with parallel.one_blas_thread():
+        with (
+            parallel.one_blas_thread(),
+            converting(lambda state: _attributes(state, power, problem)),
+        ):
             best = self._best_run(scaled(problem.X, power), problem, power)
         C, labels, inertia = best.x
         inertia = float(_ldexp(inertia, 2 * power))
@@ -139,17 +144,20 @@ class KMeans(Clusterer, Transformer):
         run = Lloyd(table, problem.weights, self.max_iter, tol, by_panel)
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
-        for i in range(self._n_starts()):
+        first, starts = np.zeros(0), self._n_starts()
+        for i in range(starts):
             rng = parallel.stream(seed, "start", i)
             init = self.init
             if not isinstance(init, str) and not callable(init):
                 init = np.ldexp(seeding.checked(init, self.n_clusters, table.d), -power)
             C = seeding.start(init, table, problem.weights, self.n_clusters, rng)
-            found = run.solve(C)
+            with unwatched() if starts > 1 else contextlib.nullcontext():
+                found = run.solve(C)
             if best is None or found.x[2] < ROUNDING_MARGIN * best.x[2]:
-                best = found
+                best, first = found, C
         assert best is not None
-        return best
+        # Who watches sees the best of several starts, which takes the same way again.
+        return run.solve(first) if starts > 1 and is_watched() else best
 
     def _n_starts(self) -> int:
         if isinstance(self.init, str) or callable(self.init):
@@ -256,6 +264,16 @@ class KMeans(Clusterer, Transformer):
         rows, C = self._scaled(encoded, power)
         squared = rows.own_distances(C, rows.label(C))
         return -float(_ldexp(squared @ weights_or_ones(sample_weight, rows.n), 2 * power))
+
+
+def _attributes(state: Mapping[str, Any], power: int, problem: Problem) -> dict[str, Any]:
+    """The state of an iteration as learned attributes."""
+    labels, position = state["labels"], problem.position
+    return {
+        "cluster_centers_": np.ldexp(state["C"], power),
+        "labels_": labels if position is None else _user_labels(labels, position),
+        "inertia_": float(_ldexp(state["inertia"], 2 * power)),
+    }
 
 
 def _user_labels(labels: np.ndarray, position: np.ndarray) -> np.ndarray:

@@ -157,6 +157,7 @@ class Rule:
         """Logarithm of the factor by which a round changes the mean exponential loss of the weighted
         votes: exp(-a (K - 1) / K) for right rows, exp(a / K) for wrong ones."""
         right, wrong = -weight * self.worst, weight * (1.0 - self.worst)
+        error = min(max(error, 0.0), 1.0)  # a sum of weights may exceed 1 by rounding
         with np.errstate(divide="ignore"):
             return float(np.logaddexp(np.log1p(-error) + right, np.log(error) + wrong))
 

@@ -86,7 +86,9 @@ def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     if "trees" not in event:
-        what = "its initial prediction" if event["round"] == 0 else f"{event['round']} earlier rounds"
+        what = (
+            "its initial prediction" if event["round"] == 0 else f"{event['round']} earlier rounds"
+        )
         text = f"Boosting starts from {what}"
     elif len(event["trees"]) > 1:
         text = f"Round {event['round']} adds {len(event['trees'])} trees, one for each class"
