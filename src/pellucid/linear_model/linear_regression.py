@@ -7,8 +7,24 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import POSITIVE, LinearPredictor, check_coefficients
-from pellucid.parameters import COPY_X, FIT_INTERCEPT, N_JOBS, STATUS, Real, learned, param
+from pellucid.linear_model.base import (
+    POSITIVE,
+    SQUARES_STEP,
+    LinearPredictor,
+    check_coefficients,
+)
+from pellucid.parameters import (
+    COPY_X,
+    FIT_INTERCEPT,
+    HISTORY,
+    N_JOBS,
+    STATUS,
+    Choice,
+    Integer,
+    Real,
+    learned,
+    param,
+)
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -107,10 +123,21 @@ class LinearRegression(LinearPredictor):
     tol: float = param(
         1e-6,
         Real(0, None),
-        "Relative accuracy for sparse tables that are too wide for a direct solution.",
+        "Relative accuracy for sparse tables that are too wide for a direct solution. The solver 'gd' "
+        "stops when the coefficients move less than tol.",
     )
     n_jobs: int | None = N_JOBS
     positive: bool = POSITIVE
+    solver: str = param(
+        "auto",
+        Choice("auto", "gd"),
+        "'auto' solves directly. 'gd' is plain gradient descent from 0, which is easy to watch.",
+        last=True,
+    )
+    max_iter: int = param(
+        1000, Integer(1), "Largest number of iterations of the solver 'gd'.", last=True
+    )
+    step: float | None = SQUARES_STEP
 
     rank_: int = learned("Rank of the centred columns; direct solutions only.")
     singular_: np.ndarray = learned(
@@ -119,12 +146,15 @@ class LinearRegression(LinearPredictor):
     aliased_: np.ndarray = learned(
         "Positions in `terms_` of the columns that are combinations of others; direct solutions only."
     )
+    n_iter_: int = learned("Number of iterations; for the solver 'gd' only.")
+    history_: dict[str, np.ndarray] = learned(f"{HISTORY} For the solver 'gd' only.")
     status_: Status = learned(STATUS)
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."
     )
 
     _several_targets = True
+    _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     _target = "several"
     _invariant = ("weight scale", "column scale")
 
@@ -136,6 +166,10 @@ class LinearRegression(LinearPredictor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        if self.solver == "gd":
+            from pellucid.linear_model._ridge.descent import descend_ridge
+
+            return descend_ridge(self, problem, 0.0)
         Y = problem.y.reshape(problem.n, -1)
         with parallel.using(self.n_jobs):
             if self.positive:

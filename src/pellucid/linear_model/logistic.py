@@ -41,6 +41,7 @@ from pellucid.parameters import (
     learned,
     param,
 )
+from pellucid.records import converting, converting_x
 
 
 class LogisticRegression(LogisticModel):
@@ -167,8 +168,17 @@ class LogisticRegression(LogisticModel):
             present = present_classes(fitted, weights)
         if len(present) < K:
             fitted, weights = without_absent(fitted, weights, present)
-        with parallel.using(self.n_jobs), parallel.one_blas_thread():  # 3
-            solutions = self._solve(solve, fitted, weights)
+
+        def on_original_scale(x: np.ndarray) -> dict[str, Any]:
+            x = all_classes(x, present, K, self.multiclass == "one_vs_rest")
+            found = {"coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy()}
+            return found if units is None else units.state_to_original(found)
+
+        with (
+            parallel.using(self.n_jobs), parallel.one_blas_thread(),
+            converting(lambda state: on_original_scale(state["x"])),
+        ):  # fmt: skip
+            solutions = self._solve(solve, fitted, weights)  # 3
         x = np.concatenate([one.x for one in solutions])
         if not np.isfinite(x).all():
             raise DataError(
@@ -238,7 +248,8 @@ class LogisticRegression(LogisticModel):
         for k in range(K):
             own = setting if start is None else replace(setting, x0=start[k : k + 1])
             y = (problem.y == k).astype(np.int32)
-            solutions.append(solve(problem.X, y, weights, 2, own))
+            with converting_x(partial(_with_other_classes, [one.x for one in solutions], K)):
+                solutions.append(solve(problem.X, y, weights, 2, own))
         return solutions
 
     def _inference(
@@ -261,6 +272,11 @@ class LogisticRegression(LogisticModel):
             return None
         last = np.column_stack([self.coef_, self.intercept_ * self.fit_intercept])
         return last if np.isfinite(last).all() else None
+
+
+def _with_other_classes(done: list[np.ndarray], K: int, x: np.ndarray) -> np.ndarray:
+    """Coefficients of all classes while one is fitted: those before it are final, others are 0."""
+    return np.concatenate([*done, x, np.zeros((K - len(done) - 1, x.shape[1]))])
 
 
 def _joined(histories: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

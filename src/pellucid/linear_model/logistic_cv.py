@@ -39,7 +39,7 @@ from pellucid.parameters import (
     param,
 )
 from pellucid.persist.fitted_state import expect_array
-from pellucid.records import Status
+from pellucid.records import Status, converting, unwatched
 
 
 class LogisticRegressionCV(LogisticModel):
@@ -156,9 +156,10 @@ class LogisticRegressionCV(LogisticModel):
         factors = class_factors(self.class_weight, problem)
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
             folds = path.stratified_folds(self.cv, problem)
-            result = path.cross_validate(
-                problem, factors, folds, search, self._score_of(problem.classes)
-            )
+            with unwatched():
+                result = path.cross_validate(
+                    problem, factors, folds, search, self._score_of(problem.classes)
+                )
             mean = np.moveaxis(result.scores, 2, 1).mean(axis=0)  # (Cs, l1_ratios)
             if not np.isfinite(mean).all():
                 raise DataError(
@@ -166,7 +167,8 @@ class LogisticRegressionCV(LogisticModel):
                 )
             j, r = np.unravel_index(int(np.argmax(mean)), mean.shape)
             w = problem.weights * factors[problem.y]
-            found = path.fit_chosen(problem, w, float(Cs[j]), float(ratios[r]), search)
+            with converting(_coefficients):
+                found = path.fit_chosen(problem, w, float(Cs[j]), float(ratios[r]), search)
         chosen = {"C_": float(Cs[j]), "l1_ratio_": float(ratios[r])}
         x, own = found.x, _means_of_folds(result, Cs, ratios)
         if not self.refit:
@@ -257,6 +259,11 @@ class LogisticRegressionCV(LogisticModel):
         expect_array(self, "scores_", None, len(self.l1_ratios_), len(self.Cs_))
         width = self.coef_.shape[1] + int(self.fit_intercept)
         expect_array(self, "coefs_paths_", *self.scores_.shape, len(self.coef_), width)
+
+
+def _coefficients(state: Any) -> dict[str, np.ndarray]:
+    x = state["x"]
+    return {"coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy()}
 
 
 def _status(found: Any) -> Status:

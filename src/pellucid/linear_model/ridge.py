@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model.base import POSITIVE, LinearPredictor
+from pellucid.linear_model.base import POSITIVE, SQUARES_STEP, LinearPredictor
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
@@ -16,7 +16,6 @@ from pellucid.parameters import (
     NO_RANDOM_STATE,
     STANDARDIZE,
     STATUS,
-    STEP,
     Array,
     Choice,
     Either,
@@ -72,15 +71,12 @@ class Ridge(LinearPredictor):
     solver: str = param(
         "auto",
         Choice(*SOLVERS),
-        "All but 'gd' name the same direct solution. 'gd' is plain gradient descent on half the "
-        "objective, which is easy to watch.",
+        "All but 'gd' name the same direct solution. 'gd' is plain gradient descent, which is easy to "
+        "watch.",
     )
     positive: bool = POSITIVE
     random_state: Any = NO_RANDOM_STATE
-    step: float | None = STEP.replace(
-        description="Step size of the solver 'gd' along the gradient of half the objective. None takes "
-        "a step that cannot overshoot."
-    )
+    step: float | None = SQUARES_STEP
     standardize: bool = STANDARDIZE
 
     n_iter_: Any = learned("Number of iterations; 1 for direct solutions.")
@@ -89,6 +85,7 @@ class Ridge(LinearPredictor):
     status_: Status = learned(STATUS)
 
     _several_targets = True
+    _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     _target = "several"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -104,7 +101,9 @@ class Ridge(LinearPredictor):
         Y = problem.y.reshape(problem.n, -1)
         alpha = self._strengths(Y.shape[1])
         if self.solver == "gd":
-            return self._descend(problem, alpha)
+            from pellucid.linear_model._ridge.descent import descend_ridge
+
+            return descend_ridge(self, problem, float(alpha[0])) | {"solver_": "gd"}
         given = (problem.X, Y, problem.weights, alpha, self.fit_intercept)
         status, n_iter, made = Status("ok", "Solved directly."), 1, None
         work = problem.n * problem.p * min(problem.n, problem.p)
@@ -141,18 +140,3 @@ class Ridge(LinearPredictor):
                 f"{targets}"
             )
         return np.broadcast_to(alpha, targets).copy()
-
-    def _descend(self, problem: Problem, alpha: np.ndarray) -> dict[str, Any]:
-        from pellucid.linear_model._ridge.descent import descend_squares
-
-        weights = problem.weights
-        strength = np.append(np.full(problem.p, float(alpha[0])), 0.0)
-
-        def evaluate(A: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
-            r = A @ b - problem.y
-            pull = weights * r
-            return 0.5 * float(pull @ r + strength @ b**2), A.T @ pull + strength * b
-
-        means = problem.table.T @ (weights / weights.sum())
-        learned = descend_squares(self, problem, weights, means, float(alpha[0]), None, evaluate)
-        return learned | {"solver_": "gd"}

@@ -307,7 +307,7 @@ def gradient_descent(
     def write_down(k: int) -> None:
         recorder.add(
             iteration=k, objective=total(), gradient_norm=length(g),
-            parameter_norm=length(x),
+            parameter_norm=length(x), state=lambda: {"x": x},
         )  # fmt: skip
 
     write_down(0)

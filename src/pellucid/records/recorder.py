@@ -48,7 +48,7 @@ class Recorder:
 
     Parameters
     ----------
-    source : name shown by progress bars and kept with parameter states.
+    source : name of the solver.
     total : number of iterations allowed, if known; passed on to progress bars.
 
     Examples
@@ -64,24 +64,22 @@ class Recorder:
         self.source = source
         self.total = total
         self._rows = _Thinned(HISTORY_ROWS)
-        self._scope = scope = _scope.get()
-        self._fit = None
-        if scope is not None:
-            if scope.fit is not None:
-                self.source = scope.fit.source
-            if scope.watch.state:
-                self._fit = scope.fit or scope.watch._open(source, owned=False)
+        scope = _scope.get()
+        self._scope = self._fit = None
+        if scope is not None and scope.fit is not None:  # else nobody knows whose numbers these are
+            self._scope, self.source = scope, scope.fit.source
+            self._fit = scope.fit if scope.watch.state else None
 
     @property
     def watched(self) -> bool:
         """Whether states are recorded."""
         return self._fit is not None
 
-    def until_state(self) -> int:
-        """Number of steps that a compiled loop may run before it must hand over a state; 1 is the
-        next step. Only where `watched`."""
+    def skip(self) -> int:
+        """Pass over the steps whose state is not kept: a compiled loop may run this number of
+        iterations, at least 1, before the next step must be recorded. Only where `watched`."""
         assert self._fit is not None
-        return self._fit.until_kept()
+        return self._fit.skip()
 
     def add(
         self,
@@ -105,7 +103,12 @@ class Recorder:
             return
         if state is not None or event is not None:
             self.step(iteration, state, event, sentence, objective=objective, **more)
-        self._scope.watch._report({"source": self.source, "total": self.total, **row})
+        self.report(**row)
+
+    def report(self, **row: Any) -> None:
+        """Report progress alone, without a row of history."""
+        if self._scope is not None:
+            self._scope.watch._report({"source": self.source, "total": self.total, **row})
 
     def step(
         self,

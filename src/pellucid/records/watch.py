@@ -94,9 +94,12 @@ class WatchedFit:
             last = [] if self._last is None else [self._last.computed(self._number, self.source)]
             return self._kept + last
 
-    def until_kept(self) -> int:
-        """Number of steps up to and including the next one whose state is kept: 1 is the next step."""
-        return -self._n % self._stride + 1
+    def skip(self) -> int:
+        """Pass over the steps that are not kept; number of steps to the next one that is, at least 1."""
+        with self._lock:
+            passed = -self._n % self._stride
+            self._n += passed
+            return passed + 1
 
     def add(self, entry: Entry) -> None:
         with self._lock:
@@ -261,9 +264,10 @@ def watching(
     Examples
     --------
     >>> import pellucid
+    >>> from pellucid.linear_model import LogisticRegression
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
     >>> with pellucid.watching() as watch:
-    ...     model = pellucid.LogisticRegression(solver="gd", max_iter=50, tol=0.01).fit(X, y)
+    ...     model = LogisticRegression(solver="gd", max_iter=50, tol=0.01).fit(X, y)
     >>> len(watch.steps) == len(model.history_["iteration"])
     True
     >>> watch.steps[0].state
@@ -319,6 +323,11 @@ def converting(convert: Convert) -> contextlib.AbstractContextManager[None]:
     return _Within(replace(scope, converts=(convert, *scope.converts)))
 
 
+def converting_x(convert: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """The same for the flat vector `x` of a solver, which stays `x` in other units."""
+    return converting(lambda state: {**state, "x": convert(state["x"])})
+
+
 def is_watched() -> bool:
     """Whether states are recorded in this context."""
     scope = _scope.get()
@@ -326,7 +335,8 @@ def is_watched() -> bool:
 
 
 def fitting(estimator: Any) -> contextlib.AbstractContextManager[None]:
-    """The block of a model's fit: the outermost one in `watching` collects the steps.
+    """The block of a model's fit (or of a function, by its name): the outermost one in `watching`
+    collects the steps.
 
     A fit inside it is not recorded, unless the outer class sets `_records_inner_fits`.
     """
@@ -340,6 +350,10 @@ def fitting(estimator: Any) -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def _recorded(estimator: Any, scope: _Scope) -> Iterator[None]:
+    if isinstance(estimator, str):
+        with _Within(_Scope(scope.watch, scope.watch._open(estimator, owned=False))):
+            yield
+        return
     kind = type(estimator)
     fit = scope.watch._open(kind.__name__, owned=True)
     with _Within(_Scope(scope.watch, fit, kind._records_inner_fits)):

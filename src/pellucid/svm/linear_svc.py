@@ -1,6 +1,9 @@
 """`LinearSVC`: linear support vector classification, for many rows and columns."""
 
+import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +20,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
+from pellucid.records import converting, is_watched
 from pellucid.svm.kernel_parameters import CLASS_WEIGHT
 from pellucid.svm.linear_base import (
     DUAL,
@@ -112,9 +116,35 @@ class LinearSVC(LinearSVM, Classifier):
                 return linear_dual.ridge_absolute(binary, self.tol, self.max_iter, name)
             return primal.ridge_squared(binary, self.max_iter, name)
 
-        tasks = [1] if K == 2 else range(K)
-        found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
+        def one_by_one() -> list[Any]:
+            done: list[Any] = []
+            threads = parallel.one_blas_thread() if K > 2 else contextlib.nullcontext()
+            with threads:
+                for k in tasks:
+                    others = [found.x for found in done]
+                    with converting(partial(self._all, others, len(tasks), scale, shift)):
+                        done.append(one(k))
+            return done
+
+        tasks = [1] if K == 2 else list(range(K))
+        if is_watched():  # in an order that those who watch can follow
+            found = parallel.interruptible(one_by_one)
+        else:
+            found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
         return self._learned_from(found, scale, shift) | {"means_": means}
+
+    def _all(
+        self,
+        done: list[np.ndarray],
+        K: int,
+        scale: np.ndarray,
+        shift: np.ndarray,
+        state: Mapping[str, Any],
+    ) -> dict[str, np.ndarray]:
+        """Coefficients while one class is fitted: those before it are final, the others are 0."""
+        V = np.zeros((K, len(state["x"])))
+        V[: len(done) + 1] = [*done, state["x"]]
+        return self._coefficients(V, scale, shift)
 
     def _fit_jointly(
         self,
@@ -128,11 +158,14 @@ class LinearSVC(LinearSVM, Classifier):
         """All classes jointly; two classes are reduced to the difference of their coefficients."""
         from pellucid.svm import crammer_singer
 
-        found = parallel.interruptible(
-            crammer_singer.solve, X, y, costs, K, self._bias(), self.tol, self.max_iter
-        )
-        V = found.x[1:] - found.x[:1] if K == 2 else found.x
-        rows = [replace(found, x=v) for v in V]
+        def differences(W: np.ndarray) -> np.ndarray:
+            return W[1:] - W[:1] if K == 2 else W
+
+        with converting(lambda s: self._coefficients(differences(s["x"]), scale, shift)):
+            found = parallel.interruptible(
+                crammer_singer.solve, X, y, costs, K, self._bias(), self.tol, self.max_iter
+            )
+        rows = [replace(found, x=v) for v in differences(found.x)]
         return self._learned_from(rows, scale, shift) | {"history_": found.history}
 
     def _scores(self, X: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from pellucid.data import Problem
 from pellucid.linear_model.base import check_size
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.numerics.objectives.families import GLMLoss
-from pellucid.records import Solution, Status
+from pellucid.records import Solution, Status, converting, converting_x
 
 if TYPE_CHECKING:
     from pellucid.linear_model._glm.solver import Task
@@ -62,7 +62,8 @@ def _fit_net(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
     )  # fmt: skip
     last = _last_fit(model, problem.p)
     start = None if last is None else last[None, :-1]
-    found = elastic_net(problem.X, _without_offset(problem), problem.weights, net, start)
+    with converting(lambda state: _named(np.append(state["coef"], state["intercept"]), True)):
+        found = elastic_net(problem.X, _without_offset(problem), problem.weights, net, start)
     check_size(found.coef, found.intercept)
     return {
         "coef_": found.coef[0].copy(), "intercept_": float(found.intercept[0]),
@@ -79,7 +80,8 @@ def _fit_iteratively(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, A
         means, ends = problem.schema.mean, (problem.schema.low, problem.schema.high)
         largest = np.maximum(*np.abs(ends))
     task = _prepare(model, problem, loss, model.alpha - _l1(model), largest)
-    found, x = _solve(model, problem, loss, task)
+    with converting(lambda state: _named(state["x"], model.fit_intercept)):
+        found, x = _solve(model, problem, loss, task)
     status, inference = _diagnose(model, problem, loss, task, found)
     if inference and model.fit_intercept:
         x = without_constants(problem.X, inference["inference_"]["aliased"], x)
@@ -87,10 +89,14 @@ def _fit_iteratively(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, A
     if means is None:
         means = column_means(problem.X, problem.weights)
     return inference | {
-        "coef_": x[:-1].copy(), "intercept_": float(x[-1]) if model.fit_intercept else 0.0,
+        **_named(x, model.fit_intercept),
         "means_": means if model.fit_intercept else np.zeros(problem.p),
         "n_iter_": max(found.n_iter, 1), "history_": found.history, "status_": status,
     }  # fmt: skip
+
+
+def _named(x: np.ndarray, intercept: bool) -> dict[str, Any]:
+    return {"coef_": x[:-1].copy(), "intercept_": float(x[-1]) if intercept else 0.0}
 
 
 def _prepare(
@@ -121,10 +127,12 @@ def _solve(
 
         with np.errstate(over="ignore"):
             total = l1 * float(task.objective.weights.sum())
-        found = solve_sparse(task, loss, total, model.max_iter, start)
+        with converting_x(lambda x: task.to_user(x.ravel())):
+            found = solve_sparse(task, loss, total, model.max_iter, start)
     else:
         kind = "lbfgs" if model.solver == "lbfgs" and problem.p > solver.NEWTON_SIZE else "auto"
-        found = solver.solve(task, loss, kind, model.tol, model.max_iter, start)
+        with converting_x(task.to_user):
+            found = solver.solve(task, loss, kind, model.tol, model.max_iter, start)
     return found, task.to_user(found.x)
 
 

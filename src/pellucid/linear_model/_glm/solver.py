@@ -16,7 +16,7 @@ from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
 from pellucid.numerics.row_blocks import Rows, exponents, ordinary
-from pellucid.records import Solution
+from pellucid.records import Solution, unwatched
 
 EXTREME = 100  # |log2| of a size beyond which it is scaled
 FAR = 8.0  # offset in units of spread beyond which a column is centred
@@ -188,9 +188,9 @@ def head_start(task: Task, x: np.ndarray) -> np.ndarray:
     )  # fmt: skip
     if not np.isfinite(part.evaluate(x)[0]):
         return x
-    found = newton(
-        part.evaluate, part.factor, x, max_iter=10, scale=np.append(task.spread, 1.0), accuracy=1e-3
-    )
+    scale = np.append(task.spread, 1.0)
+    with unwatched():
+        found = newton(part.evaluate, part.factor, x, max_iter=10, scale=scale, accuracy=1e-3)
     value = whole.evaluate(x)[0] if x[:-1].any() else whole.loss_of_constant(x[-1])
     return found.x if whole.evaluate(found.x)[0] < value else x
 

@@ -3,13 +3,14 @@
 Invariant: both minimise one objective; the lasso has l1_ratio = 1.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.linear_model.base import POSITIVE, LinearPredictor
+from pellucid.linear_model.base import POSITIVE, LinearPredictor, shaped
 from pellucid.linear_model.paths import enet_path
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.numerics.row_blocks import as_dense
@@ -34,7 +35,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
+from pellucid.records import Status, converting
 
 SELECTION = param(
     "cyclic", Ignored("the solver chooses the order of the columns.", Choice("cyclic", "random"))
@@ -130,7 +131,7 @@ def _fit_columns(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any
     net = Net(l1, l2, model.fit_intercept, model.positive, model.tol, steps)
     Y = problem.y.reshape(problem.n, -1)
     start = _last_state(model, Y.shape[1], problem.p)
-    with parallel.one_blas_thread():
+    with parallel.one_blas_thread(), converting(by_name(problem.y)):
         found = elastic_net(problem.X, Y, problem.weights, net, start)
     several = problem.y.ndim == 2
     return model._finished(found.coef, found.intercept, problem.y) | {
@@ -140,6 +141,11 @@ def _fit_columns(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any
         "history_": found.history,
         "status_": found.status,
     }
+
+
+def by_name(y: np.ndarray) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """From coefficients and intercepts of the solver to learned attributes."""
+    return lambda state: shaped(state["coef"], state["intercept"], y)
 
 
 def _last_state(model: Any, targets: int, p: int) -> np.ndarray | None:

@@ -35,7 +35,7 @@ from pellucid.parameters import (
     learned,
     param,
 )
-from pellucid.records import Status
+from pellucid.records import Recorder, Status, is_watched, unwatched
 
 # Of these the paths have some too.
 PARAMETERS = {
@@ -174,7 +174,10 @@ def _fit_columns(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
         if model.solver == "gd":
             learned = descend(model, problem, alpha, ratio)
         else:
-            learned = _last_fit(model, problem, net, table.task)
+            if is_watched():
+                _record_path(problem, table, grid, l1_ratios.index(ratio), errors)
+            with unwatched():
+                learned = _last_fit(model, problem, net, table.task)
     several = len(l1_ratios) > 1
     status = learned["status_"]
     if status.ok:
@@ -187,6 +190,21 @@ def _fit_columns(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
         "alphas_": np.array(alphas) if several else alphas[0],
         "mse_path_": errors if several else errors[0], "status_": status,
     }  # fmt: skip
+
+
+def _record_path(problem: Problem, table: Any, grid: Any, r: int, errors: np.ndarray) -> None:
+    """One step per penalty of the chosen l1_ratio, on all rows."""
+    from pellucid.linear_model._lasso.cv_solver import path_of_all_rows
+
+    recorder, alphas = Recorder("penalties", len(grid.alphas[r])), grid.alphas[r].tolist()
+    path = zip(alphas, *path_of_all_rows(table, grid, r), errors[r].mean(axis=1).tolist())
+    for k, (alpha, coef, intercept, error) in enumerate(path, 1):
+        used = int(np.count_nonzero(coef))
+        recorder.step(
+            k, {"coef_": coef, "intercept_": float(intercept)}, {"alpha": alpha}, objective=error,
+            alpha=alpha, nonzero=used, sentence=f"With alpha = {alpha:.4g}, the number of nonzero "
+            f"coefficients is {used} and the mean squared error on left-out rows is {error:.4g}.",
+        )  # fmt: skip
 
 
 def _last_fit(model: Any, problem: Problem, net: Any, task: Any) -> dict[str, Any]:

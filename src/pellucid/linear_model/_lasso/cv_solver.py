@@ -249,6 +249,18 @@ def _path(
     return np.concatenate(points)
 
 
+def path_of_all_rows(table: Table, grid: Grid, r: int) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (m, p) and intercepts (m,) at the penalties of one l1_ratio, on all rows."""
+    problem, task = table.problem, table.task
+    products = make_products(task)
+    fold = Fold(problem.weights, np.zeros(problem.n))
+    coef = np.ldexp(_path(problem, fold, task, products, grid.pairs(r), grid), int(task.lift[0]))
+    if not grid.intercept:
+        return coef, np.zeros(len(coef))
+    share = problem.weights / problem.weights.sum()
+    return coef, share @ problem.y - coef @ (problem.table.T @ share)
+
+
 def _one_by_one(task: Ridge, products: Any, pairs: list[tuple[float, float]], grid: Grid) -> Any:
     """The path by working sets: wide tables, and columns of extreme size."""
     net = solver.Net(0.0, 0.0, grid.intercept, grid.positive, grid.tol, grid.max_iter)

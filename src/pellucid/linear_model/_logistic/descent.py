@@ -5,6 +5,7 @@ Both minimise the mean objective on the original columns and record every iterat
 Invariant: x is (1, p + 1) for two classes and (n_classes, p + 1) for more.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from pellucid.numerics.optimise import (
 )
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parallel import StopFlag
-from pellucid.records import Recorder, Solution, Status
+from pellucid.records import Recorder, Solution, Status, converting_x
 
 COMPILED_CELLS = 2**17  # table size up to which gradient descent runs in one compiled loop
 
@@ -86,9 +87,10 @@ def _full_gradients(
         G = R.T @ A / total + strength * mask * B
         return total * (loss + 0.5 * strength * float(np.sum(mask * B**2))), total * G.ravel()
 
-    found = gradient_descent(
-        evaluate, x0.ravel(), step=step / total, tol=setting.tol, max_iter=setting.max_iter
-    )
+    with converting_x(lambda x: x.reshape(rows, -1)):
+        found = gradient_descent(
+            evaluate, x0.ravel(), step=step / total, tol=setting.tol, max_iter=setting.max_iter
+        )
     return _with_steps(found, x0.shape, step, safe)
 
 
@@ -123,10 +125,20 @@ def _compiled_descent(
     z = np.empty(len(x0))
     every = max(1, setting.max_iter // 5000)
     chunk = every * max(1, 2**20 // (A.size * every + 1))
-    done, change = 0, np.inf
+    done, change, ahead = 0, np.inf, 0
+
+    def measure() -> np.ndarray:
+        """The row of notes of the present point."""
+        notes = np.empty((1, 4))
+        _loops.descend(A, y, w, pivot, B.copy(), 0.0, strength, -1.0, 0, 1, 1, notes, G, z)
+        return notes[0]
+
     while done < setting.max_iter and change > setting.tol and np.all(np.isfinite(B)):
         flag.check()
         steps = min(chunk, setting.max_iter - done)
+        if recorder.watched:
+            steps = min(steps, ahead := ahead or _watched_step(recorder, done, B, measure))
+            ahead -= steps
         notes = np.empty((steps // every + 1, 4))
         made, noted, change = _loops.descend(
             A, y, w, pivot, B, step, strength, setting.tol, done, steps, every, notes, G, z
@@ -134,10 +146,10 @@ def _compiled_descent(
         done += made
         _add_rows(recorder, notes[:noted])
     # The state after the last step closes the history.
-    notes = np.empty((1, 4))
-    _loops.descend(A, y, w, pivot, B.copy(), 0.0, strength, -1.0, 0, 1, 1, notes, G, z)
-    notes[0, 0] = done
-    _add_rows(recorder, notes)
+    last = measure()
+    last[0] = done
+    _add_rows(recorder, last[None])
+    _watched_step(recorder, done, B, lambda: last)
     if not np.all(np.isfinite(B)):
         status = diverged(done)
     elif change <= setting.tol:
@@ -147,10 +159,22 @@ def _compiled_descent(
     return Solution(B, status, recorder.history(), done)
 
 
+NAMES = ("iteration", "objective", "gradient_norm", "parameter_norm")
+
+
 def _add_rows(recorder: Recorder, notes: np.ndarray) -> None:
-    names = ("iteration", "objective", "gradient_norm", "parameter_norm")
     if len(notes):
-        recorder.extend(**dict(zip(names, notes.T)))
+        recorder.extend(**dict(zip(NAMES, notes.T)))
+
+
+def _watched_step(
+    recorder: Recorder, done: int, B: np.ndarray, measure: Callable[[], np.ndarray]
+) -> int:
+    """Record the present point; the number of iterations up to the next one to record."""
+    if not recorder.watched:
+        return 0
+    recorder.step(done, {"x": B}, **dict(zip(NAMES[1:], measure()[1:])))
+    return recorder.skip()
 
 
 def _risen(epoch: int) -> Status:
