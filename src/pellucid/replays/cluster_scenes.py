@@ -19,7 +19,7 @@ from pellucid.replays.panels import (
     span,
 )
 from pellucid.replays.plane import DRAWN, Plane, find_plane
-from pellucid.replays.prediction_maps import MOVES, class_legend, points
+from pellucid.replays.prediction_maps import MOVES, MOVING, class_legend, points
 from pellucid.replays.recording import Recording
 
 Panel = dict[str, Any]
@@ -154,8 +154,8 @@ def embedding(recording: Recording) -> list[Panel]:
     dots: dict[str, Any] = {
         "m": "points", "x": [0] * len(chosen),
         "s": {
-            "x": {"s": series(placed(p[chosen, 0], *limits[0]) for p in steps)},
-            "y": {"s": series(placed(p[chosen, 1], *limits[1]) for p in steps)},
+            "x": {"s": series(placed(p[chosen, 0], *limits[0], MOVING) for p in steps)},
+            "y": {"s": series(placed(p[chosen, 1], *limits[1], MOVING) for p in steps)},
         },
     }  # fmt: skip
     if recording.codes is not None:
@@ -172,6 +172,11 @@ def embedding(recording: Recording) -> list[Panel]:
 
 def _objective(recording: Recording, label: str) -> list[Panel]:
     values = recording.numbers("objective")
+    history = getattr(recording.final, "history_", None)
+    if np.isfinite(values).sum() < 2 and history is not None:  # it was not computed at every step
+        values[:] = np.nan
+        place = np.searchsorted(recording.iterations, history["iteration"])
+        values[place.clip(max=len(values) - 1)] = history["objective"]
     if np.isfinite(values).sum() < 2:
         return []
     return [curves("Objective", recording.iterations, {"objective": values}, label)]

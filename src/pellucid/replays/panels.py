@@ -30,9 +30,9 @@ def shortened(value: Any, digits: int = DIGITS) -> Any:
     return float(f"{number:.{digits}g}")
 
 
-def placed(values: Any, low: float, high: float) -> list[Any]:
-    """Positions on an axis, rounded to one part in 5000 of its range."""
-    step = (high - low) / 5000
+def placed(values: Any, low: float, high: float, parts: int = 5000) -> list[Any]:
+    """Positions on an axis, rounded to at least this many parts of its range."""
+    step = (high - low) / parts
     decimals = max(0, -math.floor(math.log10(step))) if step > 0 else 6
     whole = np.round(np.asarray(values, dtype=float), decimals)
     return [shortened(v, 12) for v in whole.ravel().tolist()]

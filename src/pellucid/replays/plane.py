@@ -27,7 +27,8 @@ class Plane:
     """Two directions through the table.
 
     labels : names of the two axes
-    note : what the axes are and where the rest stands
+    note : what the axes are, and which rows are not drawn
+    rest : where everything else stands in the rows of `table`
     points : coordinates of the drawn rows
     drawn : positions of these rows in the table
     table : turns coordinates into rows that a model can predict
@@ -37,6 +38,7 @@ class Plane:
 
     labels: tuple[str, str]
     note: str
+    rest: str
     points: np.ndarray
     drawn: np.ndarray
     table: Callable[[np.ndarray], RawTable]
@@ -101,13 +103,13 @@ def _of_columns(recording: Recording, pair: tuple[int, ...]) -> Plane:
             return RawTable(len(z), rows.names, dense=np.column_stack([c.values for c in made]))
         return RawTable(len(z), rows.names, columns=made)
 
-    note = ""
+    rest = ""
     if others:
         many = (
             "The other column has its" if others == 1 else f"The other {others} columns have their"
         )
-        note = f"{many} median or most frequent value."
-    return _finished(names, note, points, table, pair)
+        rest = f"{many} median or most frequent value in the regions."
+    return _finished(names, "", rest, points, table, pair)
 
 
 def typical(column: Any) -> np.ndarray:
@@ -167,11 +169,9 @@ def _of_directions(recording: Recording, matrix: np.ndarray) -> Plane:
         dense = centre + (coordinates @ lift.T) * spread
         return RawTable(len(dense), names, dense=dense)
 
-    note = (
-        f"The axes are the first two {what} of all {matrix.shape[1]} columns; regions are those of "
-        "the plane through the mean of the rows."
-    )
-    return _finished(labels, note, z @ directions, table)
+    note = f"The axes are the first two {what} of all {matrix.shape[1]} columns."
+    rest = "The regions are those of the plane through the mean of the rows."
+    return _finished(labels, note, rest, z @ directions, table)
 
 
 def principal(z: np.ndarray) -> np.ndarray:
@@ -203,7 +203,7 @@ def discriminants(z: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _finished(
-    labels: Any, note: str, points: np.ndarray, table: Callable, columns: tuple[int, ...] = ()
+    labels: Any, note: str, rest: str, points: np.ndarray, table: Callable, columns: Any = ()
 ) -> Plane:
     usable = np.flatnonzero(np.isfinite(points).all(axis=1))
     limits = tuple(span(points[usable, k], 0.06) for k in (0, 1))
@@ -215,5 +215,5 @@ def _finished(
         notes.append(f"{DRAWN} of {len(usable)} rows are drawn.")
         usable = usable[np.linspace(0, len(usable) - 1, DRAWN).astype(int)]
     return Plane(
-        tuple(labels), " ".join(notes), points[usable], usable, table, limits, tuple(columns)
+        tuple(labels), " ".join(notes), rest, points[usable], usable, table, limits, tuple(columns)
     )

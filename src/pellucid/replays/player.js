@@ -53,7 +53,7 @@
     if (value === null || value === undefined) return "";
     if (typeof value !== "number" || Number.isInteger(value)) return String(value);
     const size = Math.abs(value);
-    if (size >= 1e6 || size < 1e-4) return value.toExponential(3);
+    if (size >= 1e6 || size < 1e-4) return value.toExponential(3).replace(/\.?0+e/, "e");
     return String(Number(value.toPrecision(size >= 1000 ? 6 : 5)));
   }
 
@@ -204,7 +204,7 @@
         g.lineWidth = 1.5;
         shape(g, 0, 11, 7, 5.5);
         g.stroke();
-      } else if (kind === "cross") drawCross(g, 11, 7, theme.bad);
+      } else if (kind === "cross") drawCross(g, 11, 7, 4);
       else if (kind === "swatch") g.fillRect(4, 1, 14, 12);
       else if (kind === "line" || Array.isArray(kind)) {
         g.lineWidth = 2;
@@ -222,15 +222,11 @@
     }
   }
 
-  function drawCross(g, x, y, c) {
-    g.strokeStyle = css(c);
-    g.lineWidth = 2;
-    g.beginPath();
-    g.moveTo(x - 5, y - 5);
-    g.lineTo(x + 5, y + 5);
-    g.moveTo(x + 5, y - 5);
-    g.lineTo(x - 5, y + 5);
-    g.stroke();
+  function drawCross(g, x, y, r) {
+    g.strokeStyle = css(theme.bad);
+    g.lineWidth = 1.6;
+    line(g, x - r, y - r, x + r, y + r);
+    line(g, x + r, y - r, x - r, y + r);
   }
 
   // Charts ----------------------------------------------------------------------------------------
@@ -361,31 +357,37 @@
           const c = mark.v ? signed(mark.v[k]) : colour(which);
           const r = sizes ? 1 + letter(sizes, k) * 0.16 : base;
           shape(g, mark.round ? 0 : which, box.x(xs[k]), box.y(ys[k]), r);
-          g.globalAlpha = inside && !letter(inside, k) ? 0.22 : 1;
+          g.globalAlpha = inside && !letter(inside, k) ? 0.3 : 1;
           g.fillStyle = css(c, 0.9);
           g.fill();
           g.strokeStyle = css(mark.centre || mark.v ? theme.ink : theme.page);
           g.stroke();
         }
         g.globalAlpha = 1;
-        if (series.bad) for (const k of frameOf(series.bad.s)) drawCross(g, box.x(xs[k]), box.y(ys[k]), theme.bad);
+        const bad = series.bad && frameOf(series.bad.s);
+        for (let k = 0; bad && k < bad.length; k++)
+          if (letter(bad, k)) drawCross(g, box.x(xs[k]), box.y(ys[k]), 3.4);
         if (series.on) ring(g, box, xs, ys, frameOf(series.on.s));
       };
     },
 
     trail(mark) {
+      const steps = mark.x.map((_, k) => k).filter((k) => mark.x[k] !== null && mark.y[k] !== null);
+      const xs = steps.map((k) => mark.x[k]), ys = steps.map((k) => mark.y[k]);
       return (g, box, t) => {
-        const n = Math.floor(t) + 1, c = colour(mark.colour);
+        const n = steps.findLastIndex((k) => k <= t), c = colour(mark.colour);
         if (mark.dash) g.setLineDash(mark.dash);
         g.strokeStyle = css(c, 0.28);
         g.lineWidth = 1.3;
-        polyline(g, box, mark.x, mark.y);
+        polyline(g, box, xs, ys);
+        if (n < 0) return g.setLineDash([]);
+        const after = Math.min(n + 1, steps.length - 1);
+        const share = after > n && steps[after] - steps[n] === 1 ? t - steps[n] : 0;
+        const x = between(xs[n], xs[after], share), y = between(ys[n], ys[after], share);
         g.strokeStyle = css(c);
         g.lineWidth = 2.2;
-        const x = at(mark.x, t), y = at(mark.y, t);
-        polyline(g, box, [...mark.x.slice(0, n), x], [...mark.y.slice(0, n), y]);
+        polyline(g, box, [...xs.slice(0, n + 1), x], [...ys.slice(0, n + 1), y]);
         g.setLineDash([]);
-        if (x === null || y === null) return;
         shape(g, 0, box.x(x), box.y(y), 4.5);
         g.fillStyle = css(c);
         g.fill();
@@ -482,28 +484,32 @@
     edges.length = 0;
     if (mark.bare) return;
     if (!mark.classes) {
-      for (let band = 1; band < levels; band++) isoline(mark, edges, (k) => letter(cells, k) - band + 0.5);
+      const bands = Array.from({ length: levels - 1 }, (_, k) => k + 0.5);
+      isolines(mark, edges, (k) => letter(cells, k), bands);
       return;
     }
     outline(mark, cells, edges);
     if (!mark.margin) return;
-    const field = (k) => {
-      const value = letter(cells, k), size = (value % levels) + 0.5;
-      return value < levels ? -size : size;
-    };
+    const field = (k) => (letter(cells, k) < levels ? -1 : 1) * lead(mark, letter(cells, k));
     edges.dashed = edges.length;
-    for (const side of [-1, 1]) isoline(mark, edges, (k) => field(k) - side * mark.margin);
+    isolines(mark, edges, field, [-mark.margin, mark.margin]);
   }
 
-  /** Call `visit` with the four neighbouring cells of every corner: their positions and indices. */
-  function blocks(mark, visit) {
-    const { nx, ny } = mark, inside = (k, n) => Math.max(0, Math.min(n - 1, k));
-    const place = (k, n) => Math.max(0, Math.min(1, (k + 0.5) / n));
+  /** Call `visit` with the four neighbouring cells of every corner: their indices, and where it is. */
+  function blocks({ nx, ny }, visit) {
     for (let row = -1; row < ny; row++)
       for (let col = -1; col < nx; col++) {
-        const corner = (dx, dy) => [place(col + dx, nx), place(row + dy, ny), inside(row + dy, ny) * nx + inside(col + dx, nx)];
-        visit([corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)]);
+        const x0 = Math.max(0, col), x1 = Math.min(nx - 1, col + 1);
+        const y0 = Math.max(0, row) * nx, y1 = Math.min(ny - 1, row + 1) * nx;
+        visit(y0 + x0, y0 + x1, y1 + x1, y1 + x0, col, row);
       }
+  }
+
+  /** The centres of the four cells of a block, as shares of the picture. */
+  function corners({ nx, ny }, col, row) {
+    const place = (k, n) => Math.max(0, Math.min(1, (k + 0.5) / n));
+    const left = place(col, nx), right = place(col + 1, nx), top = place(row, ny), low = place(row + 1, ny);
+    return [[left, top], [right, top], [right, low], [left, low]];
   }
 
   /** Join the crossings on the sides of a block: two by a line, more of them at their middle. */
@@ -517,31 +523,41 @@
   /** The lines between classes; a level says how far a cell is from the nearest other class. */
   function outline(mark, cells, edges) {
     const { levels } = mark;
-    blocks(mark, (corners) => {
-      const values = corners.map((c) => letter(cells, c[2])), found = [];
+    blocks(mark, (i, j, k, l, col, row) => {
+      const values = [letter(cells, i), letter(cells, j), letter(cells, k), letter(cells, l)];
       const classes = values.map((v) => Math.floor(v / levels));
       if (classes[0] === classes[1] && classes[0] === classes[2] && classes[0] === classes[3]) return;
-      for (let k = 0; k < 4; k++) {
-        const next = (k + 1) % 4;
-        if (classes[k] === classes[next]) continue;
-        const a = (values[k] % levels) + 0.5, b = (values[next] % levels) + 0.5;
-        found.push(along(corners[k], corners[next], mark.hard ? 0.5 : a / (a + b)));
+      const at = corners(mark, col, row), found = [];
+      for (let side = 0; side < 4; side++) {
+        const next = (side + 1) % 4;
+        if (classes[side] === classes[next]) continue;
+        const a = lead(mark, values[side]), b = lead(mark, values[next]);
+        found.push(along(at[side], at[next], mark.hard ? 0.5 : a / (a + b)));
       }
-      join(edges, found, mark.hard && along(corners[0], corners[2], 0.5));
+      join(edges, found, mark.hard && along(at[0], at[2], 0.5));
     });
   }
 
+  // Levels are finer where the lead is small, so that the lines are smooth.
+  const lead = ({ levels }, value) => (((value % levels) + 0.5) / levels) ** 2;
   const along = (p, q, share) => [p[0] + (q[0] - p[0]) * share, p[1] + (q[1] - p[1]) * share];
 
-  /** The line on which a function of the cells is 0. */
-  function isoline(mark, edges, field) {
-    blocks(mark, (corners) => {
-      const values = corners.map((c) => field(c[2])), found = [];
-      for (let k = 0; k < 4; k++) {
-        const a = values[k], b = values[(k + 1) % 4];
-        if (a < 0 !== b < 0) found.push(along(corners[k], corners[(k + 1) % 4], a / (a - b)));
+  /** The lines on which a function of the cells has the given heights. */
+  function isolines(mark, edges, field, heights) {
+    blocks(mark, (i, j, k, l, col, row) => {
+      const values = [field(i), field(j), field(k), field(l)];
+      const low = Math.min(...values), high = Math.max(...values);
+      if (low === high) return;
+      const at = corners(mark, col, row);
+      for (const height of heights) {
+        if (height < low || height > high) continue;
+        const found = [];
+        for (let side = 0; side < 4; side++) {
+          const a = values[side] - height, b = values[(side + 1) % 4] - height;
+          if (a < 0 !== b < 0) found.push(along(at[side], at[(side + 1) % 4], a / (a - b)));
+        }
+        join(edges, found);
       }
-      join(edges, found);
     });
   }
 
@@ -550,11 +566,13 @@
   /** The nodes stand where the largest tree has them; at each step they are absent, leaves or splits. */
   function tree(spec, host) {
     const deepest = Math.max(...spec.nodes.map((node) => node.depth));
-    const height = () => 14 + 78 * (deepest + 1);
+    const width = (w) => Math.max(12, Math.min(130, ((w - 8) / spec.leaves) * 0.92));
+    const tall = (wide) => (wide < 34 ? 16 : 56);
+    const height = (w) => 14 + (tall(width(w)) + 22) * (deepest + 1);
     return canvasPanel(spec, host, height, (g, w, h, t) => {
       const i = Math.floor(t), parts = spec.s[i], now = spec.now[i];
-      const wide = Math.max(16, Math.min(130, ((w - 8) / spec.leaves) * 0.92));
-      const place = (node) => [3 + wide / 2 + node.x * (w - 6 - wide), 4 + 78 * node.depth];
+      const wide = width(w), high = tall(wide);
+      const place = (node) => [3 + wide / 2 + node.x * (w - 6 - wide), 4 + (high + 22) * node.depth];
       g.textAlign = "center";
       g.textBaseline = "top";
       spec.nodes.forEach((node, k) => {
@@ -562,19 +580,19 @@
         const [x0, y0] = place(spec.nodes[node.parent]), [x1, y1] = place(node);
         g.strokeStyle = css(theme.muted);
         g.lineWidth = 1.2;
-        line(g, x0, y0 + 56, x1, y1);
+        line(g, x0, y0 + high, x1, y1);
       });
       spec.nodes.forEach((node, k) => {
         const part = letter(parts, k);
-        if (part) drawNode(g, node, place(node), wide, part === 2, k === now, spec.regression);
+        if (part) drawNode(g, node, [...place(node), wide, high], part === 2, k === now, spec.regression);
       });
     });
   }
 
-  function drawNode(g, node, [x, y], wide, split, current, regression) {
+  function drawNode(g, node, [x, y, wide, high], split, current, regression) {
     const left = x - wide / 2;
     g.fillStyle = css(theme.page);
-    g.fillRect(left, y, wide, 56);
+    g.fillRect(left, y, wide, high);
     let from = left;
     node.share.forEach((part, k) => {
       g.fillStyle = regression ? css(signed(part)) : css(colour(k), 0.85);
@@ -584,7 +602,7 @@
     });
     g.strokeStyle = css(current ? theme.ink : theme.muted);
     g.lineWidth = current ? 3 : 1;
-    g.strokeRect(left, y, wide, 56);
+    g.strokeRect(left, y, wide, high);
     if (wide < 34) return;
     g.fillStyle = css(theme.ink);
     g.font = wide < 80 ? "10px system-ui, sans-serif" : "12px system-ui, sans-serif";

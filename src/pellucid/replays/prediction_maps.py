@@ -25,8 +25,9 @@ from pellucid.replays.panels import (
 from pellucid.replays.plane import DRAWN, NUMERIC, Plane, typical
 from pellucid.replays.recording import Recording
 
-LEVELS = 12  # steps of the lead of a class that decision regions distinguish
+LEVELS = 16  # steps of the lead of a class that decision regions distinguish
 SURFACE = 41  # steps of a predicted number
+MOVING = 800  # parts of an axis that moving points distinguish
 MOVES = 40_000  # points times steps of moving points
 CURVE = 120  # points of a curve
 
@@ -54,7 +55,6 @@ def regions(
     title: str = "Predicted classes",
     shown: dict[str, Any] | None = None,
     legend: list[Any] | None = None,
-    marks: list[dict[str, Any]] | None = None,
     margin: bool = False,
     note: str = "",
 ) -> dict[str, Any]:
@@ -70,22 +70,26 @@ def regions(
         **_hard(recording),
     }  # fmt: skip
     if margin:
-        grid["margin"] = levels / 2
-    marks = [grid, *(marks or []), points(recording, plane, s=shown or {})]
+        grid["margin"] = 0.5  # half of the score 1, as in `lead`
+    wrong = [
+        letters(codes[plane.drawn] != recording.codes[plane.drawn]) for codes in recording.found
+    ]
+    shown = {"bad": {"s": series(wrong)}, **(shown or {})}
     x, y = plane.axes
     return chart(
-        title, x, y, marks, legend=class_legend(recording) + (legend or []),
-        note=" ".join(text for text in (note, plane.note) if text),
+        title, x, y, [grid, points(recording, plane, s=shown)],
+        legend=[*class_legend(recording), ["misclassified", "bad", "cross"], *(legend or [])],
+        note=" ".join(text for text in (note, plane.note, plane.rest) if text),
     )  # fmt: skip
 
 
 def class_cells(
     recording: Recording, model: Any, table: Any, levels: int, margin: bool = False
 ) -> np.ndarray:
-    """Predicted class and lead of each row: class * levels + level."""
+    """Predicted class and lead of each row: class * levels + level, where a lead is (level / levels)**2."""
     codes = recording.codes_of(model.predict(table))
     share = np.clip(lead(model, table, codes, margin), 0.0, 1.0)
-    return codes * levels + np.minimum((share * levels).astype(int), levels - 1)
+    return codes * levels + np.minimum((np.sqrt(share) * levels).astype(int), levels - 1)
 
 
 def lead(model: Any, table: Any, codes: np.ndarray, margin: bool = False) -> np.ndarray:
@@ -143,10 +147,12 @@ def surface(recording: Recording, plane: Plane) -> dict[str, Any]:
     dots = points(recording, plane, v=shortened(shares(y[plane.drawn]), 3))
     dots.pop("c", None)
     low, high = (f"{v:.4g}" for v in (middle - reach, middle + reach))
-    note = f"Colours of the surface and of the rows run from {low} to {high}. {plane.note}"
+    note = f"Colours of the surface and of the rows run from {low} to {high}. {plane.note} {plane.rest}"
     ax, ay = plane.axes
     legend = [["below the mean of y", 1, "swatch"], ["above the mean of y", 0, "swatch"]]
-    return chart("Predicted surface", ax, ay, [grid, dots], note=note.strip(), legend=legend)
+    return chart(
+        "Predicted surface", ax, ay, [grid, dots], note=" ".join(note.split()), legend=legend
+    )
 
 
 def curve(recording: Recording, column: int) -> dict[str, Any]:
@@ -198,7 +204,7 @@ def observed_against_predicted(recording: Recording) -> dict[str, Any]:
     marks = [
         {"m": "line", "xy": [reach, reach], "colour": "muted", "dash": [4, 3], "width": 1.2},
         {"m": "points", "x": placed(y, *reach), "y": placed(y, *reach), "round": True,
-         "s": {"x": {"s": series(placed(np.clip(p, -1e12, 1e12), *reach) for p in predicted)}}},
+         "s": {"x": {"s": series(placed(np.clip(p, -1e12, 1e12), *reach, MOVING) for p in predicted)}}},
     ]  # fmt: skip
     note = f"{len(drawn)} of {recording.rows.n_rows} rows are drawn."
     return chart(

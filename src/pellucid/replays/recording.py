@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data.intake import RawTable
+from pellucid.draw import number
 from pellucid.draw.label_text import distinct
 from pellucid.records import Step, WatchedFit
 
@@ -87,6 +88,21 @@ class Recording:
         found = [step.iteration for step in self.steps]
         rising = all(a <= b for a, b in pairwise(found))
         return found if rising else list(range(len(found)))
+
+    @cached_property
+    def found(self) -> list[np.ndarray]:
+        """Classes that the model of each step predicts for the training rows, as positions."""
+        return [self.codes_of(model.predict(self.rows)) for model in self.models]
+
+    def sentence(self, i: int) -> str:
+        """What happened at step i, and how well the model then predicts the training rows."""
+        text = self.steps[i].sentence
+        if "train_score" in self.steps[i].numbers or not self.errors:
+            return text
+        error, n = self.errors["training rows"][i], min(SCORED, self.rows.n_rows)
+        if self.is_classifier:
+            return f"{text} {round(error * n)} of {n} training rows are misclassified."
+        return f"{text} The root mean squared error on the training rows is {number(error, 4)}."
 
     @property
     def rebuilds(self) -> bool:

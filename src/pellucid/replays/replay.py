@@ -115,7 +115,7 @@ def _frames(recording: Recording, title: str, notes: list[str]) -> dict[str, Any
         "title": title,
         "notes": notes,
         "palette": list(PALETTE),
-        "sentences": [step.sentence for step in recording.steps],
+        "sentences": [recording.sentence(i) for i in range(len(recording.steps))],
         "numbers": numbers,
         "panels": panels,
     }

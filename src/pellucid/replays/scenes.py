@@ -23,6 +23,7 @@ from pellucid.replays.tree_scene import tree
 
 Panel = dict[str, Any]
 Scene = Callable[[Recording], list[Panel]]
+MARGIN = "The dashed lines are the margin: the scores -1 and 1."
 LINES = 8  # coefficients that are drawn as lines
 
 
@@ -39,7 +40,10 @@ def panels_of(recording: Recording) -> list[Panel]:
 
 def linear(recording: Recording) -> list[Panel]:
     """The plane or line that moves, its path over the loss, and the coefficients."""
-    panels = predictions(recording, **causes(recording))
+    more = causes(recording)
+    if recording.fit.source == "LinearSVC" and len(recording.classes) == 2:
+        more |= {"margin": True, "note": MARGIN}
+    panels = predictions(recording, **more)
     path = descent(recording)
     if path is not None:
         panels.append(path)
@@ -114,7 +118,7 @@ def support_vectors(recording: Recording) -> list[Panel]:
     ]
     shown = {"on": {"s": on}}
     margin = len(recording.classes) == 2
-    note = "The dashed lines are the margin: the scores -1 and 1." if margin else ""
+    note = MARGIN if margin else ""
     regions = prediction_maps.regions(
         recording, plane, title="Predicted classes and margin", shown=shown, margin=margin,
         legend=[["support vector", "ink", "ring"]], note=note,

@@ -161,10 +161,11 @@ def candidates(recording: Recording) -> dict[str, Any]:
             ]
             for one in found
         ])  # fmt: skip
-    head = ["column", "best split", "gain", "impurity after", "left", "right"]
+    head = ["column", "best split", "gain", "impurity", "left", "right"]
     return table(
         "Candidate splits of this node", head, rows, first=True,
-        note="The best split of each column, by falling gain. The tree makes the first one.",
+        note="The best split of each column, by falling gain, with the impurity after it and the rows on "
+        "both sides. The tree makes the first one.",
     )  # fmt: skip
 
 
