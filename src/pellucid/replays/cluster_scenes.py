@@ -77,7 +77,7 @@ def _clusters(plane: Plane, labels: list[np.ndarray], places: list[np.ndarray]) 
     x, y = plane.axes
     centres = _centres(plane, places)
     legend = [[f"cluster {j}", j, "point"] for j in range(k)]
-    note = f"Large marks are the centres. {plane.note}".strip()
+    note = plane.note("Large marks are the centres.")
     return chart("Clusters", x, y, [dots, *trails, centres], legend=legend, note=note)
 
 
@@ -113,7 +113,7 @@ def mixture(recording: Recording) -> list[Panel]:
         marks = [dots, {"m": "ellipses", "s": series(shortened(e) for e in ellipses)}]
         x, y = plane.axes
         legend = [[f"component {j}", j, "point"] for j in range(k)]
-        note = f"Ellipses are one and two standard deviations. {plane.note}".strip()
+        note = plane.note("Ellipses are one and two standard deviations.")
         panels.append(chart("Components", x, y, marks, legend=legend, note=note))
     if recording.has("weights_"):
         names = [f"component {j}" for j in range(k)]

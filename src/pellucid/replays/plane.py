@@ -27,8 +27,9 @@ class Plane:
     """Two directions through the table.
 
     labels : names of the two axes
-    note : what the axes are, and which rows are not drawn
+    about : what the axes are
     rest : where everything else stands in the rows of `table`
+    left_out : which rows are not drawn
     points : coordinates of the drawn rows
     drawn : positions of these rows in the table
     table : turns coordinates into rows that a model can predict
@@ -37,8 +38,9 @@ class Plane:
     """
 
     labels: tuple[str, str]
-    note: str
+    about: str
     rest: str
+    left_out: str
     points: np.ndarray
     drawn: np.ndarray
     table: Callable[[np.ndarray], RawTable]
@@ -48,6 +50,11 @@ class Plane:
     @property
     def axes(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return axis(self.labels[0], self.limits[0]), axis(self.labels[1], self.limits[1])
+
+    def note(self, *before: str, regions: bool = False) -> str:
+        """What stands below a chart on this plane."""
+        parts = (*before, self.about, self.rest if regions else "", self.left_out)
+        return " ".join(part for part in parts if part)
 
     def grid(self) -> tuple[RawTable, np.ndarray]:
         """Rows at the centres of the cells, from the top row of the picture down, and their
@@ -169,9 +176,9 @@ def _of_directions(recording: Recording, matrix: np.ndarray) -> Plane:
         dense = centre + (coordinates @ lift.T) * spread
         return RawTable(len(dense), names, dense=dense)
 
-    note = f"The axes are the first two {what} of all {matrix.shape[1]} columns."
+    about = f"The axes are the first two {what} of all {matrix.shape[1]} columns."
     rest = "The regions are those of the plane through the mean of the rows."
-    return _finished(labels, note, rest, z @ directions, table)
+    return _finished(labels, about, rest, z @ directions, table)
 
 
 def principal(z: np.ndarray) -> np.ndarray:
@@ -203,11 +210,11 @@ def discriminants(z: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _finished(
-    labels: Any, note: str, rest: str, points: np.ndarray, table: Callable, columns: Any = ()
+    labels: Any, about: str, rest: str, points: np.ndarray, table: Callable, columns: Any = ()
 ) -> Plane:
     usable = np.flatnonzero(np.isfinite(points).all(axis=1))
     limits = tuple(span(points[usable, k], 0.06) for k in (0, 1))
-    notes = [note] if note else []
+    notes = []
     missing = len(points) - len(usable)
     if missing:
         notes.append(f"{missing} rows with a missing value in these columns are not drawn.")
@@ -215,5 +222,13 @@ def _finished(
         notes.append(f"{DRAWN} of {len(usable)} rows are drawn.")
         usable = usable[np.linspace(0, len(usable) - 1, DRAWN).astype(int)]
     return Plane(
-        tuple(labels), " ".join(notes), rest, points[usable], usable, table, limits, tuple(columns)
+        tuple(labels),
+        about,
+        rest,
+        " ".join(notes),
+        points[usable],
+        usable,
+        table,
+        limits,
+        tuple(columns),
     )

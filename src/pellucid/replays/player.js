@@ -61,7 +61,12 @@
 
   const rgb = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
   const mix = (a, b, share) => a.map((value, k) => Math.round(value + (b[k] - value) * share));
-  const css = (c, alpha = 1) => `rgba(${c[0]},${c[1]},${c[2]},${alpha})`;
+
+  /** The text of a colour, kept with it: building texts costs more than drawing. */
+  function css(c, alpha = 1) {
+    const texts = c.texts || (c.texts = {});
+    return texts[alpha] || (texts[alpha] = `rgba(${c[0]},${c[1]},${c[2]},${alpha})`);
+  }
 
   function readTheme(palette) {
     const ink = dark.matches ? [232, 234, 237] : [27, 31, 36];
@@ -468,18 +473,9 @@
   /** Colour the cells, and list the lines between classes, bands or sides of the margin. */
   function fillGrid(picture, mark, cells, edges) {
     const { nx, ny, levels } = mark, g = picture.getContext("2d");
-    const image = g.createImageData(nx, ny);
-    const low = theme.page, deep = colour(mark.colour || 0);
-    for (let k = 0; k < nx * ny; k++) {
-      const value = letter(cells, k);
-      let c, alpha = 255;
-      if (mark.classes) {
-        c = colour(Math.floor(value / levels));
-        alpha = 40 + Math.round((105 * ((value % levels) + 1)) / levels);
-      } else if (mark.diverging) c = signed(((2 * value) / (levels - 1) - 1) * 0.75);
-      else c = mix(deep, low, 0.25 + (0.75 * value) / Math.max(1, levels - 1));
-      image.data.set([c[0], c[1], c[2], alpha], 4 * k);
-    }
+    const image = g.createImageData(nx, ny), pixels = new Uint32Array(image.data.buffer);
+    const shades = shadesOf(mark);
+    for (let k = 0; k < nx * ny; k++) pixels[k] = shades[letter(cells, k)];
     g.putImageData(image, 0, 0);
     edges.length = 0;
     if (mark.bare) return;
@@ -493,6 +489,22 @@
     const field = (k) => (letter(cells, k) < levels ? -1 : 1) * lead(mark, letter(cells, k));
     edges.dashed = edges.length;
     isolines(mark, edges, field, [-mark.margin, mark.margin]);
+  }
+
+  /** The colour of each value that a cell can have, as four bytes. */
+  function shadesOf({ classes, levels, diverging, colour: which }) {
+    const shades = new Uint32Array(Math.max(1, classes) * levels);
+    const bytes = new Uint8ClampedArray(shades.buffer);
+    for (let value = 0; value < shades.length; value++) {
+      let c, alpha = 255;
+      if (classes) {
+        c = colour(Math.floor(value / levels));
+        alpha = 40 + Math.round((105 * ((value % levels) + 1)) / levels);
+      } else if (diverging) c = signed(((2 * value) / (levels - 1) - 1) * 0.75);
+      else c = mix(colour(which || 0), theme.page, 0.25 + (0.75 * value) / Math.max(1, levels - 1));
+      bytes.set([c[0], c[1], c[2], alpha], 4 * value);
+    }
+    return shades;
   }
 
   /** Call `visit` with the four neighbouring cells of every corner: their indices, and where it is. */
@@ -522,11 +534,12 @@
 
   /** The lines between classes; a level says how far a cell is from the nearest other class. */
   function outline(mark, cells, edges) {
-    const { levels } = mark;
+    const area = Uint8Array.from(cells, (c) => (c.charCodeAt(0) - FIRST) / mark.levels);
     blocks(mark, (i, j, k, l, col, row) => {
+      const own = area[i];
+      if (own === area[j] && own === area[k] && own === area[l]) return;
       const values = [letter(cells, i), letter(cells, j), letter(cells, k), letter(cells, l)];
-      const classes = values.map((v) => Math.floor(v / levels));
-      if (classes[0] === classes[1] && classes[0] === classes[2] && classes[0] === classes[3]) return;
+      const classes = [own, area[j], area[k], area[l]];
       const at = corners(mark, col, row), found = [];
       for (let side = 0; side < 4; side++) {
         const next = (side + 1) % 4;
@@ -720,7 +733,7 @@
 
     function tick(now) {
       if (!running) return;
-      t = Math.min(last, t + ((now - before) / 1000) * SPEEDS[speed]);
+      t = Math.min(last, t + (Math.max(0, now - before) / 1000) * SPEEDS[speed]);
       before = now;
       show();
       if (t >= last) run(false); else requestAnimationFrame(tick);

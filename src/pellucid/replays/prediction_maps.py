@@ -26,6 +26,7 @@ from pellucid.replays.plane import DRAWN, NUMERIC, Plane, typical
 from pellucid.replays.recording import Recording
 
 LEVELS = 16  # steps of the lead of a class that decision regions distinguish
+MARGIN_LEVELS = 80  # finer, because the margin is drawn inside the classes
 SURFACE = 41  # steps of a predicted number
 MOVING = 800  # parts of an axis that moving points distinguish
 MOVES = 40_000  # points times steps of moving points
@@ -61,7 +62,8 @@ def regions(
     """Decision regions of every step; colours are stronger where the class is further before the next.
     `shown` has the series of the points, and `margin` draws the lines of the scores -1 and 1."""
     table, _ = plane.grid()
-    levels = min(LEVELS, MOST_CODES // len(recording.classes))
+    most = MARGIN_LEVELS if margin else LEVELS
+    levels = min(most, MOST_CODES // len(recording.classes))
     cells = [class_cells(recording, model, table, levels, margin) for model in recording.models]
     n = int(len(table.as_columns()[0].values) ** 0.5)
     grid = {
@@ -79,14 +81,14 @@ def regions(
     return chart(
         title, x, y, [grid, points(recording, plane, s=shown)],
         legend=[*class_legend(recording), ["misclassified", "bad", "cross"], *(legend or [])],
-        note=" ".join(text for text in (note, plane.note, plane.rest) if text),
+        note=plane.note(note, regions=True),
     )  # fmt: skip
 
 
 def class_cells(
     recording: Recording, model: Any, table: Any, levels: int, margin: bool = False
 ) -> np.ndarray:
-    """Predicted class and lead of each row: class * levels + level, where a lead is (level / levels)**2."""
+    """Predicted class and lead of each row: class * levels + level; a lead is (level / levels)**2."""
     codes = recording.codes_of(model.predict(table))
     share = np.clip(lead(model, table, codes, margin), 0.0, 1.0)
     return codes * levels + np.minimum((np.sqrt(share) * levels).astype(int), levels - 1)
@@ -147,11 +149,16 @@ def surface(recording: Recording, plane: Plane) -> dict[str, Any]:
     dots = points(recording, plane, v=shortened(shares(y[plane.drawn]), 3))
     dots.pop("c", None)
     low, high = (f"{v:.4g}" for v in (middle - reach, middle + reach))
-    note = f"Colours of the surface and of the rows run from {low} to {high}. {plane.note} {plane.rest}"
+    note = f"Colours of the surface and of the rows run from {low} to {high}."
     ax, ay = plane.axes
     legend = [["below the mean of y", 1, "swatch"], ["above the mean of y", 0, "swatch"]]
     return chart(
-        "Predicted surface", ax, ay, [grid, dots], note=" ".join(note.split()), legend=legend
+        "Predicted surface",
+        ax,
+        ay,
+        [grid, dots],
+        note=plane.note(note, regions=True),
+        legend=legend,
     )
 
 

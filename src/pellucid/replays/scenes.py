@@ -120,7 +120,7 @@ def support_vectors(recording: Recording) -> list[Panel]:
     margin = len(recording.classes) == 2
     note = MARGIN if margin else ""
     regions = prediction_maps.regions(
-        recording, plane, title="Predicted classes and margin", shown=shown, margin=margin,
+        recording, plane, title="Classes and support vectors", shown=shown, margin=margin,
         legend=[["support vector", "ink", "ring"]], note=note,
     )  # fmt: skip
     counts = np.array([len(np.unique(rows)) for rows in recording.states("support_")], dtype=float)

@@ -164,8 +164,8 @@ def candidates(recording: Recording) -> dict[str, Any]:
     head = ["column", "best split", "gain", "impurity", "left", "right"]
     return table(
         "Candidate splits of this node", head, rows, first=True,
-        note="The best split of each column, by falling gain, with the impurity after it and the rows on "
-        "both sides. The tree makes the first one.",
+        note="The best split of each column, by falling gain, with the impurity after it and the rows "
+        "on both sides. The tree makes the first one.",
     )  # fmt: skip
 
 
