@@ -21,9 +21,6 @@ def ensemble(recording: Recording) -> list[Panel]:
     return [*_predictions(recording), *_errors(recording), *_numbers(recording)]
 
 
-boosted = ensemble
-
-
 def sizes(recording: Recording) -> list[np.ndarray] | None:
     """Weight of every training row at each step, or the size of its gradient; None without them."""
     found: list[np.ndarray | None] = []

@@ -15,11 +15,10 @@ import numpy as np
 from pellucid.data.intake import RawTable
 from pellucid.draw.label_text import clean
 from pellucid.replays.panels import axis, span
-from pellucid.replays.recording import Recording
+from pellucid.replays.recording import NUMERIC, Recording
 
 DRAWN = 600  # rows that are drawn
 CELLS = 44  # cells of the grid along each side
-NUMERIC = ("number", "datetime")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +67,7 @@ def find_plane(recording: Recording) -> Plane | None:
     """The plane of the chosen columns, or the one that shows most; None with fewer than two
     numeric columns."""
     columns = recording.rows.as_columns()
-    numeric = [j for j, column in enumerate(columns) if column.kind in NUMERIC]
-    numeric = [j for j in numeric if len(np.unique(_known(columns[j].values))) > 1]
+    numeric = recording.numeric
     if len(recording.columns) == 2:
         return _of_columns(recording, recording.columns)
     if len(numeric) < 2 or recording.columns:

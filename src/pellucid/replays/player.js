@@ -404,12 +404,11 @@
 
     line(mark) {
       return (g, box, t) => {
-        const xy = mark.s ? at(mark.s, t) : mark.xy;
-        if (!xy) return;
+        const ys = mark.s ? at(mark.s, t) : mark.y;
         g.strokeStyle = css(colour(mark.colour));
         g.lineWidth = mark.width || 2.2;
         if (mark.dash) g.setLineDash(mark.dash);
-        polyline(g, box, xy[0], xy[1]);
+        polyline(g, box, mark.x, ys);
         g.setLineDash([]);
       };
     },

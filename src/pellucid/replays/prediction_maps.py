@@ -22,7 +22,7 @@ from pellucid.replays.panels import (
     shortened,
     span,
 )
-from pellucid.replays.plane import DRAWN, NUMERIC, Plane, typical
+from pellucid.replays.plane import DRAWN, Plane, typical
 from pellucid.replays.recording import Recording
 
 LEVELS = 16  # steps of the lead of a class that decision regions distinguish
@@ -30,7 +30,7 @@ MARGIN_LEVELS = 80  # finer, because the margin is drawn inside the classes
 SURFACE = 41  # steps of a predicted number
 MOVING = 800  # parts of an axis that moving points distinguish
 MOVES = 40_000  # points times steps of moving points
-CURVE = 120  # points of a curve
+CURVE = 90  # points of a curve
 
 
 def points(recording: Recording, plane: Plane, **more: Any) -> dict[str, Any]:
@@ -189,11 +189,11 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
     seen = span(observed, 0.08)
     wide = span(np.clip(np.concatenate(lines), seen[0] - np.ptp(seen), seen[1] + np.ptp(seen)))
     y_limits = [min(seen[0], wide[0]), max(seen[1], wide[1])]
-    xs = placed(at, *limits)
     marks: list[dict[str, Any]] = [
         {"m": "points", "x": placed(values[drawn], *limits),
          "y": placed(observed[drawn], *y_limits), "colour": 1, "round": True},
-        {"m": "line", "s": series([xs, placed(line, *y_limits)] for line in lines), "colour": 0},
+        {"m": "line", "x": placed(at, *limits), "colour": 0,
+         "s": series(placed(line, *y_limits, MOVING) for line in lines)},
     ]  # fmt: skip
     name = clean(rows.name(column), 40)
     return chart("The fitted curve", axis(name, limits), axis(label, y_limits), marks)
@@ -209,7 +209,7 @@ def observed_against_predicted(recording: Recording) -> dict[str, Any]:
     far = span(np.concatenate([predicted[0], predicted[-1]]), 0.06)
     reach = [min(limits[0], far[0]), max(limits[1], far[1])]
     marks = [
-        {"m": "line", "xy": [reach, reach], "colour": "muted", "dash": [4, 3], "width": 1.2},
+        {"m": "line", "x": reach, "y": reach, "colour": "muted", "dash": [4, 3], "width": 1.2},
         {"m": "points", "x": placed(y, *reach), "y": placed(y, *reach), "round": True,
          "s": {"x": {"s": series(placed(np.clip(p, -1e12, 1e12), *reach, MOVING) for p in predicted)}}},
     ]  # fmt: skip
@@ -218,13 +218,6 @@ def observed_against_predicted(recording: Recording) -> dict[str, Any]:
         "Observed against predicted", axis("predicted", reach), axis("observed", reach), marks,
         note=note if len(drawn) < recording.rows.n_rows else "",
     )  # fmt: skip
-
-
-def numeric_columns(recording: Recording) -> list[int]:
-    """Positions of the numeric columns, the chosen one first."""
-    columns = recording.rows.as_columns()
-    found = [j for j, column in enumerate(columns) if column.kind in NUMERIC]
-    return sorted(found, key=lambda j: j not in recording.columns)
 
 
 def _spread(n: int, limit: int = DRAWN) -> np.ndarray:

@@ -18,6 +18,16 @@ from pellucid.draw import number
 from pellucid.draw.label_text import distinct
 from pellucid.records import Step, WatchedFit
 
+NUMERIC = frozenset({"number", "datetime"})  # kinds of columns that can be an axis
+# What a step is, where it is no iteration over all rows.
+UNITS = {
+    "BayesianRegression": "rows seen",
+    "KNeighborsClassifier": "neighbours k",
+    "KNeighborsRegressor": "neighbours k",
+    "Perceptron": "update",
+    "SGDClassifier": "step",
+    "SGDRegressor": "step",
+}
 SCORED = 2000  # rows on which the error of each step is computed
 
 
@@ -83,11 +93,28 @@ class Recording:
         return [*(self.final._at_step(dict(s.state)) for s in self.steps[:-1]), self.final]
 
     @cached_property
+    def numeric(self) -> list[int]:
+        """Positions of the columns that the model uses as numbers and that have several values."""
+        schema = self.final.schema_
+        kinds = dict(zip((schema.name(j) for j in range(schema.n_columns)), schema.kinds))
+        found = []
+        for j, column in enumerate(self.rows.as_columns()):
+            used = {column.kind, kinds.get(self.rows.name(j), column.kind)}
+            if used <= NUMERIC and len(np.unique(column.values[np.isfinite(column.values)])) > 1:
+                found.append(j)
+        return found
+
+    @cached_property
     def iterations(self) -> list[int]:
         """Iteration of each step; its position where the fit started more than once."""
         found = [step.iteration for step in self.steps]
         rising = all(a <= b for a, b in pairwise(found))
         return found if rising else list(range(len(found)))
+
+    @property
+    def unit(self) -> str:
+        """What the iterations of this fit are called."""
+        return UNITS.get(self.fit.source, "iteration")
 
     @cached_property
     def found(self) -> list[np.ndarray]:
@@ -101,7 +128,9 @@ class Recording:
             return text
         error, n = self.errors["training rows"][i], min(SCORED, self.rows.n_rows)
         if self.is_classifier:
-            return f"{text} {round(error * n)} of {n} training rows are misclassified."
+            wrong = round(error * n)
+            verb = "is" if wrong == 1 else "are"
+            return f"{text} {wrong} of {n} training rows {verb} misclassified."
         return f"{text} The root mean squared error on the training rows is {number(error, 4)}."
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,10 +17,13 @@ from pellucid.draw.label_text import clean
 from pellucid.draw.style import PALETTE
 from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.records import Step, Watch, WatchedFit, watching
-from pellucid.replays.page import embedded, page, write
+from pellucid.replays.page import embedded, packed, page, write
 from pellucid.replays.panels import shortened
-from pellucid.replays.recording import Recording
+from pellucid.replays.recording import NUMERIC, Recording
 from pellucid.replays.scenes import panels_of
+
+BUDGET = 260_000  # bytes of the packed frames; with more, fewer steps are shown
+FEWEST = 40  # steps that are shown in any case
 
 
 class Replay:
@@ -74,8 +78,8 @@ def replay(
     test : (X, y) of rows that the fit does not see; their error is drawn beside that of the
         training rows.
     title : heading of the page; None takes the name of the class.
-    max_steps : largest number of steps that are shown; longer fits are thinned evenly, which the page
-        says.
+    max_steps : largest number of steps that are shown; longer fits, and those whose page would be
+        larger than about 300 KB, are thinned evenly. The page says how many steps are shown.
 
     Examples
     --------
@@ -95,11 +99,16 @@ def replay(
     if test is not None:
         tables = opened(*test)
         tested = (_dense(tables[0]), _target(tables[1], None))
-    steps, more = _thinned(fit.steps, max_steps)
-    recording = Recording(fit, steps, rows, target, _positions(columns, rows), tested)
-    _check_rows(recording)
-    heading = title if title is not None else f"{fit.source}, step by step"
-    return Replay(_frames(recording, clean(heading, 200), notes + more))
+    heading = clean(title if title is not None else f"{fit.source}, step by step", 200)
+    steps, chosen = fit.steps, _positions(columns, rows)
+    while True:
+        steps, more = _thinned(steps, max_steps)
+        recording = Recording(fit, steps, rows, target, chosen, tested)
+        _check_rows(recording)
+        frames = _frames(recording, heading, notes + more)
+        if len(steps) <= FEWEST or len(packed(frames)) <= BUDGET:
+            return Replay(frames)
+        max_steps = max(FEWEST, len(steps) // 2)
 
 
 def _frames(recording: Recording, title: str, notes: list[str]) -> dict[str, Any]:
@@ -140,7 +149,8 @@ def _watched(model: Any, X: Any, y: Any, max_steps: int) -> tuple[WatchedFit, li
             f"pellucid.watching() recorded. Got {type(model).__name__}."
         )
     own = model.__sklearn_clone__()
-    with watching(max_states=max_steps) as watch:
+    with warnings.catch_warnings(), watching(max_states=max_steps) as watch:
+        warnings.filterwarnings("ignore", ".*recorded no steps")  # an error says so below
         own.fit(X) if own._target == "none" else own.fit(X, y)
     return _usable(watch.fits[0]), []
 
@@ -203,7 +213,7 @@ def _positions(columns: Sequence[Any] | None, rows: RawTable) -> tuple[int, ...]
                 f"The columns are {shown}."
             )
     for j in found:
-        if rows.as_columns()[j].kind not in ("number", "datetime"):
+        if rows.as_columns()[j].kind not in NUMERIC:
             raise ParameterError(
                 f"The column {names[j]!r} in 'columns' is not numeric, so it cannot be an axis."
             )

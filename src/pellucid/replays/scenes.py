@@ -10,21 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.draw.label_text import clean
 from pellucid.replays import prediction_maps
 from pellucid.replays.cluster_scenes import embedding, kmeans, mixture
-from pellucid.replays.ensemble_scenes import boosted, ensemble
-from pellucid.replays.loss_surface import descent
-from pellucid.replays.panels import DASHES, axis, chart, curves, dashed, matrices, shortened, span
+from pellucid.replays.ensemble_scenes import ensemble
+from pellucid.replays.linear_scenes import bayesian, linear
+from pellucid.replays.panels import curves, matrices
 from pellucid.replays.plane import find_plane
 from pellucid.replays.recording import Recording
-from pellucid.replays.supervised import predictions, progress, supervised
+from pellucid.replays.supervised import MARGIN, predictions, progress, supervised
 from pellucid.replays.tree_scene import tree
 
 Panel = dict[str, Any]
 Scene = Callable[[Recording], list[Panel]]
-MARGIN = "The dashed lines are the margin: the scores -1 and 1."
-LINES = 8  # coefficients that are drawn as lines
 
 
 def panels_of(recording: Recording) -> list[Panel]:
@@ -33,74 +30,6 @@ def panels_of(recording: Recording) -> list[Panel]:
         if recording.has(*names):
             return scene(recording)
     return supervised(recording)
-
-
-# Linear models ----------------------------------------------------------------------------------
-
-
-def linear(recording: Recording) -> list[Panel]:
-    """The plane or line that moves, its path over the loss, and the coefficients."""
-    more = causes(recording)
-    if recording.fit.source == "LinearSVC" and len(recording.classes) == 2:
-        more |= {"margin": True, "note": MARGIN}
-    panels = predictions(recording, **more)
-    path = descent(recording)
-    if path is not None:
-        panels.append(path)
-    return [*panels, *progress(recording), coefficients(recording)]
-
-
-def causes(recording: Recording) -> dict[str, Any]:
-    """The row that caused each update, as rings around points."""
-    rows = [step.event.get("row") for step in recording.steps]
-    plane = find_plane(recording)
-    if plane is None or all(row is None for row in rows):
-        return {}
-    place = {int(row): k for k, row in enumerate(plane.drawn)}
-    on = [[place[int(row)]] if row is not None and int(row) in place else [] for row in rows]
-    return {"shown": {"on": {"s": on}}, "legend": [["row of this update", "ink", "ring"]]}
-
-
-def coefficients(recording: Recording) -> Panel:
-    """Coefficients by iteration, or along the penalty where that is what changes."""
-    names, values = coefficient_columns(recording)
-    scale = np.abs(values).max(axis=0)
-    chosen = np.sort(np.argsort(-scale, kind="stable")[:LINES])
-    penalty = np.array([step.event.get("alpha", 0.0) for step in recording.steps], dtype=float)
-    falls = (penalty > 0).all() and len(np.unique(penalty)) > 1
-    at = penalty if falls else np.array(recording.iterations, dtype=float)
-    if falls:
-        x = axis("penalty alpha", [penalty.max() * 1.1, penalty.min() / 1.1], log=True)
-    else:
-        x = axis("iteration", span(at, 0.02), whole=True)
-    marks = [
-        {"m": "trail", "x": shortened(at), "y": shortened(values[:, j]), "colour": k, **dashed(k)}
-        for k, j in enumerate(chosen)
-    ]
-    legend = [[names[j], k, DASHES[k % 5] or "line"] for k, j in enumerate(chosen)]
-    left = len(names) - len(chosen)
-    more = {"note": f"The {LINES} largest of {len(names)} coefficients."} if left else {}
-    title = "Coefficients as the penalty falls" if falls else "Coefficients"
-    y = axis("coefficient", span(values[:, chosen], zero=True))
-    return chart(title, x, y, marks, legend=legend, **more)
-
-
-def coefficient_columns(recording: Recording) -> tuple[list[str], np.ndarray]:
-    """Names and values (steps, coefficients), the intercept last unless it is always 0."""
-    coefs = np.array([np.atleast_2d(c) for c in recording.states("coef_")])
-    steps, many, d = coefs.shape
-    terms = [clean(term, 30) for term in recording.final.terms_][:d]
-    if len(terms) != d:
-        terms = [f"b{j}" for j in range(d)]
-    groups = recording.classes if many == len(recording.classes) > 1 else range(many)
-    names = [f"{term}, {k}" if many > 1 else term for k in groups for term in terms]
-    values = coefs.reshape(steps, -1)
-    if recording.has("intercept_"):
-        start = np.array([np.atleast_1d(b) for b in recording.states("intercept_")])
-        if start.any() and start.shape[1] == many:
-            names += [f"intercept, {k}" if many > 1 else "intercept" for k in groups]
-            values = np.hstack([values, start.reshape(steps, -1)])
-    return names, values
 
 
 # Support vector machines ------------------------------------------------------------------------
@@ -164,7 +93,9 @@ SCENES: tuple[tuple[tuple[str, ...], Scene], ...] = (
     (("tree_",), tree),
     (("coefs_", "intercepts_"), network),
     (("support_",), support_vectors),
+    (("coef_", "covariance_"), bayesian),
+    (("coef_", "sigma_"), bayesian),
     (("coef_",), linear),
     (("estimators_",), ensemble),
-    (("trees_",), boosted),
+    (("trees_",), ensemble),
 )

@@ -9,10 +9,10 @@ import numpy as np
 from pellucid.replays import prediction_maps
 from pellucid.replays.panels import curves
 from pellucid.replays.plane import find_plane
-from pellucid.replays.prediction_maps import numeric_columns
 from pellucid.replays.recording import Recording
 
 Panel = dict[str, Any]
+MARGIN = "The dashed lines are the margin: the scores -1 and 1."
 
 
 def supervised(recording: Recording) -> list[Panel]:
@@ -24,7 +24,7 @@ def predictions(recording: Recording, **more: Any) -> list[Panel]:
     """Decision regions, a surface, a curve, or observed against predicted values."""
     if not recording.rebuilds:
         return []
-    numeric = numeric_columns(recording)
+    numeric = sorted(recording.numeric, key=lambda j: j not in recording.columns)
     single = len(recording.rows.as_columns()) == 1 or len(recording.columns) == 1
     if recording.is_classifier:
         if single and numeric and hasattr(recording.final, "predict_proba"):
@@ -48,9 +48,24 @@ def progress(recording: Recording) -> list[Panel]:
     objective = recording.numbers("objective")
     if np.isfinite(objective).sum() > 1:
         found.append(
-            curves("Objective", recording.iterations, {"objective": objective}, "objective")
+            curves(
+                "Objective",
+                recording.iterations,
+                {"objective": objective},
+                "objective",
+                x_label=recording.unit,
+            )
         )
     if recording.errors:
         label = "share of wrong labels" if recording.is_classifier else "root mean squared error"
-        found.append(curves("Error", recording.iterations, recording.errors, label, log=False))
+        found.append(
+            curves(
+                "Error",
+                recording.iterations,
+                recording.errors,
+                label,
+                x_label=recording.unit,
+                log=False,
+            )
+        )
     return found
