@@ -106,7 +106,8 @@ def mixture(recording: Recording) -> list[Panel]:
     if plane is not None and where is not None and k <= MOST_CODES:
         zero = where(np.zeros((1, rows.shape[1])))
         turn = where(np.eye(rows.shape[1])) - zero  # (d, 2)
-        ellipses = [ellipses_of(step.state, where, turn) for step in recording.steps]
+        kind = recording.final.covariance_type
+        ellipses = [ellipses_of(kind, step.state, where, turn) for step in recording.steps]
         labels = [model.predict(recording.rows.take(plane.drawn)) for model in recording.models]
         dots = points(recording, plane, s={"c": {"s": series(map(letters, labels))}})
         dots.pop("c", None)
@@ -122,25 +123,24 @@ def mixture(recording: Recording) -> list[Panel]:
     return [*panels, *_objective(recording, "objective")]
 
 
-def ellipses_of(state: dict[str, Any], where: Any, turn: np.ndarray) -> np.ndarray:
+def ellipses_of(kind: str, state: dict[str, Any], where: Any, turn: np.ndarray) -> np.ndarray:
     """Centre and Cholesky factor (a; b, d) of every component on the plane."""
     means = where(np.asarray(state["means_"]))
     found = []
     for k, mean in enumerate(means):
-        factor = np.linalg.cholesky(turn.T @ covariance(state, k) @ turn + 1e-12 * np.eye(2))
+        factor = np.linalg.cholesky(turn.T @ covariance(kind, state, k) @ turn + 1e-12 * np.eye(2))
         found.append([*mean, factor[0, 0], factor[1, 0], factor[1, 1]])
     return np.array(found)
 
 
-def covariance(state: dict[str, Any], k: int) -> np.ndarray:
-    """The covariance matrix of component k: full, tied, diagonal or spherical."""
-    stored, (n, d) = np.asarray(state["covariances_"]), np.shape(state["means_"])
-    if stored.ndim == 3:
+def covariance(kind: str, state: dict[str, Any], k: int) -> np.ndarray:
+    """The covariance matrix of component k."""
+    stored = np.asarray(state["covariances_"])
+    if kind == "tied":
+        return stored
+    if kind == "full":
         return stored[k]
-    if stored.ndim == 1:
-        return stored[k] * np.eye(d)
-    diagonal = stored.shape == (n, d) and not (n == d and np.allclose(stored, stored.T))
-    return np.diag(stored[k]) if diagonal else stored
+    return np.diag(np.broadcast_to(stored[k], np.shape(state["means_"])[1]))
 
 
 def embedding(recording: Recording) -> list[Panel]:

@@ -139,15 +139,16 @@ def posterior(recording: Recording) -> Panel:
         factor = np.linalg.cholesky(matrix[np.ix_(pair, pair)] + 1e-300 * np.eye(2))
         shapes.append([*row, factor[0, 0], factor[1, 0], factor[1, 1]])
     found = np.array(shapes)
-    reach = [np.hypot(found[:, 2], 0), np.hypot(found[:, 3], found[:, 4])]
+    late = found[len(found) // 5 :]  # the first ellipses are as wide as the prior
+    reach = [late[:, 2], np.hypot(late[:, 3], late[:, 4])]
     limits = [
-        span(np.concatenate([found[:, k] - 2 * reach[k], found[:, k] + 2 * reach[k]]))
-        for k in (0, 1)
+        span(np.concatenate([late[:, k] - 2 * reach[k], late[:, k] + 2 * reach[k]])) for k in (0, 1)
     ]
     marks = [
         {"m": "ellipses", "s": series([shortened(one)] for one in found)},
         {"m": "trail", "x": shortened(found[:, 0]), "y": shortened(found[:, 1]), "colour": 1},
     ]
-    x, y = (axis(f"coefficient of {names[j]}", limits[k]) for k, j in enumerate(pair))
+    labels = [names[j] if names[j] == "intercept" else f"coefficient of {names[j]}" for j in pair]
+    x, y = (axis(label, limits[k]) for k, label in enumerate(labels))
     note = "Ellipses are one and two posterior standard deviations; the line is the posterior mean."
     return chart("Posterior of two coefficients", x, y, marks, note=note)

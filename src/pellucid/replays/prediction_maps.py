@@ -179,7 +179,7 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
     assert recording.y is not None
     if recording.is_regressor:
         lines = [model.predict(table).ravel() for model in recording.models]
-        observed, label = recording.y.astype(float), "y"
+        observed, label = recording.y.astype(float), recording.target
     else:
         last = recording.classes[-1]
         lines = [model.predict_proba(table)[:, -1] for model in recording.models]

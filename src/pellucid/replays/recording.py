@@ -41,6 +41,7 @@ class Recording:
     y : their target, None without one
     columns : positions of the columns that the user chose, empty if none
     test : further rows and their target, or None
+    target : name of the target
     """
 
     fit: WatchedFit
@@ -49,6 +50,7 @@ class Recording:
     y: np.ndarray | None
     columns: tuple[int, ...]
     test: tuple[RawTable, np.ndarray] | None
+    target: str = "y"
 
     @property
     def final(self) -> Any:

@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ BUDGET = 260_000  # bytes of the packed frames; with more, fewer steps are shown
 FEWEST = 40  # steps that are shown in any case
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Replay:
     """A fit that can be played: `html()` is one offline page, `save(path)` writes it.
 
@@ -33,8 +35,7 @@ class Replay:
     sentences and numbers of the steps, and the panels.
     """
 
-    def __init__(self, frames: dict[str, Any]) -> None:
-        self.frames = frames
+    frames: dict[str, Any]
 
     def __repr__(self) -> str:
         return f"Replay({self.frames['title']!r}, {len(self.frames['sentences'])} steps)"
@@ -91,19 +92,20 @@ def replay(
     """
     if max_steps < 2:
         raise ParameterError(f"The 'max_steps' parameter must be at least 2. Got {max_steps}.")
+    name = clean(y, 40) if isinstance(y, str) else "y"
     X, y = opened(X, y)
     fit, notes = _watched(model, X, y, max_steps)
     rows = _dense(X)
-    target = None if y is None else _target(y, rows.n_rows)
+    target = None if y is None else _target(y, rows)
     tested = None
     if test is not None:
-        tables = opened(*test)
-        tested = (_dense(tables[0]), _target(tables[1], None))
+        other = opened(*test)
+        tested = _dense(other[0]), _target(other[1], _dense(other[0]))
     heading = clean(title if title is not None else f"{fit.source}, step by step", 200)
     steps, chosen = fit.steps, _positions(columns, rows)
     while True:
         steps, more = _thinned(steps, max_steps)
-        recording = Recording(fit, steps, rows, target, chosen, tested)
+        recording = Recording(fit, steps, rows, target, chosen, tested, name)
         _check_rows(recording)
         frames = _frames(recording, heading, notes + more)
         if len(steps) <= FEWEST or len(packed(frames)) <= BUDGET:
@@ -171,10 +173,9 @@ def _dense(X: Any) -> RawTable:
     return rows
 
 
-def _target(y: Any, n: int | None) -> np.ndarray:
+def _target(y: Any, rows: RawTable) -> np.ndarray:
     found = as_vector(y)
-    if n is not None:
-        check_lengths(n, len(found))
+    check_lengths(rows.n_rows, len(found))
     return found
 
 
@@ -221,10 +222,19 @@ def _positions(columns: Sequence[Any] | None, rows: RawTable) -> tuple[int, ...]
 
 
 def _check_rows(recording: Recording) -> None:
-    """The rows must be a table that the model can predict."""
-    expected = recording.final.n_features_in_
+    """The rows must be those of the fit, as far as that can be seen."""
+    expected, n = recording.final.n_features_in_, recording.rows.n_rows
     if recording.rows.n_columns != expected:
         raise DataError(
             f"X has {recording.rows.n_columns} columns, but the recorded model was fitted on "
             f"{expected}. Give replay the table of the fit."
         )
+    if recording.y is None and recording.final._target != "none":
+        raise DataError(f"The replay of {recording.fit.source} needs y, the target of the fit.")
+    for step in recording.steps:
+        for used in (step.event.get("row"), step.event.get("rows"), step.state.get("support_")):
+            if used is not None and np.size(used) > 1 and np.max(used) >= n:
+                raise DataError(
+                    f"The recorded fit used row {int(np.max(used))}, but X has {n} rows. Give replay "
+                    "the table of the fit."
+                )

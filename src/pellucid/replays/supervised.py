@@ -46,7 +46,8 @@ def progress(recording: Recording) -> list[Panel]:
     """The objective and the errors by iteration, where they vary."""
     found = []
     objective = recording.numbers("objective")
-    if np.isfinite(objective).sum() > 1:
+    known = int(np.isfinite(objective).sum())
+    if known > 2 or known == len(objective) > 1:
         found.append(
             curves(
                 "Objective",
