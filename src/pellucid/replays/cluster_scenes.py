@@ -64,14 +64,14 @@ def placer(recording: Recording, plane: Plane, rows: np.ndarray) -> Any:
 
 def _clusters(plane: Plane, labels: list[np.ndarray], places: list[np.ndarray]) -> Panel:
     dots = {
-        "m": "points", "x": placed(plane.points[:, 0], *plane.limits[0]),
-        "y": placed(plane.points[:, 1], *plane.limits[1]),
+        "m": "points", "x": placed(plane.points[:, 0], plane.limits[0]),
+        "y": placed(plane.points[:, 1], plane.limits[1]),
         "s": {"c": {"s": series(map(letters, labels))}},
     }  # fmt: skip
     k = len(places[0])
     trails = [
-        {"m": "trail", "x": placed([p[j, 0] for p in places], *plane.limits[0]),
-         "y": placed([p[j, 1] for p in places], *plane.limits[1]), "colour": j}
+        {"m": "trail", "x": placed([p[j, 0] for p in places], plane.limits[0]),
+         "y": placed([p[j, 1] for p in places], plane.limits[1]), "colour": j}
         for j in range(k)
     ]  # fmt: skip
     x, y = plane.axes
@@ -86,8 +86,8 @@ def _centres(plane: Plane, places: list[np.ndarray]) -> dict[str, Any]:
         "m": "points", "x": [0] * len(places[0]), "c": list(range(len(places[0]))), "size": 7,
         "centre": True,
         "s": {
-            "x": {"s": series(placed(p[:, 0], *plane.limits[0]) for p in places)},
-            "y": {"s": series(placed(p[:, 1], *plane.limits[1]) for p in places)},
+            "x": {"s": series(placed(p[:, 0], plane.limits[0]) for p in places)},
+            "y": {"s": series(placed(p[:, 1], plane.limits[1]) for p in places)},
         },
     }  # fmt: skip
 
@@ -154,8 +154,8 @@ def embedding(recording: Recording) -> list[Panel]:
     dots: dict[str, Any] = {
         "m": "points", "x": [0] * len(chosen),
         "s": {
-            "x": {"s": series(placed(p[chosen, 0], *limits[0], MOVING) for p in steps)},
-            "y": {"s": series(placed(p[chosen, 1], *limits[1], MOVING) for p in steps)},
+            "x": {"s": series(placed(p[chosen, 0], limits[0], MOVING) for p in steps)},
+            "y": {"s": series(placed(p[chosen, 1], limits[1], MOVING) for p in steps)},
         },
     }  # fmt: skip
     if recording.codes is not None:

@@ -83,7 +83,7 @@ class Slice:
     """The objective as a function of two parameters, and the path of the fit on them."""
 
     objective: Objective
-    names: tuple[str, str]
+    names: tuple[str, ...]
     path: np.ndarray  # (steps, 2)
     rest: np.ndarray  # scores without the two, (n,) or (n, K)
     columns: np.ndarray  # what the two parameters are multiplied by, (n, 2)
@@ -135,7 +135,8 @@ def _slice(
     if d == 1:
         path = np.column_stack([starts[:, output], coefs[:, output, 0]])
         columns = np.column_stack([np.ones(len(X)), X[:, 0]])
-        names, penalised = ("intercept", f"coefficient of {terms[0]}"), (False, True)
+        names: tuple[str, ...] = ("intercept", f"coefficient of {terms[0]}")
+        penalised = (False, True)
         pair: tuple[int, ...] = (0,)
     else:
         pair = _pair(recording, X, coefs[-1, output])
@@ -157,9 +158,7 @@ def _slice(
 
 def _targets(recording: Recording, many: int) -> np.ndarray:
     if not recording.is_classifier:
-        assert recording.y is not None
         return recording.y.astype(float)
-    assert recording.codes is not None
     return recording.codes if many > 1 else np.where(recording.codes == 1, 1.0, -1.0)
 
 

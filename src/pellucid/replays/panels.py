@@ -7,7 +7,7 @@ step (`series`). `player.js` draws them. Invariant: nothing here knows a model.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,9 @@ def shortened(value: Any, digits: int = DIGITS) -> Any:
     return float(f"{number:.{digits}g}")
 
 
-def placed(values: Any, low: float, high: float, parts: int = 5000) -> list[Any]:
+def placed(values: Any, limits: Sequence[float], parts: int = 5000) -> list[Any]:
     """Positions on an axis, rounded to at least this many parts of its range."""
-    step = (high - low) / parts
+    step = (limits[1] - limits[0]) / parts
     decimals = max(0, -math.floor(math.log10(step))) if step > 0 else 6
     whole = np.round(np.asarray(values, dtype=float), decimals)
     return [shortened(v, 12) for v in whole.ravel().tolist()]
@@ -84,7 +84,7 @@ def chart(
 def curves(
     title: str,
     iterations: Sequence[float],
-    lines: dict[str, Sequence[float]],
+    lines: Mapping[str, Any],
     label: str,
     *,
     x_label: str = "iteration",
@@ -137,7 +137,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Any], **more: Any) -> 
     return {"kind": "table", "title": title, "head": list(head), "s": series(rows), **more}
 
 
-def matrices(title: str, layers: dict[str, Sequence[np.ndarray]], **more: Any) -> dict[str, Any]:
+def matrices(title: str, layers: Mapping[str, Sequence[np.ndarray]], **more: Any) -> dict[str, Any]:
     """Matrices of weights as colours; all share one scale, from minus to plus the largest size."""
     largest = max(float(np.abs(w).max()) for steps in layers.values() for w in steps) or 1.0
     found = [

@@ -43,7 +43,7 @@ class Plane:
     points: np.ndarray
     drawn: np.ndarray
     table: Callable[[np.ndarray], RawTable]
-    limits: tuple[list[float], list[float]]
+    limits: tuple[list[float], ...]
     columns: tuple[int, ...] = ()
 
     @property

@@ -37,8 +37,8 @@ def points(recording: Recording, plane: Plane, **more: Any) -> dict[str, Any]:
     """The drawn rows: by class, by target (as a share of the colour scale), or all alike."""
     found: dict[str, Any] = {
         "m": "points",
-        "x": placed(plane.points[:, 0], *plane.limits[0]),
-        "y": placed(plane.points[:, 1], *plane.limits[1]),
+        "x": placed(plane.points[:, 0], plane.limits[0]),
+        "y": placed(plane.points[:, 1], plane.limits[1]),
     }
     if recording.codes is not None and len(recording.classes) <= MOST_CODES:
         found["c"] = [int(k) for k in recording.codes[plane.drawn]]
@@ -129,7 +129,6 @@ def _box(plane: Plane) -> list[float]:
 def surface(recording: Recording, plane: Plane) -> dict[str, Any]:
     """The predicted number over the plane; rows have the colour of their observed number."""
     table, _ = plane.grid()
-    assert recording.y is not None
     y = recording.y.astype(float)
     middle, reach = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
 
@@ -168,7 +167,7 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
     columns = rows.as_columns()
     values = columns[column].values
     limits = span(values)
-    at = np.linspace(*limits, CURVE)
+    at = np.linspace(limits[0], limits[1], CURVE)
     made = [
         replace(c, values=at if j == column else np.repeat(typical(c), CURVE))
         for j, c in enumerate(columns)
@@ -176,24 +175,22 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
     table = RawTable(CURVE, rows.names, columns=made)
     if rows.dense is not None:
         table = RawTable(CURVE, rows.names, dense=np.column_stack([c.values for c in made]))
-    assert recording.y is not None
     if recording.is_regressor:
         lines = [model.predict(table).ravel() for model in recording.models]
         observed, label = recording.y.astype(float), recording.target
     else:
         last = recording.classes[-1]
         lines = [model.predict_proba(table)[:, -1] for model in recording.models]
-        assert recording.codes is not None
         observed = (recording.codes == len(recording.classes) - 1).astype(float)
         label = f"probability of {last}"
     seen = span(observed, 0.08)
     wide = span(np.clip(np.concatenate(lines), seen[0] - np.ptp(seen), seen[1] + np.ptp(seen)))
     y_limits = [min(seen[0], wide[0]), max(seen[1], wide[1])]
     marks: list[dict[str, Any]] = [
-        {"m": "points", "x": placed(values[drawn], *limits),
-         "y": placed(observed[drawn], *y_limits), "colour": 1, "round": True},
-        {"m": "line", "x": placed(at, *limits), "colour": 0,
-         "s": series(placed(line, *y_limits, MOVING) for line in lines)},
+        {"m": "points", "x": placed(values[drawn], limits),
+         "y": placed(observed[drawn], y_limits), "colour": 1, "round": True},
+        {"m": "line", "x": placed(at, limits), "colour": 0,
+         "s": series(placed(line, y_limits, MOVING) for line in lines)},
     ]  # fmt: skip
     name = clean(rows.name(column), 40)
     return chart("The fitted curve", axis(name, limits), axis(label, y_limits), marks)
@@ -201,7 +198,6 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
 
 def observed_against_predicted(recording: Recording) -> dict[str, Any]:
     """Observed numbers against the predictions of every step; a perfect model is on the line."""
-    assert recording.y is not None
     drawn = _spread(recording.rows.n_rows, max(60, MOVES // len(recording.steps)))
     rows, y = recording.rows.take(drawn), recording.y.astype(float)[drawn]
     predicted = [model.predict(rows).ravel() for model in recording.models]
@@ -210,8 +206,8 @@ def observed_against_predicted(recording: Recording) -> dict[str, Any]:
     reach = [min(limits[0], far[0]), max(limits[1], far[1])]
     marks = [
         {"m": "line", "x": reach, "y": reach, "colour": "muted", "dash": [4, 3], "width": 1.2},
-        {"m": "points", "x": placed(y, *reach), "y": placed(y, *reach), "round": True,
-         "s": {"x": {"s": series(placed(np.clip(p, -1e12, 1e12), *reach, MOVING) for p in predicted)}}},
+        {"m": "points", "x": placed(y, reach), "y": placed(y, reach), "round": True,
+         "s": {"x": {"s": series(placed(np.clip(p, -1e12, 1e12), reach, MOVING) for p in predicted)}}},
     ]  # fmt: skip
     note = f"{len(drawn)} of {recording.rows.n_rows} rows are drawn."
     return chart(

@@ -38,7 +38,7 @@ class Recording:
     fit : the watched fit; its estimator is the fitted model
     steps : the steps that are shown
     rows : the training rows
-    y : their target, None without one
+    y : their target as an array, None without one
     columns : positions of the columns that the user chose, empty if none
     test : further rows and their target, or None
     target : name of the target
@@ -47,7 +47,7 @@ class Recording:
     fit: WatchedFit
     steps: list[Step]
     rows: RawTable
-    y: np.ndarray | None
+    y: Any
     columns: tuple[int, ...]
     test: tuple[RawTable, np.ndarray] | None
     target: str = "y"
@@ -78,8 +78,8 @@ class Recording:
         return self.y is not None and self.y.ndim == 1 and len(np.unique(self.y)) <= 30
 
     @cached_property
-    def codes(self) -> np.ndarray | None:
-        """Class of each row as a position in `classes`."""
+    def codes(self) -> Any:
+        """Class of each row as a position in `classes`; None without classes."""
         if self.is_classifier:
             return self.codes_of(self.y)
         return np.unique(self.y, return_inverse=True)[1] if self._grouped else None
@@ -159,7 +159,6 @@ class Recording:
         """Error of each step: share of wrong labels or root mean squared error, by set of rows."""
         if not self.rebuilds or not (self.is_classifier or self.is_regressor):
             return {}
-        assert self.y is not None
         sets = {"training rows": (self.rows, self.y)}
         if self.test is not None:
             sets["test rows"] = self.test

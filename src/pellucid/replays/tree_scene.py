@@ -180,7 +180,6 @@ def _place(one: dict[str, Any]) -> str:
 
 def divided(recording: Recording) -> dict[str, Any]:
     """How the rows of the node are divided: counts by class on both sides."""
-    assert recording.codes is not None
     k, rows = len(recording.classes), []
     for step, side in zip(recording.steps, inside(recording)):
         split = step.event.get("kind") == "split"
