@@ -4,6 +4,7 @@ A class that uses the functions as methods writes `_staged(encoded rows)`, which
 `_predict` would return after each base estimator. Invariant: the last stage is the prediction.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -50,6 +51,18 @@ def running_means(predictions: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
     for k, found in enumerate(predictions, 1):
         total = found.copy() if total is None else total + found
         yield total / k
+
+
+class Progress:
+    """Counts the base estimators that are fitted, from any thread, for `watching(progress=...)`."""
+
+    def __init__(self, source: str, done: int, total: int) -> None:
+        self._recorder, self._done, self._lock = Recorder(source, total), done, threading.Lock()
+
+    def __call__(self, count: int = 1) -> None:
+        with self._lock:
+            self._done += count
+            self._recorder.add(iteration=self._done)
 
 
 def sampled_rows(n: int, rounds: int) -> np.ndarray | None:

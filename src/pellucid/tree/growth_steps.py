@@ -196,8 +196,8 @@ class _Story:
         return (
             f"Split {int(numbers['iteration'])}: node {event['node']} is split by "
             f"{condition(event)}, which lowers its impurity from {short(event['impurity_before'])} to "
-            f"{short(event['impurity_after'])}; {event['samples_left']} samples go left and "
-            f"{event['samples_right']} right."
+            f"{short(event['impurity_after'])}; {event['samples_left']} of "
+            f"{event['samples_left'] + event['samples_right']} samples go left."
         )
 
 

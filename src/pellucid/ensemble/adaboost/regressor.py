@@ -18,7 +18,7 @@ from pellucid.parameters import Choice, param
 from pellucid.tree import DecisionTreeRegressor, explaining, prediction
 from pellucid.tree.base import TreeModel
 
-MEDIANS = 2**27  # rows times squared rounds up to which a watched fit scores every round
+MEDIANS = 2**24  # rows times squared rounds up to which a watched fit scores every round
 LAST_BITS = 4 * float(np.finfo(float).eps)
 LOSSES = {
     "linear": lambda e: e,
