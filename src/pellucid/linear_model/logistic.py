@@ -36,7 +36,9 @@ from pellucid.parameters import (
     WARM_START,
     Boolean,
     Choice,
+    Either,
     Integer,
+    Nothing,
     Real,
     learned,
     param,
@@ -118,16 +120,25 @@ class LogisticRegression(LogisticModel):
         "probabilities divided by their sum.",
         last=True,
     )
+    eta0: float | None = param(
+        None,
+        Either(Nothing, Real(0, None, "neither")),
+        "Factor of the step size eta0 (tau0 + k)**-kappa of the solver 'sgd', along the gradient of "
+        "the mean objective of a batch. None begins with steps that cannot overshoot, which become "
+        "smaller from tau0 + k = 200 on.",
+        last=True,
+    )
     tau0: float = param(
         10.0,
-        Real(0, None, "neither"),
-        "Delay in the step size (tau0 + k)**-kappa of step k of the solver 'sgd'.",
+        Real(0, None),
+        "Delay in the step size eta0 (tau0 + k)**-kappa of step k of the solver 'sgd'. The steps are "
+        "counted from 0, or from 1 if tau0 is 0.",
         last=True,
     )
     kappa: float = param(
         1.0,
         Real(0.5, 1, "right"),
-        "Decay in the step size (tau0 + k)**-kappa of step k of the solver 'sgd'.",
+        "Decay in the step size eta0 (tau0 + k)**-kappa of step k of the solver 'sgd'.",
         last=True,
     )
     batch_size: int = param(
@@ -139,9 +150,10 @@ class LogisticRegression(LogisticModel):
         "Number of iterations, shape (1,), or (n_classes,) for one-vs-rest."
     )
     history_: dict[str, np.ndarray] = learned(
-        "Diagnostics by iteration: 'iteration', 'objective', 'gradient_norm', 'parameter_norm' and "
-        "'learning_rate', which is the step size for 'gd' and 'sgd' and otherwise the fraction of the "
-        "solver's full step that was taken. One-vs-rest fits follow each other, with their 'class'."
+        "Diagnostics by iteration, or by epoch of 'sgd': 'iteration', 'objective' (the sum over the "
+        "rows), 'gradient_norm', 'parameter_norm' and 'learning_rate', which is the step size for 'gd' "
+        "and 'sgd' and otherwise the fraction of the solver's full step that was taken. One-vs-rest "
+        "fits follow each other, with their 'class'. `pellucid.watching` records every step of 'sgd'."
     )
 
     def _coding(self) -> str:
@@ -201,15 +213,16 @@ class LogisticRegression(LogisticModel):
 
     def _solver(self) -> Callable[..., Any]:
         """The solver, a function of (X, y, weights, number of classes, setting)."""
-        from pellucid.linear_model._logistic.descent import Descent, solve_by_descent
+        from pellucid.linear_model._logistic.descent import Batches, Descent, solve_by_descent
         from pellucid.linear_model._logistic.l1 import solve_l1
         from pellucid.linear_model._logistic.solver import solve
 
         if self._has_l1_penalty():
             return partial(solve_l1, l1_ratio=float(self.l1_ratio))
         if self.solver in ("gd", "sgd"):
-            batches = (self.tau0, self.kappa, self.batch_size) if self.solver == "sgd" else None
-            return partial(solve_by_descent, method=Descent(self.step, batches, self.random_state))
+            batches = Batches(self.eta0, self.tau0, self.kappa, self.batch_size, self.random_state)
+            method = Descent(self.step) if self.solver == "gd" else batches
+            return partial(solve_by_descent, method=method)
         return partial(solve, solver=SOLVERS[self.solver])
 
     def _has_l1_penalty(self) -> bool:

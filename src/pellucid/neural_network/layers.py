@@ -156,8 +156,8 @@ class Dense:
     Parameters
     ----------
     units : number of outputs of the layer.
-    activation : "relu", "tanh", "logistic" (or "sigmoid") or "identity" (or "linear"); for the last layer
-        also "softmax" and "exp", as the loss requires.
+    activation : "relu", "tanh", "logistic" (or "sigmoid") or "identity" (or "linear"); for the last
+        layer also "softmax" and "exp", as the loss requires.
     dropout : share of its outputs that are set to 0 in each training step.
     """
 

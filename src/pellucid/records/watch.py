@@ -103,7 +103,8 @@ class WatchedFit:
 
     def add(self, entry: Entry) -> None:
         with self._lock:
-            keep = self._n % self._stride == 0
+            while (keep := self._n % self._stride == 0) and self._full():
+                self._thin()
             self._n += 1
             if not keep:
                 if not self._owned:  # nobody closes it, so its state must not change
@@ -114,14 +115,17 @@ class WatchedFit:
             self._last = None
             self._kept.append(entry.computed(self._number, self.source))
             self._sizes.append(_size(self._kept[-1].state))
-            full = len(self._kept) >= self._limit or sum(self._sizes) > STATE_BYTES
-            if full and len(self._kept) > 1:
-                self._thin(entry)
+            if sum(self._sizes) > STATE_BYTES and len(self._kept) > 1:
+                newest = self._kept[-1]
+                self._thin()
+                self._last = None if self._kept[-1] is newest else _entry_of(newest)
 
-    def _thin(self, newest: Entry) -> None:
-        """Keep every second step; the newest stays until the next one comes."""
-        if len(self._kept) % 2 == 0:
-            self._last = newest if self._owned else _entry_of(self._kept[-1])
+    def _full(self) -> bool:
+        """Whether there is room for one more; beside thinned steps the newest one needs a place."""
+        return len(self._kept) >= self._limit - (self._stride > 1)
+
+    def _thin(self) -> None:
+        """Keep every second step."""
         self._kept, self._sizes = self._kept[::2], self._sizes[::2]
         self._stride *= 2
 

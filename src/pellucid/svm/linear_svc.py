@@ -134,13 +134,9 @@ class LinearSVC(LinearSVM, Classifier):
         return self._learned_from(found, scale, shift) | {"means_": means}
 
     def _all(
-        self,
-        done: list[np.ndarray],
-        K: int,
-        scale: np.ndarray,
-        shift: np.ndarray,
+        self, done: list[np.ndarray], K: int, scale: np.ndarray, shift: np.ndarray,
         state: Mapping[str, Any],
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, np.ndarray]:  # fmt: skip
         """Coefficients while one class is fitted: those before it are final, the others are 0."""
         V = np.zeros((K, len(state["x"])))
         V[: len(done) + 1] = [*done, state["x"]]

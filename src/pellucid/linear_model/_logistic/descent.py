@@ -27,26 +27,48 @@ from pellucid.numerics.row_blocks import as_dense
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status, converting_x
 
+HELD = 200.0  # tau0 + k from which default steps of mini-batches decrease
+POWERS = 30  # products with the table that find its largest eigenvalue
 COMPILED_CELLS = 2**17  # table size up to which gradient descent runs in one compiled loop
 
 
 @dataclass(frozen=True)
 class Descent:
-    """The kind of descent: full gradients with a constant step size, or mini-batches."""
+    """Full gradients with a constant step size; None takes one that cannot overshoot."""
 
-    step: float | None  # of full gradients; None takes one that cannot overshoot
-    batches: tuple[float, float, int] | None = None  # tau0, kappa and the number of rows of a batch
+    step: float | None
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Mini-batches of `size` rows with the step sizes eta0 (tau0 + k)**-kappa.
+
+    Without eta0 the first steps have the size that cannot overshoot, until tau0 + k is `HELD`.
+    """
+
+    eta0: float | None
+    tau0: float
+    kappa: float
+    size: int
     random_state: Any = None
+
+    def steps(self, X: Any, w: np.ndarray, strength: float, K: int, intercept: bool) -> Any:
+        """The step size as a function of the step number."""
+        if self.eta0 is not None:
+            return schedule(self.tau0, self.kappa, self.eta0)
+        most = _step_for(_largest_eigenvalue(X, w, intercept), strength, K)
+        return schedule(self.tau0, self.kappa, most * HELD**self.kappa, most)
 
 
 def solve_by_descent(
-    X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, method: Descent
-) -> Fitted:
+    X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting,
+    method: Descent | Batches,
+) -> Fitted:  # fmt: skip
     """Descend; without a penalty, also name the columns that separate the classes."""
     found = (
         _full_gradients(X, y, w, n_classes, setting, method.step)
-        if method.batches is None
-        else _mini_batches(X, y, w, n_classes, setting, method.batches, method.random_state)
+        if isinstance(method, Descent)
+        else _mini_batches(X, y, w, n_classes, setting, method)
     )
     fitted = Fitted(found.x, found.status, found.history, found.n_iter)
     if setting.alpha != 0 or found.status.code == "diverged":
@@ -111,8 +133,24 @@ def _with_steps(found: Solution, shape: tuple[int, ...], step: float, safe: floa
 def _safe_step(A: np.ndarray, w: np.ndarray, strength: float, n_classes: int) -> float:
     """1 / (largest possible curvature of the mean objective): such a step cannot overshoot."""
     gram = A.T @ (A * w[:, None]) / w.sum()
-    largest = float(np.linalg.eigvalsh(gram)[-1])
+    return _step_for(float(np.linalg.eigvalsh(gram)[-1]), strength, n_classes)
+
+
+def _step_for(largest: float, strength: float, n_classes: int) -> float:
     return 1.0 / max(largest * (0.25 if n_classes == 2 else 0.5) + strength, 1e-300)
+
+
+def _largest_eigenvalue(X: Any, w: np.ndarray, intercept: bool) -> float:
+    """About the largest eigenvalue of the mean products of the columns, by power iteration."""
+    v, size = np.ones(X.shape[1] + 1), 0.0
+    for _ in range(POWERS):
+        v[-1] *= intercept
+        size = float(np.linalg.norm(v))
+        if not size > 0:
+            break
+        scores = w * (np.asarray(X @ (v[:-1] / size)).ravel() + v[-1] / size)
+        v = np.append(np.asarray(X.T @ scores).ravel(), scores.sum()) / w.sum()
+    return size
 
 
 def _compiled_descent(
@@ -181,23 +219,23 @@ def _risen(epoch: int) -> Status:
     return Status(
         "diverged",
         f"The objective after epoch {epoch} is above its start, because the steps are too large.",
-        "Use standardize=True, a larger tau0, or another solver.",
+        "Use standardize=True, a smaller eta0, or another solver.",
     )
 
 
 def _mini_batches(
-    X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting,
-    batches: tuple[float, float, int], random_state: Any,
-) -> Solution:  # fmt: skip
-    """Step k has the size (tau0 + k)**-kappa along the gradient of the mean objective of a batch.
+    X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, batches: Batches
+) -> Solution:
+    """Steps along the gradient of the mean objective of a batch.
 
     Every epoch visits the rows in a new order and adds one row to the history, with the objective of
     all rows after it. Stops when an epoch lowers the mean objective by less than tol.
     """
-    (tau0, kappa, size), seed = batches, parallel.seed_sequence(random_state)
+    size, seed = batches.size, parallel.seed_sequence(batches.random_state)
     n, rows = X.shape[0], 1 if n_classes == 2 else n_classes
-    eta, total = schedule(tau0, kappa), float(w.sum())
+    total = float(w.sum())
     strength, share = setting.alpha / total, w * (n / total)
+    eta = batches.steps(X, w, strength, n_classes, setting.intercept)
     mask = np.append(np.ones(X.shape[1]), 0.0)
     B = np.zeros((rows, X.shape[1] + 1)) if setting.x0 is None else setting.x0.copy()
 
@@ -213,27 +251,43 @@ def _mini_batches(
 
     recorder, flag = Recorder("sgd", setting.max_iter), StopFlag()
 
+    def penalty() -> float:
+        return 0.5 * setting.alpha * float((mask * B**2).sum())
+
     def record(epoch: int, step: float) -> float:
         loss, G = gradient(slice(None), w)
-        value = loss + 0.5 * setting.alpha * float((mask * B**2).sum())
+        value = loss + penalty()
         G += setting.alpha * mask * B
         recorder.add(
             iteration=epoch, objective=value, gradient_norm=float(np.linalg.norm(G)),
-            parameter_norm=float(np.linalg.norm(B)), learning_rate=step, state=lambda: {"x": B},
+            parameter_norm=float(np.linalg.norm(B)), learning_rate=step,
         )  # fmt: skip
-        return value / total
+        return value
+
+    def watched_step(number: int, epoch: int, **numbers: float | None) -> None:
+        """For those who watch: the coefficients after each step."""
+        if recorder.watched:
+            norm = float(np.linalg.norm(B))
+            recorder.step(number, {"x": B}, {"epoch": epoch}, parameter_norm=norm, **numbers)
 
     k, start = 0, record(0, eta(0))
+    watched_step(0, 0, objective=start)
+    start /= total
     value = previous = start
     for epoch in range(1, setting.max_iter + 1):
         flag.check()
         order = parallel.stream(seed, "pass", epoch).permutation(n)
         for begin in range(0, n, size):
             part = order[begin : begin + size]
-            G = gradient(part, share)[1] / len(part) + strength * mask * B
-            B -= eta(k) * G
+            loss, G = gradient(part, share)
+            here = total * loss / len(part) + penalty() if recorder.watched else None
+            B -= eta(k) * (G / len(part) + strength * mask * B)
             k += 1
+            if begin + size < n:
+                watched_step(k, epoch, batch_objective=here, learning_rate=eta(k - 1))
         value = record(epoch, eta(k - 1))
+        watched_step(k, epoch, objective=value, batch_objective=here, learning_rate=eta(k - 1))
+        value /= total
         if not np.isfinite(value):
             return Solution(np.nan_to_num(B), diverged(epoch), recorder.history(), epoch)
         if setting.tol > 0 and value > previous - setting.tol:
