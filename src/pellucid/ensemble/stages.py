@@ -5,7 +5,8 @@ A class that uses the functions as methods writes `_staged(encoded rows)`, which
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,12 +89,10 @@ def record(
     errors = None if out_of_bag is None else out_of_bag.errors()
     for k in range(first + 1, count + 1):
         numbers = {} if errors is None else {"oob_error": next(errors)}
-        recorder.step(
-            k, lambda k=k: states(k), lambda k=k: {"round": k} | events(k), _sentence, **numbers
-        )
+        recorder.step(k, partial(states, k), partial(events, k), _sentence, **numbers)
 
 
-def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     error = numbers.get("oob_error", np.nan)

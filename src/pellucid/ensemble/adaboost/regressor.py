@@ -143,7 +143,9 @@ class _Medians:
     """Predictions of the base estimators so far for the training rows, while somebody watches."""
 
     def __init__(self, problem: Problem) -> None:
-        self._problem, self._found, self._weights = problem, [], []
+        self._problem = problem
+        self._found: list[np.ndarray] = []
+        self._weights: list[float] = []
 
     def score(self, predicted: np.ndarray, weight: float) -> float:
         """R2 after one more base estimator."""

@@ -173,7 +173,8 @@ class Bagging(Estimator):
 
         def event(k: int) -> dict[str, Any]:
             one = estimators[k - 1]
-            facts = {"name": type(one).__name__, "estimator": one, "columns": columns[k - 1]}
+            facts = {"round": k, "name": type(one).__name__, "estimator": one}
+            facts["columns"] = columns[k - 1]
             return facts | ({"leaves": one.tree_.n_leaves} if isinstance(one, TreeModel) else {})
 
         stages.record(

@@ -189,7 +189,9 @@ class Forest(Estimator):
 
         def event(k: int) -> dict[str, Any]:
             tree = trees[k - 1]
-            return {"name": "Tree", "leaves": tree.n_leaves, "depth": tree.depth, "tree": tree}
+            return {
+                "round": k, "name": "Tree", "leaves": tree.n_leaves, "depth": tree.depth, "tree": tree,
+            }  # fmt: skip
 
         stages.record(
             type(self).__name__, first, lambda k: {"trees_": trees[:k]}, event, len(trees),
