@@ -10,7 +10,6 @@ from pellucid.records.prototypes import Prototypes
 from pellucid.records.recorder import HISTORY_ROWS, Recorder
 from pellucid.records.status import OK_CODES, Solution, Status
 from pellucid.records.watch import (
-    Step,
     Watch,
     WatchedFit,
     converting,
@@ -20,6 +19,7 @@ from pellucid.records.watch import (
     unwatched,
     watching,
 )
+from pellucid.records.watched_step import Step
 
 __all__ = [
     "HISTORY_ROWS",

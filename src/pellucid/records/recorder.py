@@ -6,13 +6,14 @@ depend on being watched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from pellucid.errors import ParameterError
-from pellucid.records.watch import Entry, Lazy, _scope
+from pellucid.records.watch import _scope
+from pellucid.records.watched_step import Entry, Lazy, Words
 
 HISTORY_ROWS = 10_000
 
@@ -88,7 +89,7 @@ class Recorder:
         objective: float | None = None,
         state: Lazy = None,
         event: Lazy = None,
-        sentence: str | Callable[[Mapping[str, Any], dict[str, float]], str] | None = None,
+        sentence: Words = None,
         **more: float | None,
     ) -> None:
         """Note one iteration; `None` and columns left out become NaN.
@@ -115,7 +116,7 @@ class Recorder:
         iteration: int,
         state: Lazy,
         event: Lazy = None,
-        sentence: str | Callable[[Mapping[str, Any], dict[str, float]], str] | None = None,
+        sentence: Words = None,
         **numbers: float | None,
     ) -> None:
         """Record a step for those who watch, without a row of history."""

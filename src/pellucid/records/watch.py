@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,56 +19,9 @@ import numpy as np
 from pellucid.errors import ParameterError, PellucidError, PellucidWarning, warn
 from pellucid.records.frames import frame
 from pellucid.records.status import Status
+from pellucid.records.watched_step import Convert, Entry, Step, copied, entry_of, same, size_of
 
 STATE_BYTES = 2**28  # memory for the states of one fit; longer fits are thinned further
-
-State = Mapping[str, Any]
-Convert = Callable[[State], State]
-Lazy = State | Callable[[], State] | None
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One step of a watched fit.
-
-    `fit` is its position in `watch.fits` and `source` the class; `state` has the learned attributes
-    after the step by their own names, on the original scale; `numbers` has the objective and other
-    measurements; `event` has the facts of what happened; `sentence` says it in words.
-    """
-
-    fit: int
-    source: str
-    iteration: int
-    state: dict[str, Any] = field(repr=False)
-    numbers: dict[str, float]
-    event: dict[str, Any] = field(repr=False)
-    sentence: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One step before its state and its event are computed; `converts` apply from left to right."""
-
-    iteration: int
-    numbers: dict[str, float]
-    state: Lazy
-    event: Lazy
-    sentence: str | Callable[[State, dict[str, float]], str] | None
-    converts: tuple[Convert, ...]
-
-    def computed(self, fit: int, source: str) -> Step:
-        state: State = (self.state() if callable(self.state) else self.state) or {}
-        for convert in self.converts:
-            state = convert(state)
-        event = dict((self.event() if callable(self.event) else self.event) or {})
-        words = self.sentence or _sentence
-        said = (
-            words(event, {"iteration": self.iteration, **self.numbers})
-            if callable(words)
-            else words
-        )
-        copies = {name: _copied(value) for name, value in state.items()}
-        return Step(fit, source, self.iteration, copies, self.numbers, event, said)
 
 
 class WatchedFit:
@@ -114,11 +67,11 @@ class WatchedFit:
                 return
             self._last = None
             self._kept.append(entry.computed(self._number, self.source))
-            self._sizes.append(_size(self._kept[-1].state))
+            self._sizes.append(size_of((self._kept[-1].state, self._kept[-1].event)))
             if sum(self._sizes) > STATE_BYTES and len(self._kept) > 1:
                 newest = self._kept[-1]
                 self._thin()
-                self._last = None if self._kept[-1] is newest else _entry_of(newest)
+                self._last = None if self._kept[-1] is newest else entry_of(newest)
 
     def _full(self) -> bool:
         """Whether there is room for one more; beside thinned steps the newest one needs a place."""
@@ -139,10 +92,10 @@ class WatchedFit:
                 return
             last, own = self._kept[-1], vars(self.estimator)
             state = {name: own.get(name, value) for name, value in last.state.items()}
-            if all(_same(value, last.state[name]) for name, value in state.items()):
+            if all(same(value, last.state[name]) for name, value in state.items()):
                 return
             self._kept = self._kept[: self._limit - 1]
-            copies = {name: _copied(value) for name, value in state.items()}
+            copies = {name: copied(value) for name, value in state.items()}
             status = own.get("status_")
             said = (
                 f"The fitted model. {status.message if isinstance(status, Status) else ''}".strip()
@@ -206,7 +159,7 @@ class Watch:
                 f"Step {i} belongs to no fitted model, because the fit of {step.source} was not "
                 "completed or was made by a function. Use `watch.steps` to see its states."
             )
-        copies = {name: _copied(value) for name, value in step.state.items()}
+        copies = {name: copied(value) for name, value in step.state.items()}
         model = fit.estimator._at_step(copies)
         return model if step is fit.steps[-1] else _as_of(model, step)
 
@@ -365,54 +318,3 @@ def _recorded(estimator: Any, scope: _Scope) -> Iterator[None]:
     fit.close(estimator)
     if scope.watch.state and not fit.steps:
         warn(f"{kind.__name__} recorded no steps in watching(): {kind._no_steps}", PellucidWarning)
-
-
-def _entry_of(step: Step) -> Entry:
-    return Entry(step.iteration, step.numbers, step.state, step.event, step.sentence, ())
-
-
-def _copied(value: Any) -> Any:
-    """A copy that later iterations do not change; objects other than arrays are never changed."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, list):
-        return [_copied(entry) for entry in value]
-    return value
-
-
-def _size(value: Any) -> int:
-    """Bytes of a state, about; objects shared by the states of an ensemble count as one pointer."""
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes)
-    if isinstance(value, Mapping):
-        return sum(_size(entry) for entry in value.values())
-    if isinstance(value, list | tuple):
-        return sum(_size(entry) for entry in value)
-    return 64
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Equal to the bit."""
-    if a is b:
-        return True
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        a, b = np.asarray(a), np.asarray(b)
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return False
-        return bool(np.array_equal(a, b)) if a.dtype == object else a.tobytes() == b.tobytes()
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return bool(np.isscalar(a) and np.isscalar(b) and (a == b or (a != a and b != b)))
-
-
-def _sentence(event: State, numbers: dict[str, float]) -> str:
-    """ "Iteration 3: objective 12.1, gradient norm 0.2." """
-    from pellucid.draw import number
-
-    parts = [
-        f"{name.replace('_', ' ')} {number(value, 4)}"
-        for name, value in numbers.items()
-        if name != "iteration" and value == value
-    ]
-    head = f"Iteration {int(numbers['iteration'])}"
-    return f"{head}: {', '.join(parts)}." if parts else f"{head}."

@@ -223,6 +223,35 @@ def _risen(epoch: int) -> Status:
     )
 
 
+@dataclass(frozen=True)
+class _Objective:
+    """The loss of some of the rows, with its gradient, and the penalty."""
+
+    X: Any
+    y: np.ndarray
+    pivot: bool
+    intercept: bool
+    alpha: float
+
+    def loss(self, B: np.ndarray, part: Any, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        block = self.X[part]
+        Z = np.ascontiguousarray(block @ B[:, :-1].T + B[:, -1])
+        R = np.empty_like(Z)
+        loss = _loops.class_losses(Z, self.y[part], weights[part], self.pivot, R)
+        G = np.empty_like(B)
+        G[:, :-1] = R.T @ block if isinstance(block, np.ndarray) else (block.T @ R).T
+        G[:, -1] = R.sum(axis=0) if self.intercept else 0.0
+        return loss, G
+
+    def penalty(self, B: np.ndarray) -> float:
+        return 0.5 * self.alpha * float((_penalised(B) * B**2).sum())
+
+
+def _penalised(B: np.ndarray) -> np.ndarray:
+    """1 for each coefficient and 0 for the intercept."""
+    return np.append(np.ones(B.shape[1] - 1), 0.0)
+
+
 def _mini_batches(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, batches: Batches
 ) -> Solution:
@@ -231,62 +260,37 @@ def _mini_batches(
     Every epoch visits the rows in a new order and adds one row to the history, with the objective of
     all rows after it. Stops when an epoch lowers the mean objective by less than tol.
     """
-    size, seed = batches.size, parallel.seed_sequence(batches.random_state)
-    n, rows = X.shape[0], 1 if n_classes == 2 else n_classes
+    seed, n = parallel.seed_sequence(batches.random_state), len(y)
+    rows = 1 if n_classes == 2 else n_classes
     total = float(w.sum())
     strength, share = setting.alpha / total, w * (n / total)
     eta = batches.steps(X, w, strength, n_classes, setting.intercept)
-    mask = np.append(np.ones(X.shape[1]), 0.0)
+    F = _Objective(X, y, n_classes == 2, setting.intercept, setting.alpha)
     B = np.zeros((rows, X.shape[1] + 1)) if setting.x0 is None else setting.x0.copy()
+    mask, recorder, flag = _penalised(B), Recorder("sgd", setting.max_iter), StopFlag()
 
-    def gradient(part: Any, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        block = X[part]
-        Z = np.ascontiguousarray(block @ B[:, :-1].T + B[:, -1])
-        R = np.empty_like(Z)
-        loss = _loops.class_losses(Z, y[part], weights[part], rows == 1, R)
-        G = np.empty_like(B)
-        G[:, :-1] = R.T @ block if isinstance(block, np.ndarray) else (block.T @ R).T
-        G[:, -1] = R.sum(axis=0) if setting.intercept else 0.0
-        return loss, G
-
-    recorder, flag = Recorder("sgd", setting.max_iter), StopFlag()
-
-    def penalty() -> float:
-        return 0.5 * setting.alpha * float((mask * B**2).sum())
-
-    def record(epoch: int, step: float) -> float:
-        loss, G = gradient(slice(None), w)
-        value = loss + penalty()
-        G += setting.alpha * mask * B
-        recorder.add(
-            iteration=epoch, objective=value, gradient_norm=float(np.linalg.norm(G)),
-            parameter_norm=float(np.linalg.norm(B)), learning_rate=step,
-        )  # fmt: skip
-        return value
-
-    def watched_step(number: int, epoch: int, **numbers: float | None) -> None:
-        """For those who watch: the coefficients after each step."""
+    def watched(epoch: int, **numbers: float | None) -> None:
         if recorder.watched:
             norm = float(np.linalg.norm(B))
-            recorder.step(number, {"x": B}, {"epoch": epoch}, parameter_norm=norm, **numbers)
+            recorder.step(k, {"x": B}, {"epoch": epoch}, parameter_norm=norm, **numbers)
 
-    k, start = 0, record(0, eta(0))
-    watched_step(0, 0, objective=start)
-    start /= total
-    value = previous = start
+    k, value = 0, _note(F, w, B, recorder, 0, eta(0))
+    watched(0, objective=value)
+    start = previous = value / total
     for epoch in range(1, setting.max_iter + 1):
         flag.check()
         order = parallel.stream(seed, "pass", epoch).permutation(n)
-        for begin in range(0, n, size):
-            part = order[begin : begin + size]
-            loss, G = gradient(part, share)
-            here = total * loss / len(part) + penalty() if recorder.watched else None
-            B -= eta(k) * (G / len(part) + strength * mask * B)
+        for begin in range(0, n, batches.size):
+            part = order[begin : begin + batches.size]
+            loss, G = F.loss(B, part, share)
+            here = total * loss / len(part) + F.penalty(B) if recorder.watched else None
+            step = eta(k)
+            B -= step * (G / len(part) + strength * mask * B)
             k += 1
-            if begin + size < n:
-                watched_step(k, epoch, batch_objective=here, learning_rate=eta(k - 1))
-        value = record(epoch, eta(k - 1))
-        watched_step(k, epoch, objective=value, batch_objective=here, learning_rate=eta(k - 1))
+            if begin + batches.size < n:
+                watched(epoch, batch_objective=here, learning_rate=step)
+        value = _note(F, w, B, recorder, epoch, step)
+        watched(epoch, objective=value, batch_objective=here, learning_rate=step)
         value /= total
         if not np.isfinite(value):
             return Solution(np.nan_to_num(B), diverged(epoch), recorder.history(), epoch)
@@ -294,8 +298,21 @@ def _mini_batches(
             ended = _risen if value > start + setting.tol else converged
             return Solution(B, ended(epoch), recorder.history(), epoch)
         previous = value
+    status = Status("ok", f"All {setting.max_iter} epochs were run.")
     if setting.tol > 0:
-        status = out_of_iterations(setting.max_iter, f"the mean objective is {value:.3g}")
-    else:
-        status = Status("ok", f"All {setting.max_iter} epochs were run.")
+        status = out_of_iterations(setting.max_iter, f"the mean objective is {previous:.3g}")
     return Solution(B, status, recorder.history(), setting.max_iter)
+
+
+def _note(
+    F: _Objective, w: np.ndarray, B: np.ndarray, recorder: Recorder, epoch: int, step: float
+) -> float:
+    """A row of history: the objective of all rows and its gradient."""
+    loss, G = F.loss(B, slice(None), w)
+    value = loss + F.penalty(B)
+    G += F.alpha * _penalised(B) * B
+    recorder.add(
+        iteration=epoch, objective=value, gradient_norm=float(np.linalg.norm(G)),
+        parameter_norm=float(np.linalg.norm(B)), learning_rate=step,
+    )  # fmt: skip
+    return value
