@@ -45,6 +45,17 @@ def test_a_step_of_k_means(options):
     assert np.array_equal(watch.model(0).predict(X), nearest)
 
 
+def test_states_of_k_means_are_on_the_original_scale():
+    X = clouds(1.0)
+    ordinary = watched(KMeans(3, random_state=0), X).steps
+    extreme = watched(KMeans(3, random_state=0), np.ldexp(X, 450)).steps
+    for a, b in zip(ordinary, extreme, strict=True):
+        assert np.array_equal(
+            np.ldexp(a.state["cluster_centers_"], 450), b.state["cluster_centers_"]
+        )
+        assert np.array_equal(np.ldexp(a.state["inertia_"], 900), b.state["inertia_"], True)
+
+
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
 @pytest.mark.parametrize("n_init", [1, 3])
 def test_a_step_of_expectation_maximisation(kind, n_init):

@@ -194,3 +194,21 @@ def test_many_rows_keep_an_even_sample(monkeypatch):
     event = watched(AdaBoostClassifier(n_estimators=5), X, y).steps[1].event
     assert len(event["rows"]) == len(event["row_weights"]) == 20
     assert (event["rows"][0], event["rows"][-1]) == (0, len(y) - 1)
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(9), BaggingClassifier(n_estimators=9)])
+def test_progress_counts_base_estimators_while_they_are_fitted(model):
+    X, y = table(2)
+    seen = []
+    with pellucid.watching(state=False, progress=seen.append):
+        model.fit(X, y)
+    assert {row["source"] for row in seen} == {type(model).__name__}
+    assert seen[-1]["iteration"] == seen[-1]["total"] == 9
+    counts = [row["iteration"] for row in seen]
+    assert counts == sorted(counts)
+
+    def stop(row):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), pellucid.watching(progress=stop):
+        model.fit(X, y)

@@ -23,7 +23,7 @@ def test_each_number_of_neighbours_is_a_step(Model):
 
 
 def test_a_search_alone_has_no_steps():
-    with pytest.warns(PellucidWarning, match="NearestNeighbors recorded no steps"):
-        with pellucid.watching() as watch:
-            NearestNeighbors().fit(np.eye(9))
+    said = pytest.warns(PellucidWarning, match="NearestNeighbors recorded no steps")
+    with said, pellucid.watching() as watch:
+        NearestNeighbors().fit(np.eye(9))
     assert watch.steps == []

@@ -4,7 +4,9 @@ Invariant: after every iteration the sums of each cluster are exact to about 30 
 order rows joined and left it; therefore centres do not depend on threads or blocks.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,7 +87,7 @@ class Lloyd:
             recorder.add(
                 iteration=iteration, objective=max(objective, 0.0), moved=moved, shift=squared,
                 state=lambda: self._shown(state), sentence=_sentence,
-                event=lambda moved=moved: {"kind": "moved", "moved": moved, "sizes": self._sizes(state)},
+                event=partial(self._event, state, moved),
             )  # fmt: skip
             if moved == 0 or squared <= self.tol:  # 5
                 converged = True
@@ -100,9 +102,10 @@ class Lloyd:
         inertia = self.inertia(state) if state.labels[0] >= 0 else np.nan
         return {"C": state.C, "labels": state.labels, "inertia": inertia}
 
-    def _sizes(self, state: State) -> np.ndarray:
-        """Weight of the rows of each cluster."""
-        return np.bincount(state.labels, self.weights, minlength=len(state.C))
+    def _event(self, state: State, moved: int) -> dict[str, Any]:
+        """What happened: how many rows changed their cluster, and the weight of each cluster."""
+        sizes = np.bincount(state.labels, self.weights, minlength=len(state.C))
+        return {"kind": "moved", "moved": moved, "sizes": sizes}
 
     def assign(self, state: State) -> int:
         """Label all rows and update the sums; returns the number of rows whose labels changed."""
@@ -177,7 +180,7 @@ class Lloyd:
         )
 
 
-def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     if event["kind"] == "start":

@@ -4,7 +4,9 @@ A class that uses the functions as methods writes `_staged(encoded rows)`, which
 `_predict` would return after each base estimator. Invariant: the last stage is the prediction.
 """
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,18 @@ def running_means(predictions: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
         yield total / k
 
 
+class Progress:
+    """Counts the base estimators that are fitted, from any thread, for `watching(progress=...)`."""
+
+    def __init__(self, source: str, done: int, total: int) -> None:
+        self._recorder, self._done, self._lock = Recorder(source, total), done, threading.Lock()
+
+    def __call__(self, count: int = 1) -> None:
+        with self._lock:
+            self._done += count
+            self._recorder.add(iteration=self._done)
+
+
 def sampled_rows(n: int, rounds: int) -> np.ndarray | None:
     """Rows whose numbers are kept for each of the rounds: an even sample if all take too much memory;
     None for all."""
@@ -75,12 +89,10 @@ def record(
     errors = None if out_of_bag is None else out_of_bag.errors()
     for k in range(first + 1, count + 1):
         numbers = {} if errors is None else {"oob_error": next(errors)}
-        recorder.step(
-            k, lambda k=k: states(k), lambda k=k: {"round": k} | events(k), _sentence, **numbers
-        )
+        recorder.step(k, partial(states, k), partial(events, k), _sentence, **numbers)
 
 
-def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     error = numbers.get("oob_error", np.nan)

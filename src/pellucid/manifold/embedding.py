@@ -10,6 +10,7 @@ Invariant: `gradient` is the derivative of the divergence; the forces on each po
 fixed order, so bits do not depend on threads.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,7 +171,7 @@ def embed(P: Any, start: np.ndarray, settings: Settings) -> Solution:
     return Solution((state.Y, value), status, recorder.history(), k)
 
 
-def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     text = f"Step {int(numbers['iteration'])}"

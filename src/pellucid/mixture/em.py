@@ -8,6 +8,7 @@ Invariant: the log likelihood does not decrease (beyond rounding), because every
 one above the floor; blocks are combined in order, so bits do not depend on threads.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -243,7 +244,7 @@ def mixture_for(rows: ScaledRows, covariance: CovarianceType, responsibilities: 
     return Mixture(mass / mass.sum(), means, covariances, covariance.roots(covariances))
 
 
-def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     if event["kind"] == "start":

@@ -7,6 +7,7 @@ accepted only if no pair of multipliers violates the optimality conditions by mo
 """
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -157,12 +158,17 @@ def _improve(
     most = max(size // 8, state.taken // 4, 8) if whole else 50 * size
     allowed = min(rule.steps(len(descent)) - state.taken, most)
     stop, local = parallel.StopFlag(), rows.local(chosen)
-    parts = (local, diagonal[chosen], signs, problem.limits[chosen], own, gradient, target)
-    cap = rule.cap * (problem.unit or 1.0)
+    cap, limits, sizes = rule.cap * (problem.unit or 1.0), problem.limits[chosen], diagonal[chosen]
+
+    def run(most: int) -> tuple[int, float, float]:
+        return _loops.steps(
+            local, sizes, signs, limits, own, gradient, target, most, cap, stop.array
+        )  # fmt: skip
+
     if whole and viewer.recorder.watched:  # all rows in their order
-        count, curvature = viewer.steps(parts, allowed, cap, stop, state.taken)  # 2
+        count, curvature = viewer.steps(run, own, gradient, allowed, cap, state.taken)  # 2
     else:
-        count, _, curvature = _loops.steps(*parts, allowed, cap, stop.array)
+        count, _, curvature = run(allowed)
     stop.check()
     state.curvature = min(state.curvature, curvature)
     if whole:  # 3; the steps kept the gradient up to date, apart from rounding
@@ -222,13 +228,14 @@ class _Viewer:
         )  # fmt: skip
 
     def steps(
-        self, parts: tuple, allowed: int, cap: float, stop: parallel.StopFlag, taken: int
-    ) -> tuple[int, float]:
-        """Number of steps, and the smallest curvature."""
-        a, gradient, done, least = parts[4], parts[5], 0, 1.0
+        self, run: Callable[[int], tuple[int, float, float]], a: np.ndarray, gradient: np.ndarray,
+        allowed: int, cap: float, taken: int,
+    ) -> tuple[int, float]:  # fmt: skip
+        """Number of steps, and the smallest curvature. `run` makes a number of steps at most."""
+        done, least = 0, 1.0
         while done < allowed:
             most = min(self.recorder.skip(), allowed - done)
-            count, _, curvature = _loops.steps(*parts, most, cap, stop.array)
+            count, _, curvature = run(most)
             done, least = done + count, min(least, curvature)
             if count < most or a.max() > cap:  # the last state is shown with its final gradient
                 break
@@ -236,7 +243,7 @@ class _Viewer:
         return done, least
 
 
-def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     several = "multiplier is" if event["multipliers"] == 1 else "multipliers are"

@@ -359,7 +359,7 @@ class TreeModel(Estimator):
         problem = self._with_known_classes(one_or_several(problem))
         found = NodeSearch.of(TreeSpec.of(self), self.tree_, problem).table(number)
         header = (("node", number), ("impurity", float(self.tree_.impurity[number])))
-        return SummaryTable("Candidate splits", header, CANDIDATE, [_line(one) for one in found])
+        return SummaryTable("Candidate splits", header, CANDIDATE, tuple(map(_line, found)))
 
     def _with_known_classes(self, problem: Problem) -> Problem:
         """The problem with the class codes of this tree."""

@@ -7,8 +7,8 @@ order of their penalties. Invariant: the last state is the fitted tree itself.
 """
 
 import heapq
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -78,9 +78,7 @@ def record(
     wanted = max(2, min(total + 1, 2 * STATE_NODES // (2 * len(order) + 1)))
     for k in np.unique(np.linspace(0, total, wanted).round().astype(int)).tolist():
         numbers = story.numbers(k)
-        recorder.step(
-            k, lambda k=k: story.state(k), lambda k=k: story.event(k), story.said, **numbers
-        )
+        recorder.step(k, partial(story.state, k), partial(story.event, k), story.said, **numbers)
 
 
 class _Story:
@@ -176,7 +174,7 @@ class _Story:
             return self.classes[int(value.argmax())]
         return float(value[0]) if len(value) == 1 else value.tolist()
 
-    def said(self, event: dict[str, Any], numbers: dict[str, float]) -> str:
+    def said(self, event: Mapping[str, Any], numbers: dict[str, float]) -> str:
         """The sentence of a step."""
         from pellucid.draw import number
 
@@ -196,8 +194,8 @@ class _Story:
         return (
             f"Split {int(numbers['iteration'])}: node {event['node']} is split by "
             f"{condition(event)}, which lowers its impurity from {short(event['impurity_before'])} to "
-            f"{short(event['impurity_after'])}; {event['samples_left']} samples go left and "
-            f"{event['samples_right']} right."
+            f"{short(event['impurity_after'])}; {event['samples_left']} of "
+            f"{event['samples_left'] + event['samples_right']} samples go left."
         )
 
 
@@ -207,7 +205,7 @@ def _end(nodes: Nodes) -> float:
     return float((nodes.impurity * nodes.weight)[leaves].sum() / nodes.weight[0])
 
 
-def condition(event: dict[str, Any]) -> str:
+def condition(event: Mapping[str, Any]) -> str:
     """The condition to go left in words."""
     from pellucid.draw import number
 

@@ -18,7 +18,7 @@ from pellucid.parameters import Choice, param
 from pellucid.tree import DecisionTreeRegressor, explaining, prediction
 from pellucid.tree.base import TreeModel
 
-MEDIANS = 2**27  # rows times squared rounds up to which a watched fit scores every round
+MEDIANS = 2**24  # rows times squared rounds up to which a watched fit scores every round
 LAST_BITS = 4 * float(np.finfo(float).eps)
 LOSSES = {
     "linear": lambda e: e,
@@ -143,7 +143,9 @@ class _Medians:
     """Predictions of the base estimators so far for the training rows, while somebody watches."""
 
     def __init__(self, problem: Problem) -> None:
-        self._problem, self._found, self._weights = problem, [], []
+        self._problem = problem
+        self._found: list[np.ndarray] = []
+        self._weights: list[float] = []
 
     def score(self, predicted: np.ndarray, weight: float) -> float:
         """R2 after one more base estimator."""

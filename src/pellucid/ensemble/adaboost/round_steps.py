@@ -4,7 +4,7 @@ Invariant: the history does not depend on being watched; row weights are those o
 unit of sample weight, so that their sum by sample weight is 1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class RoundSteps:
             float(state[f"estimator_{name}_"][k - 1]) for name in ("errors", "weights")
         )
         numbers = {"objective": objective, "error": error, "weight": weight}
-        self._recorder.add(iteration=k, **numbers)
+        self._recorder.add(iteration=k, objective=objective, error=error, weight=weight)
         if not self._recorder.watched:
             return
         if self._score is not None:
@@ -70,7 +70,7 @@ class RoundSteps:
         return self._recorder.history()
 
 
-def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     text = (

@@ -142,8 +142,10 @@ class Bagging(Estimator):
         needed = bool(self.oob_score or self.oob_importances)
         drawn = [draw(i) for i in range(len(numbers))] if needed else []
         bag_of = drawn.__getitem__ if needed else draw
+        progress = stages.Progress(type(self).__name__, len(old), int(self.n_estimators))
         with unwatched():  # the base estimators are steps of this fit
-            found = self._fit_all(base_estimators.coded(problem), seed, numbers, bag_of)
+            coded = base_estimators.coded(problem)
+            found = self._fit_all(coded, seed, numbers, bag_of, progress)
         new = [one for one, _ in found]
         every = np.arange(problem.schema.n_columns)
         columns = [every if own is None else own for _, own in found]
@@ -171,7 +173,8 @@ class Bagging(Estimator):
 
         def event(k: int) -> dict[str, Any]:
             one = estimators[k - 1]
-            facts = {"name": type(one).__name__, "estimator": one, "columns": columns[k - 1]}
+            facts = {"round": k, "name": type(one).__name__, "estimator": one}
+            facts["columns"] = columns[k - 1]
             return facts | ({"leaves": one.tree_.n_leaves} if isinstance(one, TreeModel) else {})
 
         stages.record(
@@ -190,6 +193,7 @@ class Bagging(Estimator):
         seed: np.random.SeedSequence,
         numbers: range,
         bag_of: Callable[[int], Bag],
+        progress: Callable[[], None],
     ) -> list[tuple[Any, np.ndarray | None]]:
         """The fitted base estimators and their columns."""
         base = self._base_estimator()
@@ -199,7 +203,9 @@ class Bagging(Estimator):
 
         def task(i: int) -> tuple[Any, np.ndarray | None]:
             own, bag = base_estimators.seeded(base, seed, numbers[i]), table.bag(bag_of(i))
-            return base_estimators.fit(own, table.problem, bag, table.sorted), bag.columns
+            fitted = base_estimators.fit(own, table.problem, bag, table.sorted)
+            progress()
+            return fitted, bag.columns
 
         threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
         with parallel.using(threads):  # inside a base estimator too

@@ -4,7 +4,9 @@ Invariant: the state of a step holds the first trees of the fitted model, as vie
 gradients are those of the user's training rows, per unit of weight and on the original scale.
 """
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,10 @@ def first_rounds(trees: BoostedTrees, k: int) -> BoostedTrees:
     )
 
 
+def _state(trees: BoostedTrees, k: int) -> dict[str, Any]:
+    return {"trees_": first_rounds(trees, k)}
+
+
 def record(
     trees: BoostedTrees, history: dict[str, np.ndarray], gradients: Gradients, rounds: int
 ) -> None:
@@ -77,12 +83,10 @@ def record(
                 "rows": gradients.rows, "gradients": gradients.kept[k - first - 1],
             }  # fmt: skip
 
-        recorder.step(
-            k, lambda k=k: {"trees_": first_rounds(trees, k)}, event, _sentence, **numbers
-        )
+        recorder.step(k, partial(_state, trees, k), event, _sentence, **numbers)
 
 
-def _sentence(event: dict[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     if "trees" not in event:

@@ -164,13 +164,19 @@ class Forest(Estimator):
             step = batch.chunk(len(keys))
         else:
             batch, step = None, 1
+        count = int(self.n_estimators)
+        progress = stages.Progress(type(self).__name__, count - len(keys), count)
 
         def grow(start: int) -> list[Nodes]:
             part = keys[start : start + step]
             bags = [sampler.weights(int(key)) for key in part]
             if batch is not None:
-                return batch.grow(np.stack(bags), part)
-            return [grow_tree(spec, problem.reweight(bags[0]), table, int(part[0]), limits)]
+                grown = batch.grow(np.stack(bags), part)
+            else:
+                own = problem.reweight(bags[0])
+                grown = [grow_tree(spec, own, table, int(part[0]), limits)]
+            progress(len(grown))
+            return grown
 
         threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
         with parallel.using(threads):  # the branches of a tree use the same threads
@@ -183,7 +189,9 @@ class Forest(Estimator):
 
         def event(k: int) -> dict[str, Any]:
             tree = trees[k - 1]
-            return {"name": "Tree", "leaves": tree.n_leaves, "depth": tree.depth, "tree": tree}
+            return {
+                "round": k, "name": "Tree", "leaves": tree.n_leaves, "depth": tree.depth, "tree": tree,
+            }  # fmt: skip
 
         stages.record(
             type(self).__name__, first, lambda k: {"trees_": trees[:k]}, event, len(trees),
