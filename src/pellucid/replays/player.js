@@ -74,7 +74,9 @@
     return {
       ink, page, muted: mix(ink, page, 0.42), faint: mix(ink, page, 0.82),
       bad: dark.matches ? [255, 122, 110] : [200, 30, 20],
-      classes: palette.map((hex) => mix(rgb(hex), ink, 0.2)),
+      // The palette, then paler, then darker: colour and shape tell 24 classes apart.
+      classes: [[ink, 0.2], [page, 0.45], [ink, 0.55]].flatMap(([to, share]) =>
+        palette.map((hex) => mix(rgb(hex), to, share))),
     };
   }
 
@@ -135,7 +137,8 @@
       return [[low, number(Number(low.toPrecision(3)))], [high, number(Number(high.toPrecision(3)))]];
     }
     const raw = (high - low) / Math.max(2, room), unit = 10 ** Math.floor(Math.log10(raw));
-    let step = [1, 2, 5, 10].find((m) => m * unit >= raw) * unit;
+    const steps = [0.5, 1, 2, 5, 10].map((m) => m * unit), k = steps.findIndex((s) => s >= raw);
+    let step = high - low < 2.2 * steps[k] ? steps[k - 1] : steps[k]; // one tick says nothing
     if (axis.whole) step = Math.max(1, Math.round(step));
     for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step) {
       const near = Math.abs(v) < step * 1e-9 ? 0 : Number(v.toPrecision(12));

@@ -73,8 +73,9 @@ def regions(
     }  # fmt: skip
     if margin:
         grid["margin"] = 0.5  # half of the score 1, as in `lead`
+    rows, codes = recording.rows.take(plane.drawn), recording.codes[plane.drawn]
     wrong = [
-        letters(codes[plane.drawn] != recording.codes[plane.drawn]) for codes in recording.found
+        letters(recording.codes_of(model.predict(rows)) != codes) for model in recording.models
     ]
     shown = {"bad": {"s": series(wrong)}, **(shown or {})}
     x, y = plane.axes

@@ -118,11 +118,6 @@ class Recording:
         """What the iterations of this fit are called."""
         return UNITS.get(self.fit.source, "iteration")
 
-    @cached_property
-    def found(self) -> list[np.ndarray]:
-        """Classes that the model of each step predicts for the training rows, as positions."""
-        return [self.codes_of(model.predict(self.rows)) for model in self.models]
-
     def sentence(self, i: int) -> str:
         """What happened at step i, and how well the model then predicts the training rows."""
         text = self.steps[i].sentence

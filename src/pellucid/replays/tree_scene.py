@@ -156,7 +156,7 @@ def candidates(recording: Recording) -> dict[str, Any]:
         found = list(step.event.get("candidates") or [])[:CANDIDATES]
         rows.append([
             [
-                clean(one["name"], 30), _place(one), shortened(one["gain"], 4),
+                clean(one["name"], 22), _place(one), shortened(one["gain"], 4),
                 shortened(one["impurity_after"], 4), one["samples_left"], one["samples_right"],
             ]
             for one in found
@@ -189,4 +189,6 @@ def divided(recording: Recording) -> dict[str, Any]:
              *np.bincount(recording.codes[side == part], minlength=k).tolist()]
             for part, name in names.items()
         ])  # fmt: skip
-    return table("Rows of this node", ["side", "rows", *recording.classes], rows)
+    names = [clean(name, 16) for name in recording.classes]
+    wide = sum(map(len, names)) + 2 * k > 40
+    return table("Rows of this node", ["side", "rows", *names], rows, wide=wide)
