@@ -109,6 +109,10 @@ def test_save_is_all_or_nothing(tmp_path):
     assert path.read_text("utf-8") == made.html() and list(tmp_path.iterdir()) == [path]
     with pytest.raises(PellucidError, match=r"Cannot save the replay to .*Nothing was written"):
         made.save(tmp_path / "absent" / "fit.html")
+    with pytest.raises(
+        ParameterError, match=r"Use a path that ends in \.html instead of .*fit\.png"
+    ):
+        made.save(tmp_path / "fit.png")
     path.unlink()
     path.mkdir()
     with pytest.raises(PellucidError, match="Cannot save"):

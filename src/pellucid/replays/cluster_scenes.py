@@ -23,34 +23,28 @@ from pellucid.replays.prediction_maps import MOVES, MOVING, class_legend, points
 from pellucid.replays.recording import Recording
 
 Panel = dict[str, Any]
+BARS = 30  # clusters that have a bar each
 
 
 def kmeans(recording: Recording) -> list[Panel]:
     """Rows in the colour of their nearest centre, and the centres with the way they came."""
     centres = np.array(recording.states("cluster_centers_"))
-    rows = recording.final._encoded(recording.rows)
-    plane = find_plane(recording)
+    labels = [model.predict(recording.rows) for model in recording.models]
+    rows, plane = recording.final._encoded(recording.rows), find_plane(recording)
     panels = []
     if plane is not None and centres.shape[1] <= MOST_CODES and isinstance(rows, np.ndarray):
-        labels = [nearest(rows[plane.drawn], c) for c in centres]
-        where = placer(recording, plane, rows)
+        where = placer(plane, rows)
         if where is not None:
-            panels.append(_clusters(plane, labels, [where(c) for c in centres]))
-    if recording.rows.n_rows:
-        sizes = [np.bincount(nearest(rows, c), minlength=len(c)) for c in centres]
+            drawn = [found[plane.drawn] for found in labels]
+            panels.append(_clusters(plane, drawn, [where(c) for c in centres]))
+    if centres.shape[1] <= BARS:
+        sizes = [np.bincount(found, minlength=centres.shape[1]) for found in labels]
         names = [f"cluster {k}" for k in range(centres.shape[1])]
-        colours = list(range(len(names)))
-        panels.append(bars("Rows by cluster", names, sizes, "rows", c=colours))
+        panels.append(bars("Rows by cluster", names, sizes, "rows", c=list(range(len(names)))))
     return [*panels, *_objective(recording, "sum of squared distances")]
 
 
-def nearest(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Position of the nearest centre of each row."""
-    squares = (centres**2).sum(axis=1) - 2 * rows @ centres.T
-    return squares.argmin(axis=1)
-
-
-def placer(recording: Recording, plane: Plane, rows: np.ndarray) -> Any:
+def placer(plane: Plane, rows: np.ndarray) -> Any:
     """Coordinates of encoded rows on the plane; both are affine in the rows, so they are solved for.
     None where the encoded rows do not determine the place."""
     design = np.column_stack([np.ones(len(plane.drawn)), rows[plane.drawn]])
@@ -97,11 +91,7 @@ def mixture(recording: Recording) -> list[Panel]:
     plane = find_plane(recording)
     rows = recording.final._encoded(recording.rows)
     panels = []
-    where = (
-        placer(recording, plane, rows)
-        if plane is not None and isinstance(rows, np.ndarray)
-        else None
-    )
+    where = placer(plane, rows) if plane is not None and isinstance(rows, np.ndarray) else None
     k = len(recording.steps[0].state["means_"])
     if plane is not None and where is not None and k <= MOST_CODES:
         zero = where(np.zeros((1, rows.shape[1])))
@@ -116,7 +106,7 @@ def mixture(recording: Recording) -> list[Panel]:
         legend = [[f"component {j}", j, "point"] for j in range(k)]
         note = plane.note("Ellipses are one and two standard deviations.")
         panels.append(chart("Components", x, y, marks, legend=legend, note=note))
-    if recording.has("weights_"):
+    if recording.has("weights_") and k <= BARS:
         names = [f"component {j}" for j in range(k)]
         weights = recording.states("weights_")
         panels.append(bars("Weights", names, weights, "weight", c=list(range(k))))

@@ -17,8 +17,9 @@ from pellucid.replays.panels import axis, chart, letters, shortened, span
 from pellucid.replays.recording import Recording
 
 BANDS = 22  # bands of equal loss
-WORK = 3e7  # rows times cells that are evaluated at most
-FINEST, COARSEST = 150, 40  # cells along each side
+WORK = 2e7  # rows times cells that are evaluated
+FINEST, COARSEST = 150, 24  # cells along each side that are evaluated
+SMOOTH = 100  # cells along each side that are drawn at least
 
 
 def _saturated(t: np.ndarray) -> np.ndarray:
@@ -176,11 +177,8 @@ def descent(recording: Recording) -> dict[str, Any] | None:
     slice = find_slice(recording)
     if slice is None:
         return None
-    n = int(np.clip((WORK / max(1, len(slice.columns))) ** 0.5, COARSEST, FINEST))
     limits = [_around(slice.path[:, k]) for k in (0, 1)]
-    x, y = (low + (np.arange(n) + 0.5) * (high - low) / n for low, high in limits)
-    pairs = np.column_stack([np.tile(x, n), np.repeat(y[::-1], n)])
-    values = np.concatenate([slice.values(part) for part in np.array_split(pairs, n)])
+    values, n = _surface(slice, limits)
     low, high = values.min(), np.quantile(values, 0.97)
     share = np.sqrt((values - low) / (high - low or 1.0))
     bands = np.clip((share * BANDS).astype(int), 0, BANDS - 1)
@@ -206,6 +204,26 @@ def descent(recording: Recording) -> dict[str, Any] | None:
         "Path over the loss", axis(slice.names[0], limits[0]), axis(slice.names[1], limits[1]),
         [grid, trail], note=note,
     )  # fmt: skip
+
+
+def _surface(slice: Slice, limits: list[list[float]]) -> tuple[np.ndarray, int]:
+    """The objective at the centres of n x n cells, from the top row down, and n. With many rows it is
+    evaluated on fewer cells and interpolated, because it is smooth."""
+    n = int(np.clip((WORK / len(slice.columns)) ** 0.5, COARSEST, FINEST))
+    x, y = (_cells(limit, n) for limit in limits)
+    pairs = np.column_stack([np.tile(x, n), np.repeat(y, n)])
+    values = np.concatenate([slice.values(part) for part in np.array_split(pairs, n)])
+    if n < SMOOTH:
+        from scipy.interpolate import RectBivariateSpline
+
+        spline = RectBivariateSpline(y, x, values.reshape(n, n))
+        values, n = spline(_cells(limits[1], SMOOTH), _cells(limits[0], SMOOTH)), SMOOTH
+    return values.reshape(n, n)[::-1].ravel(), n
+
+
+def _cells(limits: list[float], n: int) -> np.ndarray:
+    low, high = limits
+    return low + (np.arange(n) + 0.5) * (high - low) / n
 
 
 def _around(path: np.ndarray) -> list[float]:

@@ -87,7 +87,8 @@ class Recording:
     def codes_of(self, labels: Any) -> np.ndarray:
         """Positions of labels in the classes of the model; -1 for others."""
         place = {label: k for k, label in enumerate(self.final.classes_.tolist())}
-        return np.array([place.get(label, -1) for label in np.asarray(labels).tolist()], dtype=int)
+        found, where = np.unique(np.asarray(labels), return_inverse=True)
+        return np.array([place.get(label, -1) for label in found.tolist()], dtype=int)[where]
 
     @cached_property
     def models(self) -> list[Any]:

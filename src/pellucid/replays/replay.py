@@ -45,7 +45,11 @@ class Replay:
         return page(self.frames)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file; a failure leaves an existing file as it was."""
+        """Write the page to a file that ends in .html; a failure leaves an existing file as it was."""
+        if not os.fspath(path).endswith((".html", ".htm")):
+            raise ParameterError(
+                f"A replay is saved as HTML. Use a path that ends in .html instead of {os.fspath(path)!r}."
+            )
         write(self.html(), path)
 
     def _repr_html_(self) -> str:
