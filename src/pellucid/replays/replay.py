@@ -48,7 +48,8 @@ class Replay:
         """Write the page to a file that ends in .html; a failure leaves an existing file as it was."""
         if not os.fspath(path).endswith((".html", ".htm")):
             raise ParameterError(
-                f"A replay is saved as HTML. Use a path that ends in .html instead of {os.fspath(path)!r}."
+                "A replay is saved as HTML. Use a path that ends in .html instead of "
+                f"{os.fspath(path)!r}."
             )
         write(self.html(), path)
 
