@@ -17,7 +17,7 @@ from pellucid.linear_model import LinearRegression, LogisticRegression, Perceptr
 from pellucid.mixture import GaussianMixture
 from pellucid.naive_bayes import GaussianNB
 from pellucid.neural_network import MLPClassifier
-from pellucid.replays import page
+from pellucid.replays import page, replay_fit
 from pellucid.svm import SVC
 from pellucid.tree import DecisionTreeClassifier
 from tests.contract.classes import public_classes
@@ -51,15 +51,16 @@ def test_ordinary_fits_make_small_pages_without_addresses(model):
     assert text == pellucid.replay(model, PENGUINS.X, PENGUINS.y).html(), "equal fits, equal bytes"
 
 
-def test_a_long_noisy_fit_is_thinned_to_stay_small():
-    model = RandomForestClassifier(n_estimators=500, random_state=0, max_depth=8)
-    X = np.random.default_rng(0).normal(size=(400, 2))
-    made = pellucid.replay(model, X, np.arange(400) % 5)
-    assert len(made.html().encode()) <= 300_000
-    shown = len(made.frames["sentences"])
-    assert shown < 500 and made.frames["notes"] == [
-        f"{shown} of 500 steps are shown, evenly spaced."
-    ]
+def test_a_page_that_would_be_large_is_thinned(monkeypatch):
+    model = LogisticRegression(solver="gd", max_iter=300, tol=0)
+    whole = pellucid.replay(model, IRIS.X, IRIS.y)
+    assert len(whole.frames["sentences"]) == 301 and whole.frames["notes"] == []
+    monkeypatch.setattr(replay_fit, "BUDGET", len(page.packed(whole.frames)) // 2)
+    made = pellucid.replay(model, IRIS.X, IRIS.y)
+    assert len(page.packed(made.frames)) <= replay_fit.BUDGET
+    steps = made.frames["numbers"]["iteration"]
+    assert 40 <= len(steps) < 301 and (steps[0], steps[-1]) == (0, 300)
+    assert made.frames["notes"] == [f"{len(steps)} of 301 steps are shown, evenly spaced."]
 
 
 def test_the_player_is_small():

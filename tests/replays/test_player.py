@@ -201,10 +201,23 @@ def test_several_players_on_one_notebook_page(browser, replays, tmp_path):
     page = tmp_path / "notebook.html"
     body = "".join(replays[name]._repr_html_() for name in ("tree", "clusters"))
     page.write_text(f"<!doctype html><meta charset=utf-8><p id=sentence>mine</p>{body}", "utf-8")
-    browser.open(page)
-    time.sleep(1.5)
+    browser.open(page, height=3000)
     assert sentence(browser) == "mine"
-    assert not browser.complaints
+    found, own = [], browser.session
+    for target in browser.call("Target.getTargets")["targetInfos"]:
+        if target["type"] == "iframe":
+            attached = browser.call(
+                "Target.attachToTarget", targetId=target["targetId"], flatten=True
+            )
+            browser.session = attached["sessionId"]
+            wait(browser, "document.body.dataset.ready === 'yes'")
+            browser.ask("document.getElementById('next').click()")
+            wait(browser, "document.getElementById('counter').textContent.startsWith('2 ')")
+            found.append(sentence(browser))
+            browser.session = own
+    expected = [replays[name].frames["sentences"][1] for name in ("tree", "clusters")]
+    assert sorted(found) == sorted(expected)
+    assert sentence(browser) == "mine" and not browser.complaints
 
 
 def test_names_from_the_table_stay_text(browser, tmp_path):

@@ -158,23 +158,26 @@ def _of_directions(recording: Recording, matrix: np.ndarray) -> Plane:
     spread = matrix.std(axis=0)
     spread[spread == 0] = 1.0
     z = (matrix - centre) / spread
+    about = f"The axes are the first two {{}} of all {matrix.shape[1]} columns."
     if recording.codes is not None and 1 < len(recording.classes) < len(matrix) / 3:
         directions, lift = discriminants(z, recording.codes)
-        labels = ("discriminant 1", "discriminant 2")
+        labels, about = ("discriminant 1", "discriminant 2"), about.format("linear discriminants")
         if len(recording.classes) == 2:
-            labels = ("discriminant 1", "direction of largest variance beside it")
-        what = "linear discriminants of the classes"
+            labels = ("discriminant", "direction 2")
+            about = (
+                f"The first axis is the linear discriminant of all {matrix.shape[1]} columns, the "
+                "second the direction of largest remaining variance."
+            )
     else:
         directions = lift = principal(z)
         labels = ("principal direction 1", "principal direction 2")
-        what = "principal directions"
+        about = about.format("principal directions")
     names = recording.rows.names
 
     def table(coordinates: np.ndarray) -> RawTable:
         dense = centre + (coordinates @ lift.T) * spread
         return RawTable(len(dense), names, dense=dense)
 
-    about = f"The axes are the first two {what} of all {matrix.shape[1]} columns."
     rest = "The regions are those of the plane through the mean of the rows."
     return _finished(labels, about, rest, z @ directions, table)
 
