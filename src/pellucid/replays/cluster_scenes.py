@@ -37,11 +37,12 @@ def kmeans(recording: Recording) -> list[Panel]:
         if where is not None:
             drawn = [found[plane.drawn] for found in labels]
             panels.append(_clusters(plane, drawn, [where(c) for c in centres]))
+    panels += _objective(recording, "sum of squared distances")
     if centres.shape[1] <= BARS:
         sizes = [np.bincount(found, minlength=centres.shape[1]) for found in labels]
         names = [f"cluster {k}" for k in range(centres.shape[1])]
         panels.append(bars("Rows by cluster", names, sizes, "rows", c=list(range(len(names)))))
-    return [*panels, *_objective(recording, "sum of squared distances")]
+    return panels
 
 
 def placer(plane: Plane, rows: np.ndarray) -> Any:
@@ -106,11 +107,12 @@ def mixture(recording: Recording) -> list[Panel]:
         legend = [[f"component {j}", j, "point"] for j in range(k)]
         note = plane.note("Ellipses are one and two standard deviations.")
         panels.append(chart("Components", x, y, marks, legend=legend, note=note))
+    panels += _objective(recording, "objective")
     if recording.has("weights_") and k <= BARS:
         names = [f"component {j}" for j in range(k)]
         weights = recording.states("weights_")
         panels.append(bars("Weights", names, weights, "weight", c=list(range(k))))
-    return [*panels, *_objective(recording, "objective")]
+    return panels
 
 
 def ellipses_of(kind: str, state: dict[str, Any], where: Any, turn: np.ndarray) -> np.ndarray:

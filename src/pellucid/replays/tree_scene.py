@@ -189,6 +189,6 @@ def divided(recording: Recording) -> dict[str, Any]:
              *np.bincount(recording.codes[side == part], minlength=k).tolist()]
             for part, name in names.items()
         ])  # fmt: skip
-    names = [clean(name, 16) for name in recording.classes]
-    wide = sum(map(len, names)) + 2 * k > 40
-    return table("Rows of this node", ["side", "rows", *names], rows, wide=wide)
+    heads = [clean(name, 16) for name in recording.classes]
+    wide = sum(len(head) + 2 for head in heads) > 40
+    return table("Rows of this node", ["side", "rows", *heads], rows, wide=wide)
