@@ -214,6 +214,8 @@ def test_the_path_and_the_loss_of_logistic_descent():
         (LogisticRegression(solver="gd", max_iter=200), X4[TWO], Y[TWO], 1 / 100),
         (LogisticRegression(solver="cd", l1_ratio=0.5, C=0.3), X4[TWO], Y[TWO], 1 / 100),
         (LogisticRegression(), X4, Y, 1 / 150),
+        (LogisticRegression(standardize=True, C=0.1), X4, Y, 1 / 150),
+        (Ridge(solver="gd", alpha=3.0, standardize=True), X4[:, :3], X4[:, 3], 1 / 300),
         (LinearRegression(solver="gd"), X4[:, :3], X4[:, 3], 1 / 300),
         (Ridge(solver="gd", alpha=3.0), X4[:, :3], X4[:, 3], 1 / 300),
         (Lasso(alpha=0.05), X4[:, :3], X4[:, 3], 1.0),
@@ -233,6 +235,24 @@ def test_the_surface_at_the_end_is_the_objective(model, X, y, factor):
     assert here == pytest.approx(watch.steps[-1].numbers["objective"] * factor, rel=1e-8)
     state = watch.steps[-1].state
     assert all(np.isclose(np.ravel(state["coef_"]), value).any() for value in end)
+
+
+@pytest.mark.parametrize(
+    "model", [Perceptron(max_iter=5), SGDClassifier(loss="log_loss", random_state=0)]
+)
+def test_one_class_against_the_others(model):
+    from pellucid.data.intake import raw_table
+    from pellucid.replays.loss_surface import LOSSES, find_slice
+    from pellucid.replays.recording import Recording
+
+    watch = watched(model, X4, Y)
+    found = find_slice(Recording(watch.fits[0], watch.steps, raw_table(X4), Y, (), None))
+    last = watch.model(-1)
+    name = found.names[0].split(" for ")[1]
+    k, sign = sorted(set(Y)).index(name), np.where(Y == name, 1.0, -1.0)
+    loss = LOSSES[found.objective.loss](last.decision_function(X4)[:, k], sign).mean()
+    penalty = found.objective.l2 * (last.coef_[k] ** 2).sum() / 2
+    assert found.values(found.path[-1:])[0] == pytest.approx(loss + penalty, rel=1e-9)
 
 
 def test_coefficients_are_the_states():

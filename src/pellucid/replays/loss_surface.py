@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.draw.label_text import clean
+from pellucid.numerics import column_scaling
 from pellucid.replays.panels import axis, chart, letters, shortened, span
 from pellucid.replays.recording import Recording
 
@@ -55,9 +56,9 @@ class Objective:
 def objective_of(model: Any, n: int) -> Objective | None:
     """The objective of a fitted model with n rows, if it is known."""
     name, get = type(model).__name__, model.get_params(deep=False).get
-    if get("standardize"):
-        return None  # the penalty acts on other units than those of the coefficients
-    if name == "LogisticRegression" and not get("firth") and not get("class_weight"):
+    if get("class_weight") or get("firth"):
+        return None
+    if name == "LogisticRegression":
         weight = 0.0 if np.isinf(get("C")) else 1 / (get("C") * n)
         ratio = get("l1_ratio") or 0.0
         return Objective("log_loss", ratio * weight, (1 - ratio) * weight, "mean log loss")
@@ -91,7 +92,7 @@ class Slice:
     targets: np.ndarray  # -1 or 1, numbers, or class codes of a softmax
     output: int | None  # the class whose coefficients vary, of a softmax
     penalty: float  # of the other coefficients
-    penalised: tuple[bool, bool]
+    units: np.ndarray  # what the two are multiplied by in the penalty; 0 for an intercept
 
     def values(self, pairs: np.ndarray) -> np.ndarray:
         """The objective at each row of (m, 2) parameters."""
@@ -107,7 +108,7 @@ class Slice:
             hit = np.take_along_axis(self.rest, self.targets[:, None], axis=1)
             chosen = np.where(self.targets[:, None] == k, own, hit)
             loss = (np.logaddexp(own, others[:, None]) - chosen).mean(axis=0)
-        free = pairs * np.array(self.penalised)
+        free = pairs * self.units
         o = self.objective
         return loss + self.penalty + (o.l1 * np.abs(free) + o.l2 * free**2 / 2).sum(axis=1)
 
@@ -121,46 +122,59 @@ def find_slice(recording: Recording) -> Slice | None:
     X = recording.final._encoded(recording.rows)
     coefs = np.array([np.atleast_2d(c) for c in recording.states("coef_")])  # steps, K, d
     starts = np.array([np.atleast_1d(b) for b in recording.states("intercept_")])  # steps, K
-    many = coefs.shape[1]
-    if not isinstance(X, np.ndarray) or (many > 1 and objective.loss != "log_loss"):
+    if not isinstance(X, np.ndarray) or starts.shape[1] != coefs.shape[1]:
         return None
-    return _slice(recording, objective, X.astype(float), coefs, starts)
+    output = int(np.abs(coefs[-1]).max(axis=1).argmax())
+    softmax = coefs.shape[1] > 1 and recording.fit.source == "LogisticRegression"
+    if not softmax:  # each class against all others
+        coefs, starts = coefs[:, [output]], starts[:, [output]]
+    return _slice(recording, objective, X.astype(float), coefs, starts, output)
 
 
 def _slice(
-    recording: Recording, objective: Objective, X: np.ndarray, coefs: np.ndarray, starts: np.ndarray
-) -> Slice:
-    final, many, d = recording.final, coefs.shape[1], X.shape[1]
-    output = int(np.abs(coefs[-1]).max(axis=1).argmax()) if many > 1 else 0
-    terms = [clean(term, 30) for term in final.terms_]
-    if d == 1:
-        path = np.column_stack([starts[:, output], coefs[:, output, 0]])
+    recording: Recording, objective: Objective, X: np.ndarray, coefs: np.ndarray,
+    starts: np.ndarray, output: int,
+) -> Slice:  # fmt: skip
+    several = recording.is_classifier and len(recording.classes) > 2
+    softmax = coefs.shape[1] > 1
+    k = output if softmax else 0
+    terms = [clean(term, 30) for term in recording.final.terms_]
+    units = _penalty_units(recording, X)
+    if X.shape[1] == 1:
+        path = np.column_stack([starts[:, k], coefs[:, k, 0]])
         columns = np.column_stack([np.ones(len(X)), X[:, 0]])
         names: tuple[str, ...] = ("intercept", f"coefficient of {terms[0]}")
-        penalised = (False, True)
-        pair: tuple[int, ...] = (0,)
+        pair, own = (0,), np.array([0.0, units[0]])
     else:
-        pair = _pair(recording, X, coefs[-1, output])
-        path, columns = coefs[:, output, pair], X[:, pair]
+        pair = _pair(recording, X, coefs[-1, k])
+        path, columns, own = coefs[:, k, pair], X[:, pair], units[list(pair)]
         names = tuple(f"coefficient of {terms[j]}" for j in pair)
-        penalised = (True, True)
-    if many > 1:
+    if several:
         names = tuple(f"{name} for {recording.classes[output]}" for name in names)
     rest = X @ coefs[-1].T + starts[-1]
-    rest[:, output] -= columns @ path[-1]
-    fixed = coefs[-1].copy()
-    fixed[output, list(pair)] = 0.0
+    rest[:, k] -= columns @ path[-1]
+    fixed = coefs[-1] * units
+    fixed[k, list(pair)] = 0.0
     penalty = objective.l1 * np.abs(fixed).sum() + objective.l2 * (fixed**2).sum() / 2
     return Slice(
-        objective, names, path, rest if many > 1 else rest[:, 0], columns,
-        _targets(recording, many), output if many > 1 else None, float(penalty), penalised,
+        objective, names, path, rest if softmax else rest[:, 0], columns,
+        _targets(recording, output if several else 1, softmax), output if softmax else None,
+        float(penalty), own,
     )  # fmt: skip
 
 
-def _targets(recording: Recording, many: int) -> np.ndarray:
+def _penalty_units(recording: Recording, X: np.ndarray) -> np.ndarray:
+    """What coefficients are multiplied by before they are penalised."""
+    if not recording.final.get_params(deep=False).get("standardize"):
+        return np.ones(X.shape[1])
+    return column_scaling.units(X, np.ones(len(X)), recording.final.schema_)[1]
+
+
+def _targets(recording: Recording, positive: int, softmax: bool) -> np.ndarray:
+    """Class codes of a softmax, -1 or 1 for one class against the others, or numbers."""
     if not recording.is_classifier:
         return recording.y.astype(float)
-    return recording.codes if many > 1 else np.where(recording.codes == 1, 1.0, -1.0)
+    return recording.codes if softmax else np.where(recording.codes == positive, 1.0, -1.0)
 
 
 def _pair(recording: Recording, X: np.ndarray, coef: np.ndarray) -> tuple[int, ...]:
@@ -174,11 +188,11 @@ def _pair(recording: Recording, X: np.ndarray, coef: np.ndarray) -> tuple[int, .
 
 def descent(recording: Recording) -> dict[str, Any] | None:
     """The path of two parameters over bands of equal loss."""
-    slice = find_slice(recording)
-    if slice is None:
+    section = find_slice(recording)
+    if section is None:
         return None
-    limits = [_around(slice.path[:, k]) for k in (0, 1)]
-    values, n = _surface(slice, limits)
+    limits = [_around(section.path[:, k]) for k in (0, 1)]
+    values, n = _surface(section, limits)
     low, high = values.min(), np.quantile(values, 0.97)
     share = np.sqrt((values - low) / (high - low or 1.0))
     bands = np.clip((share * BANDS).astype(int), 0, BANDS - 1)
@@ -187,32 +201,32 @@ def descent(recording: Recording) -> dict[str, Any] | None:
         "classes": 0, "levels": BANDS, "s": [letters(bands)], "colour": 5,
     }  # fmt: skip
     trail = {
-        "m": "trail", "x": shortened(slice.path[:, 0], 7), "y": shortened(slice.path[:, 1], 7),
+        "m": "trail", "x": shortened(section.path[:, 0], 7), "y": shortened(section.path[:, 1], 7),
         "colour": 1,
     }  # fmt: skip
-    penalty = " with the penalty" if slice.objective.l1 or slice.objective.l2 else ""
+    penalty = " with the penalty" if section.objective.l1 or section.objective.l2 else ""
     rest = (
         ""
         if len(recording.final.terms_) == 1
         else " All other coefficients have their final values."
     )
     note = (
-        f"Bands of equal {slice.objective.label}{penalty}, from {low:.4g} (deep colour) to "
+        f"Bands of equal {section.objective.label}{penalty}, from {low:.4g} (deep colour) to "
         f"{high:.4g} and above.{rest}"
     )
     return chart(
-        "Path over the loss", axis(slice.names[0], limits[0]), axis(slice.names[1], limits[1]),
+        "Path over the loss", axis(section.names[0], limits[0]), axis(section.names[1], limits[1]),
         [grid, trail], note=note,
     )  # fmt: skip
 
 
-def _surface(slice: Slice, limits: list[list[float]]) -> tuple[np.ndarray, int]:
+def _surface(section: Slice, limits: list[list[float]]) -> tuple[np.ndarray, int]:
     """The objective at the centres of n x n cells, from the top row down, and n. With many rows it is
     evaluated on fewer cells and interpolated, because it is smooth."""
-    n = int(np.clip((WORK / len(slice.columns)) ** 0.5, COARSEST, FINEST))
+    n = int(np.clip((WORK / len(section.columns)) ** 0.5, COARSEST, FINEST))
     x, y = (_cells(limit, n) for limit in limits)
     pairs = np.column_stack([np.tile(x, n), np.repeat(y, n)])
-    values = np.concatenate([slice.values(part) for part in np.array_split(pairs, n)])
+    values = np.concatenate([section.values(part) for part in np.array_split(pairs, n)])
     if n < SMOOTH:
         from scipy.interpolate import RectBivariateSpline
 

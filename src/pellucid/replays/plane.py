@@ -95,7 +95,7 @@ def _of_columns(recording: Recording, pair: tuple[int, ...]) -> Plane:
     rows = recording.rows
     columns = rows.as_columns()
     points = np.column_stack([columns[j].values for j in pair])
-    names = [clean(rows.name(j), 40) for j in pair]
+    names = [axis_name(rows, j) for j in pair]
     others = len(columns) - 2
     middle = [typical(column) for column in columns]
 
@@ -115,6 +115,12 @@ def _of_columns(recording: Recording, pair: tuple[int, ...]) -> Plane:
         )
         rest = f"{many} median or most frequent value in the regions."
     return _finished(names, "", rest, points, table, pair)
+
+
+def axis_name(rows: RawTable, j: int) -> str:
+    """The name of a column; dates are drawn as numbers."""
+    dates = rows.columns is not None and rows.columns[j].kind == "datetime"
+    return clean(rows.name(j), 40) + (" (days since 1970)" if dates else "")
 
 
 def typical(column: Any) -> np.ndarray:

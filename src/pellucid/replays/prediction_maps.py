@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from pellucid.data.intake import RawTable
-from pellucid.draw.label_text import clean
 from pellucid.replays.panels import (
     MOST_CODES,
     axis,
@@ -22,7 +21,7 @@ from pellucid.replays.panels import (
     shortened,
     span,
 )
-from pellucid.replays.plane import DRAWN, Plane, typical
+from pellucid.replays.plane import DRAWN, Plane, axis_name, typical
 from pellucid.replays.recording import Recording
 
 LEVELS = 16  # steps of the lead of a class that decision regions distinguish
@@ -193,7 +192,7 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
         {"m": "line", "x": placed(at, limits), "colour": 0,
          "s": series(placed(line, y_limits, MOVING) for line in lines)},
     ]  # fmt: skip
-    name = clean(rows.name(column), 40)
+    name = axis_name(rows, column)
     return chart("The fitted curve", axis(name, limits), axis(label, y_limits), marks)
 
 

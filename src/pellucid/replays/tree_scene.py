@@ -23,9 +23,12 @@ CANDIDATES = 8  # rows of the table
 
 def tree(recording: Recording) -> list[dict[str, Any]]:
     """The scene of one tree."""
-    panels = [diagram(recording), *regions(recording)]
+    drawn = diagram(recording)
+    panels = [drawn, *regions(recording)]
     if any("candidates" in step.event for step in recording.steps):
         panels.append(candidates(recording))
+        if drawn is None:
+            panels[-1]["note"] += f" A tree with more than {MOST_NODES} nodes is not drawn."
     if recording.is_classifier:
         panels.append(divided(recording))
     if recording.errors:
