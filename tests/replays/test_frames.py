@@ -249,7 +249,7 @@ def test_one_class_against_the_others(model):
     found = find_slice(Recording(watch.fits[0], watch.steps, raw_table(X4), Y, (), None))
     last = watch.model(-1)
     name = found.names[0].split(" for ")[1]
-    k, sign = sorted(set(Y)).index(name), np.where(Y == name, 1.0, -1.0)
+    k, sign = sorted(set(Y)).index(name), np.where(np.isin(Y, name), 1.0, -1.0)
     loss = LOSSES[found.objective.loss](last.decision_function(X4)[:, k], sign).mean()
     penalty = found.objective.l2 * (last.coef_[k] ** 2).sum() / 2
     assert found.values(found.path[-1:])[0] == pytest.approx(loss + penalty, rel=1e-9)

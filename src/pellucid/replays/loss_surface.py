@@ -117,7 +117,8 @@ def find_slice(recording: Recording) -> Slice | None:
     """The two chosen coefficients, or the two that matter most; with one column, the intercept and
     its coefficient."""
     objective = objective_of(recording.final, recording.rows.n_rows)
-    if objective is None or recording.y is None or not recording.has("coef_", "intercept_"):
+    single = recording.is_classifier or recording.is_regressor
+    if objective is None or not single or not recording.has("coef_", "intercept_"):
         return None
     X = recording.final._encoded(recording.rows)
     coefs = np.array([np.atleast_2d(c) for c in recording.states("coef_")])  # steps, K, d
