@@ -145,7 +145,8 @@ def _slice(
         path = np.column_stack([starts[:, k], coefs[:, k, 0]])
         columns = np.column_stack([np.ones(len(X)), X[:, 0]])
         names: tuple[str, ...] = ("intercept", f"coefficient of {terms[0]}")
-        pair, own = (0,), np.array([0.0, units[0]])
+        pair: tuple[int, ...] = (0,)
+        own = np.array([0.0, units[0]])
     else:
         pair = _pair(recording, X, coefs[-1, k])
         path, columns, own = coefs[:, k, pair], X[:, pair], units[list(pair)]

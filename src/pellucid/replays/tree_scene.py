@@ -24,7 +24,7 @@ CANDIDATES = 8  # rows of the table
 def tree(recording: Recording) -> list[dict[str, Any]]:
     """The scene of one tree."""
     drawn = diagram(recording)
-    panels = [drawn, *regions(recording)]
+    panels = [*([] if drawn is None else [drawn]), *regions(recording)]
     if any("candidates" in step.event for step in recording.steps):
         panels.append(candidates(recording))
         if drawn is None:
@@ -37,7 +37,7 @@ def tree(recording: Recording) -> list[dict[str, Any]]:
             "Error", recording.iterations, recording.errors, label, x_label="step", log=False
         )
         panels.append(found)
-    return [panel for panel in panels if panel]
+    return panels
 
 
 def ways(nodes: Any) -> list[str]:
