@@ -49,7 +49,7 @@ def test_gradient_descent_trace():
     for model in (Ridge(0.0, **options), LinearRegression(**options)):
         with pytest.warns(UserWarning, match="Stopped after 2 iterations"):
             model.fit(X4, Y4)
-        np.testing.assert_allclose(model.history_["objective"] / 2, losses, rtol=1e-9)
+        np.testing.assert_allclose(model.history_["objective"], losses, rtol=1e-9)
         assert model.intercept_ == pytest.approx(0.2978, abs=1e-12)
         assert model.coef_[0] == pytest.approx(0.917, abs=1e-12)
 

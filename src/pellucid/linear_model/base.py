@@ -15,8 +15,8 @@ from pellucid.parameters import STEP, Boolean, learned, param
 
 POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
 SQUARES_STEP = STEP.replace(
-    description="Step size of the solver 'gd' along the gradient of the mean objective, which is the "
-    "objective divided by twice the sum of the weights. None takes a step that cannot overshoot."
+    description="Step size of the solver 'gd' along the gradient of the mean objective, which is half "
+    "the objective divided by the sum of the weights. None takes a step that cannot overshoot."
 )
 MEANS = "Weighted means of the encoded columns in training; 0 without an intercept."
 

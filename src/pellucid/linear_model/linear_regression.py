@@ -78,6 +78,13 @@ def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
     return facts
 
 
+def _half_sum(found: Any) -> float:
+    """Half the sum of squared errors of all targets; the largest float if that overflows."""
+    with np.errstate(over="ignore"):
+        value = 0.5 * float(np.ldexp(found.residual_ss, 2 * found.exponent).sum())
+    return min(value, float(np.finfo(float).max))
+
+
 def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
     """Refuse a model file whose facts for `summary()` do not match its columns."""
     lengths = {
@@ -146,8 +153,10 @@ class LinearRegression(LinearPredictor):
     aliased_: np.ndarray = learned(
         "Positions in `terms_` of the columns that are combinations of others; direct solutions only."
     )
-    n_iter_: int = learned("Number of iterations; for the solver 'gd' only.")
-    history_: dict[str, np.ndarray] = learned(f"{HISTORY} For the solver 'gd' only.")
+    n_iter_: int = learned("Number of iterations of the solver 'gd'; 1 for direct solutions.")
+    history_: dict[str, np.ndarray] = learned(
+        f"{HISTORY} The objective is half the sum of squared errors; direct solutions have one row."
+    )
     status_: Status = learned(STATUS)
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."
@@ -179,6 +188,9 @@ class LinearRegression(LinearPredictor):
             else:
                 learned = self._fit_directly(problem, Y)
         _check_size(learned["coef_"], problem.schema.terms)
+        value = learned.pop("objective")
+        learned["history_"] = {"iteration": np.ones(1), "objective": np.array([value])}
+        learned["n_iter_"] = 1
         if problem.y.ndim == 1:
             learned["coef_"] = learned["coef_"][0]
             learned["intercept_"] = float(learned["intercept_"][0])
@@ -199,6 +211,7 @@ class LinearRegression(LinearPredictor):
             "aliased_": found.aliased,
             "status_": _status(found.aliased, problem.schema.terms),
             "inference_": _facts(found, problem, self.fit_intercept),
+            "objective": _half_sum(found),
         }
 
     def _fit_positive(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
@@ -212,6 +225,7 @@ class LinearRegression(LinearPredictor):
         return {
             "coef_": coef, "intercept_": intercept, "status_": status,
             "means_": means if self.fit_intercept else np.zeros(problem.p),
+            "objective": self._objective(problem, Y, coef, intercept),
         }  # fmt: skip
 
     def _fit_iteratively(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
@@ -220,7 +234,16 @@ class LinearRegression(LinearPredictor):
         coef, intercept, means, status = iterative_least_squares(
             problem.X, Y, problem.weights, self.fit_intercept, self.tol
         )
-        return {"coef_": coef, "intercept_": intercept, "means_": means, "status_": status}
+        return {
+            "coef_": coef, "intercept_": intercept, "means_": means, "status_": status,
+            "objective": self._objective(problem, Y, coef, intercept),
+        }  # fmt: skip
+
+    def _objective(self, problem: Problem, Y: np.ndarray, coef: Any, intercept: Any) -> float:
+        from pellucid.linear_model._ridge.solver import objective
+
+        b0 = intercept if self.fit_intercept else np.zeros(len(coef))
+        return objective(problem.X, Y, problem.weights, np.zeros(len(coef)), (coef, b0, None))
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
