@@ -165,6 +165,9 @@ def _prepare(
     found = find(source)
     head = found.head()
     kind = _format(found, head, format)
+    is_list = kind == "jsonl" and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    if kind in ("csv", "tsv", "jsonl") and not is_list:  # a list may stand on one line
+        found.refuse_long_lines()
     if kind in ("parquet", "jsonl"):
         return _Job(found, kind, columns, note)
     if kind == "excel":
