@@ -56,6 +56,11 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
 @click.option(
     "--allow-missing", is_flag=True, help="Treat columns missing from DATA as missing values."
 )
+@click.option(
+    "--csv-safe",
+    is_flag=True,
+    help="Write ' before texts that a spreadsheet would run as a formula (=, +, -, @ at the start).",
+)
 @encoding_option
 @message_options
 @click.pass_obj
@@ -68,6 +73,7 @@ def predict(
     ids: tuple[str, ...],
     explained: int,
     allow_missing: bool,
+    csv_safe: bool,
     encoding: str | None,
 ) -> None:
     """Predict the rows of DATA (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
@@ -93,7 +99,7 @@ def predict(
         columns |= contributions(fitted, rows, explained, model)
     refuse_duplicates(kept, columns)
     warn_outside(fitted, rows, messages)
-    write({**kept, **columns}, out, format_)
+    write({**kept, **columns}, out, format_, spreadsheet_safe=csv_safe)
 
 
 def refuse_duplicates(kept: dict[str, Any], columns: dict[str, Any]) -> None:
