@@ -47,7 +47,9 @@ def test_counts_are_told_that_poisson_deviance_suits_them(rng):
         assert not found(regression(rng, y), "D021", task="regression")
 
 
-@pytest.mark.parametrize("half, columns, leaks", [(6, 1000, False), (6, 3, False), (20, 1000, True)])
+@pytest.mark.parametrize(
+    "half, columns, leaks", [(6, 1000, False), (6, 3, False), (20, 1000, True)]
+)
 def test_noise_that_separates_a_few_rows_is_no_leak(rng, half, columns, leaks):
     """Of 1,000 noise columns two separate six rows from six: C(12, 6) / 2 = 462."""
     y = np.repeat(["no", "yes"], half)
