@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -83,8 +84,9 @@ class Laboratory:
         began = time.monotonic()
         try:
             done = subprocess.run(
-                command, cwd=self.source, capture_output=True, timeout=limit, env=environment
-            )
+                command, cwd=self.source, capture_output=True, timeout=limit, env=environment,
+                preexec_fn=_take_ctrl_c,
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             return "hung", time.monotonic() - began
         return "failed" if done.returncode else "passed", time.monotonic() - began
@@ -109,3 +111,8 @@ class Laboratory:
             path.write_text(original, encoding="utf-8")
             if path.suffix in COMPILED:
                 self.compile()
+
+
+def _take_ctrl_c() -> None:
+    """A shell lets its background commands ignore Ctrl-C, which some tests send."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -124,7 +124,8 @@ def _solve(
         found = solve_sparse(task, loss, total, model.max_iter, start)
     else:
         kind = "lbfgs" if model.solver == "lbfgs" and problem.p > solver.NEWTON_SIZE else "auto"
-        found = solver.solve(task, loss, kind, model.tol, model.max_iter, start)
+        with np.errstate(over="ignore", invalid="ignore"):  # a loss beyond the floats is no start
+            found = solver.solve(task, loss, kind, model.tol, model.max_iter, start)
     return found, task.to_user(found.x)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from pellucid.errors import DataError
 from pellucid.linear_model._glm.boundary import always_interior, polished
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
+from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
@@ -112,7 +113,7 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
     objective = task.objective
     y, w, offset = objective.y, objective.weights, objective.offset
     x = np.zeros(objective.X.p + 1)
-    mean = _possible(float(w @ y / w.sum()), y, loss)
+    mean = _possible(float(weighted_mean(y, w)), y, loss)
     if objective.intercept:
         if offset is not None and loss.link.name == "log":
             top = float(offset.max())
