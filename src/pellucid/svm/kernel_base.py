@@ -12,22 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem, Table
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
-from pellucid.parameters import STATUS, learned
-from pellucid.records import Recorder, Solution, Status
+from pellucid.records import Recorder, Solution
 from pellucid.svm import contributions, cost_estimate, kernels
 from pellucid.svm.kernel_checks import check_kernel
-from pellucid.svm.kernel_parameters import (
-    FIT_STATUS,
-    HISTORY,
-    INTERCEPT,
-    N_SUPPORT_ONE,
-    SHAPE_FIT,
-    SUPPORT,
-)
+from pellucid.svm.kernel_parameters import KernelParameters
 from pellucid.svm.kernels import Kernel
 
 # With C=inf, a multiplier beyond this, times k(x, x), means that the margin is below 1e-5 of the radius
@@ -73,24 +64,8 @@ def _common_unit(X: Any) -> np.ndarray:
     return np.full(X.shape[1], np.ldexp(1.0, min(-power, 1000)))
 
 
-class KernelSVM(Estimator):
+class KernelSVM(KernelParameters):
     """Base of SVC, SVR and OneClassSVM; a subclass writes `_solve`."""
-
-    support_: np.ndarray = learned(SUPPORT)
-    dual_coef_: np.ndarray = learned("Coefficients of the support vectors, shape (1, n_support).")
-    intercept_: np.ndarray = learned(INTERCEPT)
-    n_support_: np.ndarray = learned(N_SUPPORT_ONE)
-    n_iter_: Any = learned("Number of solver steps.")
-    shape_fit_: tuple[int, int] = learned(SHAPE_FIT)
-    fit_status_: int = learned(FIT_STATUS)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
-    vectors_: Any = learned(
-        "Support vectors as the kernel sees them; for a sparse table, the arrays of a CSR matrix."
-    )
-    centre_: np.ndarray = learned("Values subtracted from the scaled columns, shape (n_terms,).")
-    scale_: np.ndarray = learned("Factors of the columns, shape (n_terms,); empty if not scaled.")
-    gamma_: float = learned("Value of `gamma` that the kernel uses.")
 
     _takes_text = True
     # Whether the intercept is not penalised, so that centring the rows changes nothing.

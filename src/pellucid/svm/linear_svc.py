@@ -10,25 +10,9 @@ from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
-from pellucid.parameters import (
-    VERBOSE,
-    Choice,
-    learned,
-    param,
-    positional,
-)
-from pellucid.svm.kernel_parameters import CLASS_WEIGHT
-from pellucid.svm.linear_base import (
-    DUAL,
-    FIXED_ORDER,
-    INTERCEPT,
-    INTERCEPT_SCALING,
-    MAX_ITER,
-    SCALED,
-    TOL,
-    LinearSVM,
-)
-from pellucid.svm.linear_base import C as COST
+from pellucid.parameters import Choice, changed, learned, param, positional
+from pellucid.svm.linear_base import LinearSVM
+from pellucid.svm.multiclass import CLASS_FACTORS
 
 
 class LinearSVC(LinearSVM, Classifier):
@@ -62,22 +46,15 @@ class LinearSVC(LinearSVM, Classifier):
         description="Loss of a violated margin. 'hinge' cannot be combined with the penalty 'l1'.",
         kw_only=False,
     )
-    dual: Any = DUAL
-    tol: float = TOL
-    C: float = COST
     multi_class: str = param(
         "ovr",
         Choice("ovr", "crammer_singer"),
         "How more than two classes are learned: each class against all others ('ovr'), or jointly "
         "('crammer_singer'), where penalty and loss have no effect.",
+        after="C",
     )
-    fit_intercept: bool = INTERCEPT
-    intercept_scaling: float = INTERCEPT_SCALING.replace(default=1)
-    class_weight: Any = CLASS_WEIGHT
-    verbose: int = VERBOSE
-    random_state: Any = FIXED_ORDER
-    max_iter: int = MAX_ITER
-    standardize: bool = SCALED
+    intercept_scaling: float = changed(default=1)
+    class_weight: Any = CLASS_FACTORS.replace(after="intercept_scaling")
 
     coef_: np.ndarray = learned(
         "Coefficients, shape (1, n_terms) for two classes, otherwise (n_classes, n_terms)."
