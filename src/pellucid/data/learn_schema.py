@@ -61,23 +61,19 @@ def learn(
 
 def named_kinds(table: RawTable, kinds: Any) -> dict[int, str]:
     """Kinds by position; an unknown column is an error that lists what there is."""
-    names = table.names or tuple(f"x{j}" for j in range(table.n_columns))
+    d = table.n_columns
+    names = table.names or tuple(f"x{j}" for j in range(d))
     out = {}
     for column, kind in (kinds or {}).items():
         if isinstance(column, str) and column in names:
             out[names.index(column)] = kind
-        elif _is_position(column, len(names)):
+        elif type(column) is not bool and isinstance(column, int | np.integer) and 0 <= column < d:
             out[column] = kind
         else:
             raise DataError(
                 f"Table(kinds=...) names column {shown(column)}, which X does not have."
             )
     return out
-
-
-def _is_position(column: Any, d: int) -> bool:
-    whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
-    return whole and 0 <= column < d
 
 
 def _learn_numbers(
