@@ -104,6 +104,7 @@ class PCA(Transformer):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.decomposition.centred import Centred, OutOfRange
         from pellucid.decomposition.principal_axes import fix_signs
+        from pellucid.numerics.row_blocks import divided, largest_cell
 
         n, limit = problem.total, int(min(problem.total, problem.p))
         if n < 2:
@@ -116,8 +117,8 @@ class PCA(Transformer):
                 table = Centred(problem.X, weights, self._column_stats(problem), checked=True)
                 found = self._axes(table, n_axes, limit)
         except OutOfRange:
-            power = _power(problem.X)
-            table = Centred(_scaled(problem.X, power), weights)
+            power = int(np.frexp(largest_cell(problem.X))[1])
+            table = Centred(divided(problem.X, power), weights)
             found = self._axes(table, n_axes, limit)
         divisor = table.total * (1.0 - 1.0 / n) if table.total != n else n - 1.0
         variance = found.singular**2 / divisor
@@ -355,21 +356,6 @@ def _moderate(weights: np.ndarray) -> np.ndarray:
     """Very large or small weights divided by a power of two: only their ratios matter."""
     power = int(np.frexp(weights.max())[1])
     return np.ldexp(weights, -power) if abs(power) > 100 else weights
-
-
-def _power(X: Any) -> int:
-    """Power of two to divide by so that the largest absolute value becomes about 1."""
-    cells = X if isinstance(X, np.ndarray) else X.data
-    largest = max(float(cells.max()), -float(cells.min())) if cells.size else 0.0
-    return int(np.frexp(largest)[1])
-
-
-def _scaled(X: Any, power: int) -> Any:
-    if power == 0:
-        return X
-    if isinstance(X, np.ndarray):
-        return np.ldexp(X, -power)
-    return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
 
 
 def _unscaled(values: Any, power: int) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from pellucid.data import InputSpec, Problem, Table
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
+from pellucid.numerics.row_blocks import as_dense, largest_cell
 from pellucid.records import Recorder, Solution
 from pellucid.svm import contributions, cost_estimate, kernels
 from pellucid.svm.kernel_checks import check_kernel
@@ -41,17 +42,6 @@ def scaled(X: Any, scale: np.ndarray) -> Any:
     if not len(scale):
         return X
     return X * scale if isinstance(X, np.ndarray) else type(X)(X.multiply(scale))
-
-
-def _dense_if_small(X: Any) -> Any:
-    small = not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= DENSE_CELLS
-    return np.ascontiguousarray(X.toarray()) if small else X
-
-
-def largest_cell(X: Any) -> float:
-    """The largest absolute value of a cell."""
-    cells = X if isinstance(X, np.ndarray) else X.data
-    return float(max(cells.max(initial=0.0), -cells.min(initial=0.0)))
 
 
 def _common_unit(X: Any) -> np.ndarray:
@@ -103,11 +93,11 @@ class KernelSVM(KernelParameters):
 
     def _prepared(self, problem: Problem, weights: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Training rows as the kernel sees them, and what is needed to treat new rows alike."""
-        X = problem.X
         scale = np.zeros(0)
         if self._pairwise:
             return self._kernel_matrix(problem), {"centre_": scale, "scale_": scale, "gamma_": 0.0}
-        X = _dense_if_small(X)
+        X, small = problem.X, problem.n * problem.p <= DENSE_CELLS
+        X = np.ascontiguousarray(as_dense(X)) if small else X
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
             if self.standardize:
@@ -335,6 +325,11 @@ class KernelSVM(KernelParameters):
             "status_": found.status,
         }  # fmt: skip
         return self._for_raw_rows(learned, dual)
+
+    def _check_state(self) -> None:
+        from pellucid.svm.file_checks import check_single
+
+        check_single(self)
 
     def _explain_single(self, X: Any, prediction: np.ndarray, scale: str) -> Any:
         """Contributions of columns (linear kernel), else the most influential support vectors."""

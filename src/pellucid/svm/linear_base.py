@@ -12,6 +12,7 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
 from pellucid.numerics.linear_scores import linear_scores
+from pellucid.numerics.row_blocks import largest_cell
 from pellucid.parameters import (
     FIT_INTERCEPT,
     STANDARDIZE,
@@ -26,7 +27,7 @@ from pellucid.parameters import (
     param,
 )
 from pellucid.records import Solution, Status
-from pellucid.svm.kernel_base import largest_cell, scaled
+from pellucid.svm.kernel_base import scaled
 
 TOO_LARGE = (
     "A product of these rows exceeds the largest float64. Divide the columns by a power of ten, or use "

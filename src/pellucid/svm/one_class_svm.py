@@ -92,8 +92,3 @@ class OneClassSVM(KernelSVM):
 
     def _explain(self, X: Any) -> Any:
         return self._explain_single(X, self._margin(X), "votes")
-
-    def _check_state(self) -> None:
-        from pellucid.svm.file_checks import check_single
-
-        check_single(self)

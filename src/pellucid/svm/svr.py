@@ -74,8 +74,3 @@ class SVR(KernelSVM, Regressor):
 
     def _explain(self, X: Any) -> Any:
         return self._explain_single(X, self._predict(X), "response")
-
-    def _check_state(self) -> None:
-        from pellucid.svm.file_checks import check_single
-
-        check_single(self)
