@@ -13,7 +13,7 @@ from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import (
-    Array,
+    PRIORS,
     Boolean,
     Choice,
     Either,
@@ -61,11 +61,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         kw_only=False,
     )
     priors: Any = positional(
-        default=None,
-        check=Either(Nothing, Array),
-        description="Prior probabilities of the classes, in the order of `classes_`. None uses the "
-        "shares of the classes in the training rows.",
-        kw_only=False,
+        default=None, check=PRIORS.check, description=PRIORS.description, kw_only=False
     )
     n_components: int | None = positional(
         default=None,

@@ -282,30 +282,3 @@ def _check_dates(table: Any, *sides: Any) -> None:
                 f"Column {name!r} holds dates, which formulas do not support. Convert it to numbers, "
                 "for example to days since the first date."
             )
-
-
-def is_constant(term: Any) -> bool:
-    """Whether a term is the number 1, not a column of that name."""
-    return [(f.expr, f.eval_method.value) for f in term.factors] == [("1", "literal")]
-
-
-def has_constant(spec: Any) -> bool:
-    """Whether one of the terms is the constant 1."""
-    return any(is_constant(part.term) for part in spec.structure)
-
-
-def constant_alone(spec: Any) -> bool:
-    """Whether the constant 1 is the only term."""
-    return has_constant(spec) and len(spec.structure) == 1
-
-
-def without_constant(matrix: Any, spec: Any) -> Any:
-    """The columns without the constant, which is kept if it is the only one."""
-    if not has_constant(spec) or constant_alone(spec):
-        return matrix.astype(float)
-    if sum("Intercept" in map(str, part.columns) for part in spec.structure) > 1:
-        raise DataError(
-            "The table has a column named 'Intercept', like the formula's constant. Rename it, or leave "
-            "the constant out (0 + ...)."
-        )
-    return matrix.drop(columns="Intercept").astype(float)

@@ -21,7 +21,6 @@ from pellucid.formula.columns import (
     required,
     required_by,
     table_of,
-    without_constant,
 )
 from pellucid.formula.design import Design
 
@@ -237,7 +236,7 @@ class FormulaModel:
         """The columns that the formula makes from a table, as input of `model`."""
         table = table_of(data)
         check_columns(required(self.spec.rhs), table, self.formula)
-        return without_constant(make(self.spec.rhs, table, "raise"), self.spec.rhs)
+        return self.design.without_constant(make(self.spec.rhs, table, "raise"))
 
     def __str__(self) -> str:
         return f"{clean(self.formula, len(self.formula))}\n{self.summary()}"

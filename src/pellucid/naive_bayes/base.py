@@ -18,15 +18,9 @@ from pellucid.data.schema import Schema
 from pellucid.naive_bayes.missing import first_terms, mark_missing
 from pellucid.naive_bayes.text_columns import beside_words
 from pellucid.numerics import bayes
-from pellucid.parameters import Array, Either, Nothing, learned, param
+from pellucid.parameters import learned
 
 SMALLEST = 1e-300  # replaces a probability of 0 in explanations
-CLASS_PRIOR = param(
-    None,
-    Either(Nothing, Array),
-    "Prior probabilities of the classes, in the order of `classes_`. None uses the shares of the "
-    "classes in the training rows.",
-)
 
 
 class NaiveBayes(Classifier):

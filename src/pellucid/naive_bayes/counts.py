@@ -16,7 +16,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
-from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes
+from pellucid.naive_bayes.base import NaiveBayes
 from pellucid.naive_bayes.class_counts import MOST, SMALLEST_ALPHA, check_size, class_sums
 from pellucid.naive_bayes.missing import (
     INDICATORS,
@@ -28,7 +28,7 @@ from pellucid.naive_bayes.missing import (
 from pellucid.naive_bayes.support import check_counts
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.row_blocks import Rows
-from pellucid.parameters import Boolean, Either, Predicate, Real, learned, param
+from pellucid.parameters import PRIORS, Boolean, Either, Predicate, Real, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 ALPHA = param(
@@ -57,7 +57,7 @@ class CountNaiveBayes(NaiveBayes):
     alpha: Any = ALPHA
     force_alpha: bool = FORCE_ALPHA
     fit_prior: bool = FIT_PRIOR
-    class_prior: Any = CLASS_PRIOR
+    class_prior: Any = PRIORS
 
     class_log_prior_: np.ndarray = learned(CLASS_LOG_PRIOR)
     feature_count_: np.ndarray = learned("Sums of the cells, shape (n_classes, n_terms).")

@@ -9,7 +9,7 @@ from pellucid.data import Problem
 from pellucid.data.batches import empty
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
-from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes, against_others
+from pellucid.naive_bayes.base import NaiveBayes, against_others
 from pellucid.naive_bayes.class_counts import (
     LOWEST,
     MOST,
@@ -30,7 +30,7 @@ from pellucid.naive_bayes.text_columns import (
     word_terms,
 )
 from pellucid.numerics.class_moments import class_moments
-from pellucid.parameters import Either, Nothing, Predicate, Real, learned, param
+from pellucid.parameters import PRIORS, Either, Nothing, Predicate, Real, learned, param
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Explanation
 
@@ -81,7 +81,7 @@ class MixedNB(NaiveBayes):
         Real(0, None),
         "Share of the variance of a normal column that is added to its variance in each class.",
     )
-    priors: Any = CLASS_PRIOR
+    priors: Any = PRIORS
 
     distributions_: tuple[str, ...] = learned("Distribution of each column.")
     theta_: np.ndarray = learned(
