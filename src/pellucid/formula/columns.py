@@ -133,7 +133,7 @@ def parse(formula: str, table: Any) -> Any:
     if "`1`" in formula:
         raise ParameterError("A column named '1' looks like the constant 1. Rename it.")
     # formulaic quotes every occurrence of a quoted `x`, even inside np.exp
-    plain = re.sub(r"`([^\W\d]\w*)`", _unquoted, formula)
+    plain = re.sub(r"`([^\W\d]\w*)`", lambda m: m[0] if keyword.iskeyword(m[1]) else m[1], formula)
     columns = {"__formulaic_variables_available__": [str(name) for name in table.columns]}
     try:
         found = Formula(plain, _context=columns)  # a dot stands for all other columns
@@ -145,10 +145,6 @@ def parse(formula: str, table: Any) -> Any:
             f"Formulas with several parts ('|') are not supported. Got {formula!r}."
         )
     return found
-
-
-def _unquoted(found: re.Match[str]) -> str:
-    return found[0] if keyword.iskeyword(found[1]) else found[1]
 
 
 def required(*sides: Any) -> set[str]:

@@ -87,7 +87,7 @@ class NaiveBayes(Classifier):
     @property
     def _prior(self) -> np.ndarray:
         """Prior probabilities of the fitted model."""
-        raise NotImplementedError
+        return self.class_prior_
 
     def _proba(self, X: Any) -> np.ndarray:
         return bayes.posterior(self._log_likelihood(X), self._prior)

@@ -123,10 +123,6 @@ class GaussianNB(NaiveBayes):
             "epsilon_": float(np.minimum(epsilon, top)),
         }
 
-    @property
-    def _prior(self) -> np.ndarray:
-        return self.class_prior_
-
     def _variances(self) -> tuple[np.ndarray, np.ndarray]:
         """1 / variance, and log(2 pi variance) on the original scale; both 0 for constant columns."""
         var = self.spreads_ + self.floor_

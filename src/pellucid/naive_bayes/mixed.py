@@ -259,10 +259,6 @@ class MixedNB(NaiveBayes):
 
     # Predicting -----------------------------------------------------------------------------------
 
-    @property
-    def _prior(self) -> np.ndarray:
-        return self.class_prior_
-
     def _column(self, X: Any, j: int) -> np.ndarray:
         """What column j adds to the log-likelihood, (n, K); 0 for a missing cell."""
         kind, x = self.distributions_[j], codes_of(X)[:, j]

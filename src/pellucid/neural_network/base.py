@@ -1,5 +1,6 @@
 """Common parts of `MLPClassifier` and `MLPRegressor`: parameters, training, explanations, files."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ class MultiLayer(NetworkParameters):
             rows, Y, weights = kept if rows is None else rows[kept], Y[kept], training[kept]
         passes = int(self.n_iter_) if more and warm else 0
         last = self.walk_ if passes else None
-        state = None if last is None else OptimizerState(**{k: _copied(v) for k, v in last.items()})
+        state = None if last is None else OptimizerState(**copy.deepcopy(last))
         trainer = Trainer(network, X, Y, weights, self._options(len(Y), more), validate, rows)
         found = trainer.run(seed, state, passes)
         attributes |= self._learned_from(network, found) | {"walk_": None}
@@ -275,7 +276,3 @@ class MultiLayer(NetworkParameters):
             raise ModelFileError(f"its {name} has outputs that do not match its layers")
         if [len(b) for b in intercepts[:-1]] != self._sizes():
             raise ModelFileError(f"its {name} has layers that do not match hidden_layer_sizes")
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value
