@@ -114,7 +114,8 @@ class PCA(Transformer):
         weights, power = _moderate(problem.weights), 0
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                table = Centred(problem.X, weights, self._column_stats(problem), checked=True)
+                known = None if sparse or not problem.schema.plain else problem.schema
+                table = Centred(problem.X, weights, known, checked=True)
                 found = self._axes(table, n_axes, limit)
         except OutOfRange:
             power = int(np.frexp(largest_cell(problem.X))[1])
@@ -137,15 +138,6 @@ class PCA(Transformer):
         }
         _check_finite(attributes, power)
         return attributes
-
-    def _column_stats(self, problem: Problem) -> Any:
-        """Statistics of the columns from the schema; None if the encoded columns are others."""
-        from pellucid.decomposition.centred import ColumnStats
-
-        schema = problem.schema
-        if not isinstance(problem.X, np.ndarray) or not schema.plain:
-            return None
-        return ColumnStats(schema.mean, schema.low, schema.high)
 
     def _n_axes(self, n: float, p: int, limit: int, sparse: bool) -> int:
         """Number of axes to compute, after checks against the shape of the table."""

@@ -45,6 +45,20 @@ class Training:
     fit_options: dict[str, Any]
 
 
+def _of_training(name: str, doc: str) -> Any:
+    """A property of the training data."""
+
+    def get(model: FormulaModel) -> Any:
+        if model.training is None:
+            raise PellucidError(
+                f"{name!r} belongs to the training data, which a model file does not contain. Use "
+                "fit.matrix(table) to make the columns of a table."
+            )
+        return getattr(model.training, name)
+
+    return property(get, doc=doc)
+
+
 @dataclass(frozen=True, eq=False)
 class FormulaModel:
     """A fitted model with the formula that makes its columns; `model` is the plain estimator.
@@ -86,38 +100,13 @@ class FormulaModel:
         object.__setattr__(found, "training", training)
         return found
 
-    def _training_data(self, name: str) -> Any:
-        if self.training is None:
-            raise PellucidError(
-                f"{name!r} belongs to the training data, which a model file does not contain. Use "
-                "fit.matrix(table) to make the columns of a table."
-            )
-        return getattr(self.training, name)
-
-    @property
-    def table(self) -> Any:
-        """The table of the fit."""
-        return self._training_data("table")
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The rows of the table that were used in the fit."""
-        return self._training_data("rows")
-
-    @property
-    def X(self) -> Any:
-        """The columns that the model was fitted to."""
-        return self._training_data("X")
-
-    @property
-    def y(self) -> np.ndarray:
-        """The target."""
-        return self._training_data("y")
-
-    @property
-    def fit_options(self) -> dict[str, Any]:
-        """Weights, offset or exposure of the rows that were used in the fit."""
-        return self._training_data("fit_options")
+    table = _of_training("table", "The table of the fit.")
+    rows = _of_training("rows", "The rows of the table that were used in the fit.")
+    X = _of_training("X", "The columns that the model was fitted to.")
+    y = _of_training("y", "The target.")
+    fit_options = _of_training(
+        "fit_options", "Weights, offset or exposure of the rows that were used in the fit."
+    )
 
     @property
     def spec(self) -> Any:

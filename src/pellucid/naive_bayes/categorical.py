@@ -9,9 +9,9 @@ from pellucid.data.schema import TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.naive_bayes.base import NaiveBayes
 from pellucid.naive_bayes.class_counts import (
-    LOWEST,
     SMALLEST_ALPHA,
     count_levels,
+    level_likelihood,
     level_probabilities,
     match_levels,
 )
@@ -140,9 +140,7 @@ class CategoricalNB(NaiveBayes):
         if self.schema_.kinds[j] == TEXT:
             return text_likelihood(BERNOULLI, X, j, self.feature_log_prob_[j])
         codes = _codes(codes_of(X)[:, j], self.schema_.name(j), most=np.inf)
-        logs = np.maximum(self.feature_log_prob_[j], LOWEST)
-        table = np.vstack([logs.T, np.zeros(len(logs))])
-        return table[np.where((codes < 0) | (codes >= len(table) - 1), len(table) - 1, codes)]
+        return level_likelihood(self.feature_log_prob_[j], codes)
 
     def _log_likelihood(self, X: Any) -> np.ndarray:
         check_counts(codes_of(X), type(self).__name__, self.schema_)

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
@@ -27,7 +26,6 @@ from pellucid.naive_bayes.missing import (
 )
 from pellucid.naive_bayes.support import check_counts
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.numerics.row_blocks import Rows
 from pellucid.parameters import PRIORS, Boolean, Either, Predicate, Real, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 
@@ -144,11 +142,8 @@ class CountNaiveBayes(NaiveBayes):
         if not dense:
             self._check(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            total = (
-                _scores(X, coef, offset, lambda block: self._counted(block, X))
-                if dense
-                else _scores(self._cells(X), coef, offset)
-            )
+            counted = (lambda block: self._counted(block, X)) if dense else self._cells
+            total = linear_scores(X, coef, offset, counted)
         fine = np.isfinite(total)
         if not fine.all():
             odd = np.flatnonzero(~fine.all(axis=1))
@@ -162,10 +157,10 @@ class CountNaiveBayes(NaiveBayes):
         self._check(X)
         missing = missing_cells(X, self.schema_)
         if missing is None:
-            return _scores(_capped(self._cells(X)), coef, constant.sum(axis=1))
+            return linear_scores(_capped(self._cells(X)), coef, constant.sum(axis=1))
         cells = _capped(self._cells(filled(X, missing, self.schema_)))
         by_column = np.add.reduceat(constant, first_terms(self.schema_), axis=1)
-        return _scores(cells, coef, np.zeros(len(coef))) + ~missing @ by_column.T
+        return linear_scores(cells, coef, np.zeros(len(coef))) + ~missing @ by_column.T
 
     def _check(self, X: Any) -> None:
         if not self._takes_negative:
@@ -219,17 +214,3 @@ def _capped(X: Any) -> Any:
         return X
     most = np.minimum(cells, MOST)
     return most if cells is X else type(X)((most, X.indices, X.indptr), shape=X.shape)
-
-
-def _scores(X: Any, coef: np.ndarray, offset: np.ndarray, cells: Any = None) -> np.ndarray:
-    if cells is None or not isinstance(X, np.ndarray):
-        return linear_scores(X, coef, offset)
-    rows = Rows(X)
-    out = np.empty((rows.n, len(coef)))
-
-    def fill(block: slice) -> None:
-        np.matmul(cells(X[block]), coef.T, out=out[block])
-        out[block] += offset
-
-    parallel.map(fill, rows.blocks)
-    return out

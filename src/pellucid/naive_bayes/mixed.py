@@ -14,6 +14,7 @@ from pellucid.naive_bayes.class_counts import (
     LOWEST,
     MOST,
     count_levels,
+    level_likelihood,
     level_probabilities,
     match_levels,
 )
@@ -266,9 +267,7 @@ class MixedNB(NaiveBayes):
             return text_likelihood(kind, X, j, self.level_log_prob_[j])
         missing = np.isnan(x)
         if kind == "categorical":
-            logs = np.maximum(self.level_log_prob_[j], LOWEST)
-            table = np.vstack([logs.T, np.zeros(len(logs))])
-            return table[np.where(missing, len(table) - 1, np.nan_to_num(x)).astype(np.int64)]
+            return level_likelihood(self.level_log_prob_[j], _level_codes(x))
         if self.silent_[j] and kind != "multinomial":
             return np.zeros((len(x), len(self.classes_)))
         given = self._given_distributions(self.schema_).get(j)

@@ -202,7 +202,7 @@ class NeighborModel(Estimator):
                 PellucidWarning,
             )
         return {
-            "buckets_": None if verdict.buckets is None else verdict.buckets.state(),
+            "buckets_": None if verdict.buckets is None else dict(vars(verdict.buckets)),
             "recall_": verdict.recall,
             "recall_neighbors_": 0 if verdict.buckets is None else int(self.n_neighbors),
             "search_": "exact" if verdict.buckets is None else "lsh",

@@ -13,9 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pellucid.data import InputSpec, Problem, Table
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ModelFileError
 from pellucid.numerics.column_scaling import units
 from pellucid.numerics.row_blocks import as_dense, largest_cell
+from pellucid.persist.checks import valid_numbers
+from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 from pellucid.records import Recorder, Solution
 from pellucid.svm import contributions, cost_estimate, kernels
 from pellucid.svm.kernel_checks import check_kernel
@@ -305,6 +307,20 @@ class KernelSVM(KernelParameters):
         dense = [T if isinstance(T, np.ndarray) else T.toarray() for T in (X, self._vectors())]
         return np.sqrt(((dense[0][:, None] - self.centre_ - dense[1][order]) ** 2).sum(axis=2))
 
+    def _check_vectors(self) -> None:
+        """Raise an error if the support vectors in a model file and their places are inconsistent."""
+        m, p, width = len(self.support_), n_terms(self), 0 if self._pairwise else n_terms(self)
+        expect_array(self, "support_", None, dtype=np.int32)
+        expect_number(self, "gamma_", 0.0)
+        expect_array(self, "centre_", width, finite=True)
+        expect_array(self, "scale_", p if len(self.scale_) else 0, finite=True)
+        if not isinstance(self.vectors_, tuple):
+            expect_array(self, "vectors_", m, width, finite=True)
+        elif not valid_numbers(self.vectors_, (m, p)):
+            raise ModelFileError("the arrays of its sparse support vectors are inconsistent")
+        if m and not 0 <= self.support_.min() <= self.support_.max() < self.shape_fit_[0]:
+            raise ModelFileError("one of its support vectors is not a row of its training table")
+
     # Models with one decision function: SVR and OneClassSVM ------------------------------------------
 
     def _learned_single(
@@ -327,9 +343,13 @@ class KernelSVM(KernelParameters):
         return self._for_raw_rows(learned, dual)
 
     def _check_state(self) -> None:
-        from pellucid.svm.file_checks import check_single
-
-        check_single(self)
+        """Raise an error for inconsistent arrays in a model file."""
+        expect_array(self, "dual_coef_", 1, len(self.support_), finite=True)
+        expect_array(self, "intercept_", 1, finite=True)
+        expect_array(self, "n_support_", 1, dtype=np.int32)
+        if self.n_support_[0] != len(self.support_):
+            raise ModelFileError("its n_support_ is not the number of its support vectors")
+        self._check_vectors()
 
     def _explain_single(self, X: Any, prediction: np.ndarray, scale: str) -> Any:
         """Contributions of columns (linear kernel), else the most influential support vectors."""

@@ -19,6 +19,7 @@ from pellucid.parameters import (
     learned,
     param,
 )
+from pellucid.persist.fitted_state import expect_array
 from pellucid.protocol import available_if
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import contributions, multiclass
@@ -270,9 +271,6 @@ class SVC(KernelSVM, Classifier):
         return contributions.largest_terms(vectors, X, prediction, base, classes, "votes")
 
     def _check_state(self) -> None:
-        from pellucid.persist.fitted_state import expect_array
-        from pellucid.svm.file_checks import check_support_vectors
-
         K, m = len(self.classes_), len(self.support_)
         if K < 2:
             raise ModelFileError("its SVC has fewer than two classes")
@@ -283,7 +281,7 @@ class SVC(KernelSVM, Classifier):
         expect_array(self, "n_support_", K, dtype=np.int32)
         if (self.n_support_ < 0).any() or self.n_support_.sum() != m:
             raise ModelFileError("the n_support_ of its SVC do not count its support vectors")
-        check_support_vectors(self)
+        self._check_vectors()
         if self.calibrate:
             expect_array(self, "calibration_", K + 1, finite=True)
             if self.calibration_[0] < 0:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.numerics.objectives.families import GAMMA, POISSON, glm_loss
+from pellucid.numerics.objectives.links import expit
 
 Array = np.ndarray
 Formula = Callable[[Array, Array], Array]
@@ -48,3 +49,10 @@ def softmax(Z: Array) -> Array:
     """exp(Z), each row divided by its sum; adding a number to a row changes nothing."""
     P = np.exp(Z - Z.max(axis=1, keepdims=True))
     return P / P.sum(axis=1, keepdims=True)
+
+
+def class_probabilities(scores: Array) -> Array:
+    """Probabilities (n, K) of the scores of K classes, or of the log-odds (n,) of the second of two."""
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    return softmax(scores)
