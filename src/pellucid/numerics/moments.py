@@ -40,10 +40,9 @@ class Moments:
             self.scatter + other.scatter + between * (self.total * share),
         )
 
-    def covariance(self, ddof: float = 0.0) -> np.ndarray:
-        """Scatter divided by total - ddof (NaN if that is not positive)."""
-        divisor = self.total - ddof
-        return self.scatter / divisor if divisor > 0 else np.full_like(self.scatter, np.nan)
+    def covariance(self) -> np.ndarray:
+        """Scatter divided by the sum of weights."""
+        return self.scatter / self.total
 
     @property
     def variance(self) -> np.ndarray:

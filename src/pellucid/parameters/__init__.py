@@ -6,7 +6,6 @@ learned attributes, `constructors` and `descriptions` make `__init__` and the do
 """
 
 from pellucid.parameters.constraints import (
-    Anything,
     Array,
     Boolean,
     Choice,
@@ -33,7 +32,6 @@ from pellucid.parameters.declarations import (
     Parameter,
     attributes_of,
     changed,
-    dropped,
     learned,
     param,
     parameters_of,
@@ -49,6 +47,7 @@ from pellucid.parameters.shared import (
     N_ITER,
     N_JOBS,
     NO_RANDOM_STATE,
+    PRIORS,
     RANDOM_STATE,
     STANDARDIZE,
     STATUS,
@@ -67,6 +66,7 @@ __all__ = [
     "NO_RANDOM_STATE",
     "N_ITER",
     "N_JOBS",
+    "PRIORS",
     "RANDOM_STATE",
     "REQUIRED",
     "STANDARDIZE",
@@ -75,7 +75,6 @@ __all__ = [
     "TABLE",
     "VERBOSE",
     "WARM_START",
-    "Anything",
     "Array",
     "Attribute",
     "Boolean",
@@ -100,7 +99,6 @@ __all__ = [
     "attributes_of",
     "changed",
     "check",
-    "dropped",
     "learned",
     "param",
     "parameters_of",

@@ -173,9 +173,10 @@ def _record(problem: Dual, state: State, recorder: Recorder) -> float:
     """Record the objective, the violation and the duality gap; returns the violation."""
     upper, lower = _sides(problem, state.a)
     with np.errstate(over="ignore", invalid="ignore"):
+        dual = -0.5 * float(state.a @ (state.gradient + problem.linear))  # -(1/2 a'Qa + p'a)
         violation = _violation(-problem.signs * state.gradient, upper, lower)
         recorder.add(
-            iteration=state.taken, objective=_objective(problem, state.a, state.gradient),
+            iteration=state.taken, objective=dual,
             violation=violation, duality_gap=_duality_gap(problem, state.a, state.gradient),
         )  # fmt: skip
     return violation
@@ -223,11 +224,6 @@ def _working_set(
         taken[open_rows] = True
         parts.append(open_rows)
     return np.concatenate(parts)
-
-
-def _objective(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
-    """The dual objective, which is maximised: -(1/2 a'Qa + p'a)."""
-    return -0.5 * float(a @ (gradient + problem.linear))
 
 
 def _offset(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
