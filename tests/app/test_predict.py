@@ -175,7 +175,7 @@ def test_a_missing_column_can_be_allowed(tree, table, lost, capfdbinary):
 
 def test_an_unknown_id_is_an_error_with_the_columns(tree, capfd):
     assert error_of(["predict", "m.pellucid", "new.csv", "--id", "wieght"], capfd) == (
-        "new.csv has no column 'wieght'. Did you mean 'weight'? Columns: 'size', 'colour', 'weight'."
+        "column 'wieght' is not in new.csv. Did you mean 'weight'? Columns: size, colour, weight."
     )
 
 

@@ -160,10 +160,9 @@ class Run:
         if (best, FINAL) not in state.done:  # the run ended before its final round
             scheduler.skip_final_search(best)
         test_set_id, chosen = self.plan.test_set_id(), state.done[best, FINAL]["best"]
-        # Scoring the same model on the same test set again is not counted as another use.
-        known = {"model": best, "candidate": chosen}
-        if len(self.plan.test) and not any(known.items() <= o.items() for o in state.openings):
-            state.add(self.journal.write("opened", vault=test_set_id, **known))
+        if len(self.plan.test) and not state.opened_for(best, chosen):
+            opened = {"vault": test_set_id, "model": best, "candidate": chosen}
+            state.add(self.journal.write("opened", **opened))
         self.on_event({"event": "finishing", "model": best})
         try:
             final_fit = self.fit_recommended(shared, state, scheduler, best)

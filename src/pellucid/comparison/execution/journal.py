@@ -144,6 +144,10 @@ class RunState:
             state.add(record)
         return state
 
+    def opened_for(self, model: str, candidate: int) -> bool:
+        """Whether this run has scored the same model on the test set already: no new use."""
+        return any((o["model"], o["candidate"]) == (model, candidate) for o in self.openings)
+
     def add(self, record: dict[str, Any]) -> None:
         """Add one event."""
         event = record["event"]

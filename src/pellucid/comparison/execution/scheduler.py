@@ -30,7 +30,7 @@ from typing import Any
 from pellucid.comparison.analysis.out_of_fold import chosen_by
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask, part_path, work
 from pellucid.comparison.execution.journal import Journal, RunState
-from pellucid.comparison.execution.time_limit import TimeBudget, fits_of
+from pellucid.comparison.execution.time_limit import TimeBudget
 from pellucid.comparison.execution.worker_data import SharedTable
 from pellucid.comparison.execution.worker_pool import Worker, WorkerPool
 from pellucid.comparison.planning.limits import IDLE, ProcessWatch, max_cpu_seconds
@@ -323,7 +323,7 @@ class Scheduler:
             self.budget.record(
                 running_task.contender,
                 message,
-                fits_of(self.plan, running_task.most),
+                self.plan.fits_of_round(running_task.most),
                 running_task.age,
             )
             self.write_event("done", running_task, message)

@@ -19,7 +19,7 @@ from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.planning.time_parsing import ranks
 from pellucid.data.arrow import arrow_column
 from pellucid.data.io import shared_tables
-from pellucid.data.io.source import did_you_mean, find, listing
+from pellucid.data.io.source import did_you_mean, find, listing, require_column
 from pellucid.data.kinds import as_kind
 from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError
@@ -151,7 +151,7 @@ def load_dataset(
             f"which column of {opened.source} should be predicted? Name it with --target "
             f"(target=...).{_likely(table.column_names)} {listing(table.column_names)}"
         )
-    require(table, target, opened.source)
+    require_column(table, target, opened.source)
     roles = _roles(table, settings, target, opened.source)
     # Drop these columns first: they may have types that no model can read.
     table = shared_tables.readable(shared_tables.without(table, [*roles["id"], *roles["drop"]]))
@@ -224,15 +224,6 @@ def _assemble(
     )  # fmt: skip
 
 
-def require(table: Any, name: str, source: str) -> None:
-    """Raise an error with the most similar name unless the table has the column."""
-    if name not in table.column_names:
-        raise DataError(
-            f"column {name!r} is not in {source}.{did_you_mean(name, table.column_names)} "
-            f"{listing(table.column_names)}"
-        )
-
-
 TARGETS = {
     "class", "dependent", "label", "outcome", "output", "response", "result", "survived", "target",
     "y",
@@ -255,15 +246,9 @@ def shown(names: list[str], most: int = 12) -> str:
     """Some of the names, including the last one, and their number; long names are cut."""
     some = names if len(names) <= most else [*names[: most - 1], names[-1]]
     cut = [name if len(name) <= 60 else name[:57] + "..." for name in some]
-    cut = [repr(name) if _unclear(name) else name for name in cut]
     if len(names) <= most:
         return ", ".join(cut)
     return f"{', '.join(cut[:-1])}, ..., {cut[-1]} ({len(names)} columns)"
-
-
-def _unclear(name: str) -> bool:
-    """Whether a name without quotes could be read as another name, or as several."""
-    return name != name.strip() or ("," in name and name[:1] not in "'\"")
 
 
 def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str, list[str]]:
@@ -276,7 +261,7 @@ def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str
     }
     for role, names in roles.items():
         for name in names:
-            require(table, name, source)
+            require_column(table, name, source)
             if name == target:
                 raise DataError(f"column {name!r} is the target and cannot also be used as {role}.")
     if roles["group"] and roles["time"]:
