@@ -241,7 +241,7 @@ def test_a_test_score_outside_the_interval_of_the_folds_is_told(two, value, said
     lines = terminal.test_set(summary, {})
     mark = "! " if wording.agreement(summary) == "worse" else ""
     assert f"{mark}{said}" in _joined(lines)
-    assert max(map(len, lines)) <= 96
+    assert max(map(len, lines)) <= 100
 
 
 def test_the_recommended_model_stands_first(two):

@@ -54,9 +54,10 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         request.messages.show(plan_text(plan, findings, given["format_"], width()))
         return 0
     if request.folder is not None and (given["use"] or finished is not None):
-        from pellucid.comparison.run import refuse_other
+        from pellucid.comparison.execution.journal import RunState
+        from pellucid.comparison.run import refuse_changes
 
-        refuse_other(request.folder, plan)
+        refuse_changes(RunState.read(request.folder / "events.jsonl").start, plan)
     if request.folder is not None and given["use"]:
         from pellucid.app.use_model import use
 

@@ -33,12 +33,7 @@ class Refitter:
     @classmethod
     def of(cls, plan: Plan, state: RunState) -> Refitter:
         """From the records of a run."""
-        folds = range(len(plan.folds))
-        scored = [
-            c.id
-            for c in plan.running
-            if c.id not in state.failed and all((c.id, str(k)) in state.done for k in folds)
-        ]
+        scored = [c.id for c in plan.running if state.completed(c.id, len(plan.folds))]
         return cls(plan, {name: chosen_by(plan, state, name) for name in scored})
 
     def contender(self, model: str) -> Contender:
