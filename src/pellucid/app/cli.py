@@ -132,11 +132,6 @@ def report(error: BaseException, messages: Messages) -> int:
     return 2
 
 
-def silence_stdout() -> None:
-    """Discard buffered output after the reader of a pipe has closed it, so that exit does not raise."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def call(arguments: list[str], messages: Messages) -> int:
     """Find the command and run it; errors are raised."""
     if "_PELLUCID_COMPLETE" in os.environ:  # click prints the completions and exits
@@ -159,7 +154,8 @@ def run(arguments: list[str]) -> int:
         try:
             return call(arguments, messages)
         except BrokenPipeError:
-            silence_stdout()
+            # Discard buffered output, so that exit does not raise again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except (KeyboardInterrupt, click.Abort):
             click.echo("interrupted", err=True)

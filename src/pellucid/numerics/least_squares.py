@@ -279,7 +279,7 @@ def _assemble(
 
 
 def _singular_values(R: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Singular values of R in the user's units; those beyond the floats are infinite."""
+    """Singular values of R on the original scale; those beyond the floats are infinite."""
     scaled = np.ldexp(R, -units)
     room = 0 if np.isfinite(scaled).all() else 64
     scaled = np.ldexp(R, -units - room) if room else scaled

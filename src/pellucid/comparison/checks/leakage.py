@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, short
+from pellucid.comparison.checks.findings import Facts, Finding, option, short, some
 from pellucid.comparison.checks.univariate import codes_of
-from pellucid.comparison.planning.dataset import Dataset, shown
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.data.raw_column import RawColumn
 
 LEAKED = 0.995  # AUC, R2 or rank correlation of a single column
@@ -158,7 +158,7 @@ def sums(facts: Facts) -> Iterator[Finding]:
         parts = [names[j] for j in _summands(X, facts.dataset.y[rows])]
         if len(parts) >= 2:
             drop = " ".join(option("--drop", n) for n in parts)
-            yield Finding("D017", "error", f"{shown([repr(n) for n in parts], 4)} add up to "
+            yield Finding("D017", "error", f"{some(parts)} add up to "
                           f"{short(facts.dataset.target)}: a weighted sum of them equals the target "
                           f"exactly. Drop them ({drop}) or accept them (--ignore D017)",
                           drop, tuple(parts), leak=True)  # fmt: skip

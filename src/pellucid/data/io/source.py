@@ -145,6 +145,15 @@ def did_you_mean(name: str, known: Any) -> str:
     return f" Did you mean {lower[near[0]]!r}?" if near else ""
 
 
+def require_column(table: Any, name: str, source: str) -> None:
+    """Raise an error with the most similar name unless the table has the column."""
+    if name not in table.column_names:
+        raise DataError(
+            f"column {name!r} is not in {source}.{did_you_mean(name, table.column_names)} "
+            f"{listing(table.column_names)}"
+        )
+
+
 def listing(names: Sequence[str], most: int = 12) -> str:
     """`Columns: a, 'b, c', ..., z.` with the last one always; names that could mislead in quotes."""
     if len(names) == 1:
