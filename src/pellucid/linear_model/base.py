@@ -4,28 +4,37 @@ Invariant: coefficients follow the encoded columns (`terms_`), (p,) or (targets,
 those of the training columns, 0 without an intercept.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid.base import Regressor
 from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import Boolean, learned, param
+from pellucid.parameters import FIT_INTERCEPT, STATUS, Boolean, learned, param
+from pellucid.records import Status
 
 POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
-MEANS = "Weighted means of the encoded columns in training; 0 without an intercept."
 
 
 class LinearPredictor(Regressor):
-    """A regressor whose prediction is x . coef_ + intercept_."""
+    """A regressor whose prediction is x . coef_ + intercept_, or a function of it."""
+
+    fit_intercept: bool = FIT_INTERCEPT
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
         "of `terms_`."
     )
     intercept_: Any = learned("Intercept, a float or an array of shape (n_targets,).")
-    means_: np.ndarray = learned(MEANS)
+    means_: np.ndarray = learned(
+        "Weighted means of the encoded columns in training; 0 without an intercept."
+    )
+    status_: Status = learned(STATUS)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the coefficients, and all else that the class learns."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)

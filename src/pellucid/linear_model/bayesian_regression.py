@@ -1,6 +1,6 @@
 """Bayesian linear regression with known variances: the posterior in closed form."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model._ridge.bayesian_base import BayesianPredictor, squared_length
 from pellucid.numerics.row_blocks import as_dense
-from pellucid.parameters import FIT_INTERCEPT, STATUS, Real, learned, param, positional
+from pellucid.parameters import Real, learned, param, positional
 from pellucid.records import Status
 
 
@@ -46,7 +46,6 @@ class BayesianRegression(BayesianPredictor):
         description="Prior variance of each coefficient around 0; `np.inf` is a flat prior.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     intercept_variance: float = param(
         np.inf,
         Real(0, None, "right"),
@@ -64,11 +63,6 @@ class BayesianRegression(BayesianPredictor):
         "Matrix R for which R @ R.T is the posterior covariance of the coefficients and, with an "
         "intercept, of the prediction at `means_`."
     )
-    status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the posterior of the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._ridge.posterior import Variances, known_variances

@@ -1,6 +1,6 @@
 """Ordinary and weighted least squares."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model.base import POSITIVE, LinearPredictor, check_coefficients
-from pellucid.parameters import COPY_X, FIT_INTERCEPT, N_JOBS, STATUS, Real, learned, param
+from pellucid.parameters import COPY_X, N_JOBS, Real, learned, param
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -102,7 +102,6 @@ class LinearRegression(LinearPredictor):
     Least squares...
     """
 
-    fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     tol: float = param(
         1e-6,
@@ -119,7 +118,6 @@ class LinearRegression(LinearPredictor):
     aliased_: np.ndarray = learned(
         "Positions in `terms_` of the columns that are combinations of others; direct solutions only."
     )
-    status_: Status = learned(STATUS)
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."
     )
@@ -130,10 +128,6 @@ class LinearRegression(LinearPredictor):
 
     def _coding(self) -> str:
         return "onehot" if self.positive else "reference"
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve the least-squares problem."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         Y = problem.y.reshape(problem.n, -1)

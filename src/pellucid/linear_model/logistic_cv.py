@@ -1,7 +1,7 @@
 """Logistic regression that chooses its penalty by cross-validation."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from pellucid.linear_model.cv_folds import CV
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.parameters import (
     CLASS_WEIGHT,
-    FIT_INTERCEPT,
     N_JOBS,
     NO_RANDOM_STATE,
     VERBOSE,
@@ -35,6 +34,7 @@ from pellucid.parameters import (
     Nothing,
     Predicate,
     Real,
+    changed,
     learned,
     param,
 )
@@ -69,7 +69,7 @@ class LogisticRegressionCV(LogisticModel):
         "between 1e-4 and 1e4.",
     )
     l1_ratios: Any = param((0.0,), Array, "Shares of the L1 penalty to try, numbers in [0, 1].")
-    fit_intercept: bool = FIT_INTERCEPT
+    fit_intercept: bool = changed(after="l1_ratios")
     cv: Any = param(
         None,
         CV,
@@ -139,10 +139,6 @@ class LogisticRegressionCV(LogisticModel):
     _exempt = {
         "score_is_the_share_of_right_answers": "as in scikit-learn, `score` is the scorer of `scoring`"
     }
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the penalty, then find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._logistic import path

@@ -1,6 +1,6 @@
 """Ridge regression."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from pellucid.linear_model.base import POSITIVE, LinearPredictor
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     STEP,
     Array,
     Choice,
@@ -55,7 +53,6 @@ class Ridge(LinearPredictor):
         description="Strength of the penalty, one number or one per target; 0 is least squares.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     max_iter: int | None = param(
         None,
@@ -86,14 +83,9 @@ class Ridge(LinearPredictor):
     n_iter_: Any = learned("Number of iterations; 1 for direct solutions.")
     solver_: str = learned("Name of the solver, as given.")
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
     _several_targets = True
     _target = "several"
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return penalised_evenly(self, bool(np.any(self.alpha)), problem, self._fit_columns)

@@ -1,6 +1,6 @@
 """The least-squares classifier."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +11,10 @@ from pellucid.linear_model.linear_classifier import CLASS_FACTORS, LinearClassif
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     N_ITER,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     Boolean,
     Choice,
     Either,
@@ -55,7 +53,6 @@ class RidgeClassifier(LinearClassifier):
         description="Strength of the penalty; 0 is least squares.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     max_iter: int | None = param(
         None,
@@ -77,11 +74,6 @@ class RidgeClassifier(LinearClassifier):
     n_iter_: np.ndarray = learned(N_ITER)
     solver_: str = learned("The value of `solver`.")
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """Fit, with columns divided by their standard deviations if `standardize` is set."""

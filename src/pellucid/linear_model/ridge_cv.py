@@ -1,6 +1,6 @@
 """Ridge regression that chooses its penalty by cross-validation."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from pellucid.linear_model.cv_folds import CV, make_folds
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
-    FIT_INTERCEPT,
     STANDARDIZE,
-    STATUS,
     Array,
     Boolean,
     Choice,
@@ -63,7 +61,6 @@ class RidgeCV(LinearPredictor):
         description="Penalties to choose from.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     scoring: Any = param(
         None,
         Either(
@@ -104,15 +101,10 @@ class RidgeCV(LinearPredictor):
         "store_cv_results only."
     )
     history_: dict[str, np.ndarray] = learned("Error of each penalty, as a dict of arrays.")
-    status_: Status = learned(STATUS)
 
     _several_targets = True
     _target = "several"
     _min_rows = 2
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the penalty, then find the coefficients on all rows."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, self._fit_columns)

@@ -7,24 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model._glm.fit import fit_columns
-from pellucid.linear_model.base import MEANS, additive_parts, check_coefficients
+from pellucid.linear_model.base import LinearPredictor, additive_parts
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.linear_model.target_range import check_range, clip_to_range, learn_range, with_bound
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.families import Family, GLMLoss
 from pellucid.numerics.objectives.links import LINKS
 from pellucid.parameters import (
-    FIT_INTERCEPT,
     HISTORY,
     N_ITER,
     STANDARDIZE,
-    STATUS,
     STEP,
     VERBOSE,
     WARM_START,
@@ -34,7 +31,6 @@ from pellucid.parameters import (
     learned,
     param,
 )
-from pellucid.records import Status
 
 FACTS = ("rank", "total", "rows", "deviance", "pearson", "null_deviance", "log_likelihood")
 
@@ -58,7 +54,7 @@ def _one_sign(X: Any) -> bool:
     return bool(np.any((low > 0) | (high < 0)))
 
 
-class GLMRegressor(Regressor):
+class GLMRegressor(LinearPredictor):
     """A regressor whose mean is a function (inverse link) of x . coef_ + intercept_ + offset."""
 
     alpha: float = param(
@@ -66,8 +62,8 @@ class GLMRegressor(Regressor):
         Real(0, None),
         "Strength of the penalty. 0 gives maximum likelihood, for which `summary` has standard "
         "errors.",
+        before="fit_intercept",
     )
-    fit_intercept: bool = FIT_INTERCEPT
     solver: str = param(
         "auto",
         Choice("auto", "newton", "newton-cholesky", "lbfgs", "gd"),
@@ -94,10 +90,8 @@ class GLMRegressor(Regressor):
         "of `terms_`."
     )
     intercept_: float = learned("Intercept on the scale of the link.")
-    means_: np.ndarray = learned(MEANS)
     n_iter_: int = learned(N_ITER)
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; for alpha=0 only."
     )
@@ -182,7 +176,7 @@ class GLMRegressor(Regressor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
-        check_coefficients(self)
+        super()._check_state()
         check_range(self)
         if "inference_" in vars(self):
             check_facts(self.inference_, len(self.coef_))
@@ -208,10 +202,6 @@ class GLMRegressor(Regressor):
         shift = None if shift is None else offset_values(shift, len(eta))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._finite(clip_to_range(self, LINKS[self._link()].inverse(eta), shift))
-
-    def _propagates_nan(self) -> bool:
-        """True unless a coefficient is 0, because then its column is never read."""
-        return bool(np.all(self.coef_))
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation", offset: Any = None,

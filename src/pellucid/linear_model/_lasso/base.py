@@ -3,7 +3,7 @@
 Invariant: both minimise one objective; the lasso has l1_ratio = 1.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     STEP,
     WARM_START,
     Array,
@@ -34,7 +32,6 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
 
 SELECTION = param(
     "cyclic", Ignored("the solver chooses the order of the columns.", Choice("cyclic", "random"))
@@ -57,7 +54,6 @@ class L1Regressor(LinearPredictor):
         description="Strength of the penalty; 0 is ordinary least squares.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     precompute: Any = param(
         False, Ignored("the solver decides what it computes beforehand.", Either(Boolean, Array))
     )
@@ -93,16 +89,11 @@ class L1Regressor(LinearPredictor):
         "Number of rounds of active sets and epochs of coordinate descent, for each target."
     )
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
     _several_targets = True
     _target = "several"
 
     path = staticmethod(enet_path)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     @property
     def sparse_coef_(self) -> Any:

@@ -3,7 +3,7 @@
 Invariant: the chosen model is what `Lasso` or `ElasticNet` finds on all rows at that penalty.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from pellucid.linear_model.paths import enet_path, penalty_grid
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     N_JOBS,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     STEP,
     VERBOSE,
     Array,
@@ -51,15 +49,18 @@ class L1RegressorCV(LinearPredictor):
     """Base of `LassoCV` and `ElasticNetCV`."""
 
     eps: float = param(
-        1e-3, PARAMETERS["eps"], "Smallest penalty of the grid, as a share of the largest."
+        1e-3,
+        PARAMETERS["eps"],
+        "Smallest penalty of the grid, as a share of the largest.",
+        before="fit_intercept",
     )
     alphas: Any = param(
         100,
         PARAMETERS["alphas"],
         "Number of penalties to try, evenly spaced in logarithm below the smallest that sets all "
         "coefficients to 0; or the penalties themselves.",
+        before="fit_intercept",
     )
-    fit_intercept: bool = FIT_INTERCEPT
     precompute: Any = param(
         "auto",
         Ignored(
@@ -122,7 +123,6 @@ class L1RegressorCV(LinearPredictor):
         "Number of rounds of active sets and epochs of coordinate descent of the last fit."
     )
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
     _min_rows = 2
     # A short path is enough for the contract tests.
@@ -132,10 +132,6 @@ class L1RegressorCV(LinearPredictor):
     }
 
     path = staticmethod(enet_path)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the penalty by cross-validation, then find the coefficients on all rows."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _check_state(self) -> None:
         """Refuse a file whose coefficients or chosen penalty are impossible."""

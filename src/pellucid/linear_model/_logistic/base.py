@@ -16,14 +16,12 @@ from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import (
     HISTORY,
     N_ITER,
-    STATUS,
     Choice,
     Ignored,
     Real,
     learned,
     param,
 )
-from pellucid.records import Status
 
 # Every solver finds the same optimum; scikit-learn's other names are accepted.
 SOLVERS = {
@@ -58,7 +56,6 @@ class LogisticModel(LinearClassifier):
 
     n_iter_: np.ndarray = learned(N_ITER)
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
     separating_: list[int] = learned(
         "Positions in `terms_` of the columns that separate classes; found without a penalty only."
     )

@@ -10,23 +10,30 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import LinearClassifier, column_means
+from pellucid.linear_model.linear_classifier import (
+    CLASS_FACTORS,
+    LinearClassifier,
+    column_means,
+)
 from pellucid.linear_model.standardize import standardised
 from pellucid.parameters import (
     HISTORY,
+    N_JOBS,
+    RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
+    VERBOSE,
+    WARM_START,
     Boolean,
     Choice,
     Either,
     Integer,
     Nothing,
     Real,
+    changed,
     learned,
     param,
 )
 from pellucid.persist.fitted_state import expect_array
-from pellucid.records import Status
 
 PENALTY = param(
     "l2",
@@ -169,10 +176,28 @@ class StochasticClassifier(LinearClassifier):
     More than two classes are one problem each, that class against all others.
     """
 
+    penalty: str | None = PENALTY
+    alpha: float = ALPHA
+    l1_ratio: float = L1_RATIO
+    fit_intercept: bool = changed(after="l1_ratio")
+    max_iter: int = MAX_ITER
+    tol: float | None = TOL
+    shuffle: bool = SHUFFLE
+    verbose: int = VERBOSE
+    eta0: float = ETA0
+    n_jobs: int | None = N_JOBS
+    random_state: Any = RANDOM_STATE
+    early_stopping: bool = EARLY_STOPPING
+    validation_fraction: float = VALIDATION_FRACTION
+    n_iter_no_change: int = N_ITER_NO_CHANGE
+    class_weight: Any = CLASS_FACTORS
+    warm_start: bool = WARM_START
+    average: bool | int = AVERAGE
+    standardize: bool = SCALED_COLUMNS
+
     n_iter_: int = learned(N_EPOCHS)
     t_: float = learned(N_STEPS)
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
     standard_coef_: np.ndarray = learned(STANDARD_COEF)
     pulled_: np.ndarray = learned(L1_APPLIED)
     averaged_: np.ndarray = learned(AVERAGED)
