@@ -111,7 +111,7 @@ class SGDRegressor(LinearPredictor):
             return "user"
         return "canonical" if self.standardize else "canonical_view"
 
-    def fit(
+    def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
         self,
         X: Any,
         y: Any,

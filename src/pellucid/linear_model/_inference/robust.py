@@ -183,7 +183,7 @@ def _glm_root(
     task = solver.prepare(
         problem.X, y, problem.weights, problem.offset, loss, 0.0, model.fit_intercept
     )
-    objective, x = task.objective, task.from_user(coef)
+    objective, x = task.objective, task.scaled(coef)
     objective.evaluate(x)
     copies = request.counts_copies(problem.weights)
     counts = objective.weights if copies else np.ones(problem.n)

@@ -19,7 +19,7 @@ from pellucid.linear_model._lasso.gram_products import AllProducts, few_columns,
 from pellucid.linear_model._lasso.path import WANTED, net_path
 from pellucid.linear_model._ridge.solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.linear_model.cv_folds import Fold
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, scaled_penalty
 
 # Parts of a path. All but one part of the last fold come first, so that two threads share five folds
 # evenly.
@@ -221,8 +221,7 @@ class Training:
             return None
         if quadratic is None:
             return None
-        with np.errstate(over="ignore"):
-            l1 = np.minimum(np.ldexp(alphas, -self.lift), solver.LARGEST)
+        l1 = scaled_penalty(alphas, -self.lift)
         walk = active_set.start(quadratic, grid.positive)
         return LassoPath(quadratic, walk, np.array_split(l1, PARTS), [])
 

@@ -198,6 +198,14 @@ class Likelihood:
                 H[l, k] = H[k, l]
         return self._penalised(H)
 
+    def regular_curvature(self, x: np.ndarray, single: bool = False) -> np.ndarray:
+        """The same, with 1 on the diagonal for intercepts that are not fitted: it can be factored."""
+        H = self.curvature(x, single)
+        if not self.intercept:
+            unused = np.arange(self.X.p, self.size, self.X.p + 1)
+            H[unused, unused] = 1.0
+        return H
+
     def _block_curvature(self, rows: slice, x: np.ndarray, dtype: type) -> np.ndarray:
         """The sums of a block, a few rows at a time, so that the scaled rows stay in the cache."""
         q, width = self.q, self.X.p + 1
@@ -264,10 +272,7 @@ class Likelihood:
         single = self.X.n * self.size * (self.X.p + 1) >= SINGLE_WORK
         single = single and not self.last.get("dependent", False)
         for precision in (True, False) if single else (False,):
-            H = self.curvature(x, precision)
-            if not self.intercept:
-                unused = np.arange(self.X.p, self.size, self.X.p + 1)
-                H[unused, unused] = 1.0
+            H = self.regular_curvature(x, precision)
             factor = cholesky_factor(H)
             if factor is not None and (not precision or factor.condition < SINGLE_CONDITION):
                 return factor.solve

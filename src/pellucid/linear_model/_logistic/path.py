@@ -28,7 +28,7 @@ from pellucid.linear_model.cv_folds import Fold, make_folds
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.numerics.optimise import newton
-from pellucid.numerics.row_blocks import exponents
+from pellucid.numerics.row_blocks import LARGEST_PENALTY, exponents
 from pellucid.parameters import Integer
 
 SMALLEST = np.finfo(float).eps  # probabilities are clipped to this before their logarithm is taken
@@ -208,7 +208,7 @@ def _newton_path(
     x = np.zeros(whole.size)
     scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
     for C in Cs:
-        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250))
+        F = replace(whole, alpha=np.minimum(whole.alpha / C, LARGEST_PENALTY))
         with np.errstate(over="ignore", invalid="ignore"):  # the line search refuses such steps
             found = newton(
                 F.evaluate, F.factor, x, max_iter=setting.max_iter, scale=scale,

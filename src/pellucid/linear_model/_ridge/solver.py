@@ -14,7 +14,7 @@ from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, loops, residual_gradient
 from pellucid.numerics.least_squares import TAME, extreme, least_squares
 from pellucid.numerics.linalg import Factor, cholesky_factor, triangular_factor
-from pellucid.numerics.row_blocks import Rows, exponents, ordinary
+from pellucid.numerics.row_blocks import Rows, exponents, ordinary, scaled_penalty
 from pellucid.records import Status
 
 # Work n p min(n, p) up to which a sparse table is solved directly.
@@ -22,7 +22,6 @@ DIRECT_WORK = 2**33
 MAX_REFINEMENTS = 10
 WELL_CONDITIONED = 30.0  # plain arithmetic has 13 digits below it
 DUAL_CONDITION = 1e3
-LARGEST_PENALTY = 1e250
 NEAR = 1e-6  # share of y'y below which a residual sum of squares is summed row by row
 
 
@@ -40,9 +39,7 @@ class Ridge:
         return self.design.gram() if self.gram is None else self.gram
 
     def penalty(self, alpha: float) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            strength = np.ldexp(alpha, 2 * self.units - self.weights_lift)
-        return np.minimum(strength, LARGEST_PENALTY)
+        return scaled_penalty(alpha, 2 * self.units - self.weights_lift)
 
     def to_user(self, b: np.ndarray, mean: np.ndarray, mean_y: np.ndarray) -> Any:
         """b (k, p) -> coefficients, intercepts and means on the original scale."""

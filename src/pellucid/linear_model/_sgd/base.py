@@ -218,7 +218,7 @@ class StochasticClassifier(LinearClassifier):
         """Learned attributes that only the subclass has; `Perceptron` counts mistakes."""
         return {}
 
-    def fit(
+    def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
         self,
         X: Any,
         y: Any,
