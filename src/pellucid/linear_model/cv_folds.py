@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import _sklearn
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError, ParameterError, shown
@@ -58,6 +59,25 @@ def make_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
         if not fold.train.any() or not fold.test.any():
             raise DataError("A fold of cv has no training rows or no test rows.")
     return folds
+
+
+def scorer_of(model: Any) -> Any:
+    """The function (estimator, X, y) -> number that the parameter `scoring` of a model is or names."""
+    if callable(model.scoring):
+        return model.scoring
+    try:
+        return _sklearn.scorer(model.scoring)
+    except ValueError:
+        raise ParameterError(
+            f"The 'scoring' parameter of {type(model).__name__} must be the name of one of "
+            f"scikit-learn's scorers, a callable or None. Got {shown(model.scoring)} instead."
+        ) from None
+
+
+def scored(scorer: Any, view: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
+    """The score of `view`, which predicts from X; weights None are for functions without weights."""
+    given = {} if w is None or (w == 1.0).all() else {"sample_weight": w}
+    return float(scorer(view, X, y, **given))
 
 
 def _contiguous(k: int, problem: Problem) -> list[Fold]:

@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
 from pellucid.data import Problem
-from pellucid.errors import ParameterError
 from pellucid.linear_model._lasso.base import L1Regressor, fit_sparse
 from pellucid.linear_model._lasso.cv_base import L1RegressorCV, fit_by_folds
-from pellucid.parameters import Array, Either, Real, param
+from pellucid.parameters import Array, Either, Real, number_list, param
 
 
 class ElasticNet(L1Regressor):
@@ -67,13 +64,5 @@ class ElasticNetCV(L1RegressorCV):
     )
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        return fit_by_folds(self, problem, self._ratios())
-
-    def _ratios(self) -> list[float]:
-        ratios = np.asarray(self.l1_ratio, dtype=float).ravel()
-        if not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
-            raise ParameterError(
-                "The 'l1_ratio' parameter of ElasticNetCV must be in the range [0, 1]. Got "
-                f"{np.asarray(self.l1_ratio).tolist()} instead."
-            )
-        return ratios.tolist()
+        ratios = number_list("ElasticNetCV", "l1_ratio", self.l1_ratio, Real(0, 1, "both"))
+        return fit_by_folds(self, problem, ratios.tolist())

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from pellucid import _sklearn, parallel
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.opening import opened
 from pellucid.data.targets import labels, weights_or_ones
-from pellucid.errors import DataError, ParameterError, shown
+from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model._logistic.base import (
     DUAL,
     INTERCEPT_SCALING,
@@ -18,7 +18,7 @@ from pellucid.linear_model._logistic.base import (
     SOLVERS,
     LogisticModel,
 )
-from pellucid.linear_model.cv_folds import CV
+from pellucid.linear_model.cv_folds import CV, scored, scorer_of
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.parameters import (
     CLASS_WEIGHT,
@@ -36,6 +36,7 @@ from pellucid.parameters import (
     Real,
     changed,
     learned,
+    number_list,
     param,
 )
 from pellucid.persist.fitted_state import expect_array
@@ -178,18 +179,9 @@ class LogisticRegressionCV(LogisticModel):
 
     def _grid(self) -> tuple[np.ndarray, np.ndarray]:
         number = Integer(1).accepts(self.Cs)
-        Cs = np.logspace(-4, 4, self.Cs) if number else _numbers(self.Cs)
-        if Cs is None or not len(Cs) or not (Cs > 0).all():
-            raise ParameterError(
-                "The 'Cs' parameter of LogisticRegressionCV must be an int or a list of numbers above "
-                f"0. Got {shown(self.Cs)} instead."
-            )
-        ratios = _numbers(self.l1_ratios)
-        if ratios is None or not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
-            raise ParameterError(
-                "The 'l1_ratios' parameter of LogisticRegressionCV must be a list of numbers in [0, 1]. "
-                f"Got {shown(self.l1_ratios)} instead."
-            )
+        owner, positive = type(self).__name__, Real(0, None, "right")
+        Cs = np.logspace(-4, 4, self.Cs) if number else number_list(owner, "Cs", self.Cs, positive)
+        ratios = number_list(owner, "l1_ratios", self.l1_ratios, Real(0, 1, "both"))
         if ratios.any() and self.solver not in L1_SOLVERS:
             raise ParameterError(
                 f"solver={self.solver!r} does not support an L1 penalty. Use one of "
@@ -203,24 +195,9 @@ class LogisticRegressionCV(LogisticModel):
 
         if (self.scoring is None or isinstance(self.scoring, str)) and self.scoring in SCORES:
             return SCORES[self.scoring]
-        scorer, model = self._scorer(), ScoresClassifier(classes, self.__sklearn_tags__())
-
-        def score(Z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-            weights = {} if (w == 1.0).all() or callable(self.scoring) else {"sample_weight": w}
-            return float(scorer(model, Z, classes[y], **weights))
-
-        return score
-
-    def _scorer(self) -> Any:
-        if callable(self.scoring):
-            return self.scoring
-        try:
-            return _sklearn.scorer(self.scoring)
-        except ValueError:
-            raise ParameterError(
-                "The 'scoring' parameter of LogisticRegressionCV must be the name of one of "
-                f"scikit-learn's scorers, a callable or None. Got {self.scoring!r} instead."
-            ) from None
+        scorer, named = scorer_of(self), isinstance(self.scoring, str)
+        view = ScoresClassifier(classes, self.__sklearn_tags__())
+        return lambda Z, y, w: scored(scorer, view, Z, classes[y], w if named else None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The score of these rows by the scorer of `scoring`.
@@ -232,7 +209,7 @@ class LogisticRegressionCV(LogisticModel):
         X, y, sample_weight = opened(X, y, sample_weight)
         if callable(self.scoring) or self.scoring not in SCORES:
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            return float(self._scorer()(self, X, y, **weights))
+            return float(scorer_of(self)(self, X, y, **weights))
         scores = self.decision_function(X)
         codes, found = labels(y, type(self).__name__)
         unknown = ~np.isin(found, self.classes_)
@@ -260,14 +237,6 @@ def _status(found: Any) -> Status:
     if not found.separating:
         return found.status
     return replace(found.status, suggestion="Leave np.inf out of Cs.")
-
-
-def _numbers(values: Any) -> np.ndarray | None:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        return None
-    return array if array.ndim == 1 else None
 
 
 def _means_of_folds(result: Any, Cs: np.ndarray, ratios: np.ndarray) -> tuple[np.ndarray, dict]:

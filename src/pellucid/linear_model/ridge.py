@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError
 from pellucid.linear_model.base import POSITIVE, LinearPredictor
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
@@ -22,6 +22,7 @@ from pellucid.parameters import (
     Nothing,
     Real,
     learned,
+    number_list,
     param,
     positional,
 )
@@ -121,12 +122,7 @@ class Ridge(LinearPredictor):
         }
 
     def _strengths(self, targets: int) -> np.ndarray:
-        alpha = np.asarray(self.alpha, dtype=float).ravel()
-        if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
-            raise ParameterError(
-                "The 'alpha' parameter of Ridge must be >= 0. Got "
-                f"{np.asarray(self.alpha).tolist()} instead."
-            )
+        alpha = number_list("Ridge", "alpha", self.alpha, Real(0, None))
         if alpha.size not in (1, targets):
             raise DataError(
                 f"Number of targets and number of penalties do not correspond: {alpha.size} != "

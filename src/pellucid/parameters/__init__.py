@@ -25,6 +25,7 @@ from pellucid.parameters.constraints import (
     TableOptions,
     Verbose,
     check,
+    number_list,
 )
 from pellucid.parameters.constructors import Constructor, Docstring
 from pellucid.parameters.declarations import (
@@ -102,6 +103,7 @@ __all__ = [
     "check",
     "dropped",
     "learned",
+    "number_list",
     "param",
     "parameters_of",
     "positional",

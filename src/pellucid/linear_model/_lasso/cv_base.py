@@ -205,8 +205,8 @@ def _penalties(
             "by providing your estimator with the appropriate `alphas=` argument."
         )
     return penalty_grid(
-        problem.X, problem.y[:, None], problem.weights, model.alphas, l1_ratio, model.eps,
-        model.fit_intercept, model.positive, pull,
+        type(model).__name__, problem.X, problem.y[:, None], problem.weights, model.alphas,
+        l1_ratio, model.eps, model.fit_intercept, model.positive, pull,
     )  # fmt: skip
 
 
