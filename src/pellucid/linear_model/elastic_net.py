@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from pellucid.data import Problem
-from pellucid.linear_model._lasso.base import L1Regressor, fit_sparse
-from pellucid.linear_model._lasso.cv_base import L1RegressorCV, fit_by_folds
-from pellucid.parameters import Array, Either, Real, number_list, param
+from pellucid.linear_model._lasso.base import L1Regressor
+from pellucid.linear_model._lasso.cv_base import L1RegressorCV
+from pellucid.parameters import Array, Either, Real, param
 
 
 class ElasticNet(L1Regressor):
@@ -31,9 +30,6 @@ class ElasticNet(L1Regressor):
         "Share of the L1 penalty: 1 is the lasso, 0 is ridge regression.",
         before="fit_intercept",
     )
-
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return fit_sparse(self, problem, self.l1_ratio)
 
 
 class ElasticNetCV(L1RegressorCV):
@@ -62,7 +58,3 @@ class ElasticNetCV(L1RegressorCV):
         "is chosen.",
         before="eps",
     )
-
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        ratios = number_list("ElasticNetCV", "l1_ratio", self.l1_ratio, Real(0, 1, "both"))
-        return fit_by_folds(self, problem, ratios.tolist())

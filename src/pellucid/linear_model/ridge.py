@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model.base import POSITIVE, LinearPredictor
@@ -26,7 +25,6 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
 
 # Every solver finds the same optimum; scikit-learn's names are accepted.
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs", "gd")
@@ -92,34 +90,15 @@ class Ridge(LinearPredictor):
         return penalised_evenly(self, bool(np.any(self.alpha)), problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model._ridge import solver as solvers
+        from pellucid.linear_model._ridge.solver import fitted
 
         Y = problem.y.reshape(problem.n, -1)
         alpha = self._strengths(Y.shape[1])
         if self.solver == "gd":
             return self._descend(problem, alpha)
-        given = (problem.X, Y, problem.weights, alpha, self.fit_intercept)
-        status, n_iter, made = Status("ok", "Solved directly."), 1, None
-        work = problem.n * problem.p * min(problem.n, problem.p)
-        with parallel.one_blas_thread():
-            if self.positive:
-                found = solvers.ridge_positive(*given)
-                status = Status("ok", "Solved by active sets with coefficients >= 0.")
-            elif not isinstance(problem.X, np.ndarray) and work > solvers.DIRECT_WORK:
-                found, status, n_iter = solvers.ridge_iterative(*given, self.tol, self.max_iter)
-            else:
-                made = solvers.make_solver(problem.X, Y, problem.weights, self.fit_intercept)
-                found = solvers.ridge(*given, made)
-            value = solvers.objective(*given[:4], found, made)
+        found, how = fitted(self, problem, Y, problem.weights, alpha, by_products=True)
         coef, intercept, means = found
-        history = {"iteration": np.array([float(n_iter)]), "objective": np.array([value])}
-        return self._finished(coef, intercept, problem.y) | {
-            "means_": means,
-            "n_iter_": n_iter,
-            "solver_": self.solver,
-            "history_": history,
-            "status_": status,
-        }
+        return self._finished(coef, intercept, problem.y) | {"means_": means} | how
 
     def _strengths(self, targets: int) -> np.ndarray:
         alpha = number_list("Ridge", "alpha", self.alpha, Real(0, None))

@@ -66,11 +66,9 @@ class Spectrum:
         return float(np.ldexp(squares, self.task.weights_lift))
 
 
-def make_spectrum(
-    X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool, task: Ridge | None = None
-) -> Spectrum:
+def make_spectrum(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -> Spectrum:
     """By the products X'WX where they are exact enough, else by a QR or SVD of the table."""
-    task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1]) if task is None else task
+    task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         made = _tall(task) if task.design.X.n >= task.design.X.p else _wide(task)
     finite = np.isfinite(made.values).all() and np.isfinite(made.vectors).all()

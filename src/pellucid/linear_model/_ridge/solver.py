@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data import Problem
 from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, loops, residual_gradient
 from pellucid.numerics.least_squares import TAME, extreme, least_squares
@@ -130,10 +131,9 @@ def ridge(
 class Tall:
     """At least as many rows as columns: one pass makes the products, one factor per alpha."""
 
-    def __init__(self, task: Ridge, gram: np.ndarray | None = None) -> None:
-        self.task, design = task, task.design
+    def __init__(self, task: Ridge) -> None:
+        self.task, design, G = task, task.design, task.products()
         c, p = int(design.constant), design.X.p
-        G = task.products() if gram is None else gram
         self.total = float(G[0, 0]) if c else float(design.weights.sum())
         drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
         self.S = G[c:, c:] - self.total * np.outer(drift, drift)
@@ -300,6 +300,33 @@ def ridge_iterative(
     if worst == 7:
         status = Status("max_iter", "LSMR stopped before it reached tol.", "Increase max_iter.")
     return (coef, start - coef @ mean, mean), status, iterations
+
+
+def fitted(
+    model: Any, problem: Problem, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray,
+    by_products: bool = False,
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    """Coefficients, intercepts and means of a `Ridge` or `RidgeClassifier`, and how they were found.
+
+    `by_products` takes the objective of the history from the products of the columns.
+    """
+    given = (problem.X, Y, weights, alpha, model.fit_intercept)
+    status, n_iter, made = Status("ok", "Solved directly."), 1, None
+    work = problem.n * problem.p * min(problem.n, problem.p)
+    with parallel.one_blas_thread():
+        if model.positive:
+            found = ridge_positive(*given)
+            status = Status("ok", "Solved by active sets with coefficients >= 0.")
+        elif not isinstance(problem.X, np.ndarray) and work > DIRECT_WORK:
+            found, status, n_iter = ridge_iterative(*given, model.tol, model.max_iter)
+        else:
+            made = make_solver(problem.X, Y, weights, model.fit_intercept)
+            found = ridge(*given, made)
+        value = objective(*given[:4], found, made if by_products else None)
+    return found, {
+        "n_iter_": n_iter, "solver_": model.solver, "status_": status,
+        "history_": {"iteration": np.array([float(n_iter)]), "objective": np.array([value])},
+    }  # fmt: skip
 
 
 def objective(
