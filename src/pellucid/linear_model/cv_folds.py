@@ -33,6 +33,9 @@ CV = Either(
 )
 
 
+FOLDS = 5  # for cv=None
+
+
 @dataclass(frozen=True)
 class Fold:
     """Weights (n,) of the rows of a problem in the training and in the test part."""
@@ -41,10 +44,10 @@ class Fold:
     test: np.ndarray
 
 
-def make_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
+def make_folds(cv: Any, problem: Problem) -> list[Fold]:
     """Folds of the rows of a problem; an int, or None, gives contiguous ones."""
     if cv is None or Integer(2).accepts(cv):
-        return _contiguous(int(cv or default), problem)
+        return _contiguous(int(cv or FOLDS), problem)
     n = problem.n if problem.position is None else len(problem.position)
     if _splits(cv):
         cv = cv.split(np.zeros((n, 1)), _target(problem, n))
@@ -108,9 +111,7 @@ def _weights(rows: Any, problem: Problem, n: int) -> np.ndarray:
             f"cv must contain row numbers from 0 to {n - 1}, or one bool for each of the {n} rows of X."
         )
     times = np.bincount(rows, minlength=n).astype(float)
-    if problem.position is not None:
-        times = times[problem.position >= 0]
-    return times * problem.weights
+    return times[problem.user_rows()] * problem.weights
 
 
 def _target(problem: Problem, n: int) -> np.ndarray:

@@ -70,12 +70,10 @@ class LogTargetRidge(LinearPredictor):
     def _check_problem(self, problem: Problem) -> None:
         bad = np.flatnonzero(problem.y <= 0)
         if len(bad):
-            given = np.arange(problem.n)
-            if problem.position is not None:
-                given = np.flatnonzero(problem.position >= 0)
+            first = problem.user_rows()[bad[0]]
             raise DataError(
                 f"LogTargetRidge takes the logarithm of y, so y must be > 0, but {len(bad)} row(s) "
-                f"are not (the first, row {given[bad[0]]}, has {problem.y[bad[0]]:g}). Correct "
+                f"are not (the first, row {first}, has {problem.y[bad[0]]:g}). Correct "
                 "them, or use another model."
             )
 

@@ -182,7 +182,7 @@ class RidgeCV(LinearPredictor):
         if problem.position is None:
             return kept
         given = np.full((len(problem.position), *kept.shape[1:]), np.nan)  # rows that do not count
-        given[problem.position >= 0] = kept
+        given[problem.user_rows()] = kept
         return given
 
     def _check_state(self) -> None:

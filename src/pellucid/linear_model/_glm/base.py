@@ -103,7 +103,7 @@ class GLMRegressor(LinearPredictor):
         raise NotImplementedError
 
     def _link(self) -> str:
-        raise NotImplementedError
+        return "log"
 
     def _loss(self) -> GLMLoss:
         return GLMLoss(self._family(), LINKS[self._link()])
@@ -149,15 +149,13 @@ class GLMRegressor(LinearPredictor):
         low, high = family.y_range
         bad = np.flatnonzero((y < low) | (y > high) | (family.positive & (y <= low)))
         if len(bad):
-            given = np.arange(problem.n)
-            if problem.position is not None:
-                given = np.flatnonzero(problem.position >= 0)
             wanted = f"{'>' if family.positive else '>='} {low:g}"
             wanted += "" if np.isinf(high) else f" and <= {high:g}"
             raise DataError(
                 f"Some value(s) of y are out of the valid range of {type(self).__name__}: y must be "
                 f"{wanted} for the {family.name} family, but {len(bad)} row(s) are not (the first, "
-                f"row {given[bad[0]]}, has {y[bad[0]]:g}). Correct them, or use another family."
+                f"row {problem.user_rows()[bad[0]]}, has {y[bad[0]]:g}). "
+                "Correct them, or use another family."
             )
         equal, never = y.min() == y.max(), self._link() == "log" and not np.any(y > 0)
         edge = never or (equal and y[0] in family.y_range)

@@ -119,10 +119,7 @@ def training_rows(model: Any, request: Request) -> tuple[Problem, np.ndarray | N
         return problem, None
     given = as_vector(request.groups, "groups")
     check_lengths(rows.n_rows, len(given))
-    counted = np.arange(len(given))
-    if problem.position is not None:
-        counted = np.flatnonzero(problem.position >= 0)
-    return problem, group_codes(given, counted)
+    return problem, group_codes(given, problem.user_rows())
 
 
 def group_codes(given: np.ndarray, counted: np.ndarray) -> np.ndarray:

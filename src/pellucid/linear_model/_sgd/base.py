@@ -15,7 +15,7 @@ from pellucid.linear_model.linear_classifier import (
     LinearClassifier,
     column_means,
 )
-from pellucid.linear_model.standardize import standardised
+from pellucid.linear_model.standardize import Units
 from pellucid.parameters import (
     HISTORY,
     N_JOBS,
@@ -250,15 +250,15 @@ class StochasticClassifier(LinearClassifier):
         problem = addressable(problem)
         q = 1 if problem.n_classes == 2 else problem.n_classes
         coef, intercept = initial_coefficients(self, q, problem.p, *start)
-        units = standardised(self.standardize, problem, bool(self.fit_intercept))
-        scaled = problem
-        if units is not None:
+        units, scaled = None, problem
+        if self.standardize:
+            units = Units.learn(problem, bool(self.fit_intercept))
             scaled, (coef, intercept) = units.apply(problem), units.scaled_coef(coef, intercept)
         states = [new_state(problem.p, coef[k], intercept[k]) for k in range(q)]
         learned = self._run(scaled, states, self.max_iter, 0)
-        return (
-            learned if units is None else units.sgd_to_original(learned, problem.X, problem.weights)
-        )
+        if units is None:
+            return learned
+        return units.sgd_to_original(learned, problem.X, problem.weights)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         from pellucid.linear_model._sgd.solver import STEPS, addressable, last_states, new_state
