@@ -4,8 +4,46 @@ Invariant: powers of two round nothing. (x 2**units - shift) . b + b0 are the sc
 """
 
 import functools
+from typing import Any
 
 import numpy as np
+
+from pellucid.numerics.row_blocks import Rows, as_dense
+
+DEVIATION_ROWS = 512
+
+
+def mean_and_spread(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard deviations of the columns, a few rows at a time: no copy of the block.
+
+    The deviation of a constant column is its size, or 1.
+    """
+    mean, total = block.mean(axis=0), np.zeros(block.shape[1])
+    for begin in range(0, len(block), DEVIATION_ROWS):
+        difference = block[begin : begin + DEVIATION_ROWS] - mean
+        total += np.square(difference, out=difference).sum(axis=0)
+    spread = np.sqrt(total / len(block))
+    return mean, np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
+
+
+class ShiftedRows:
+    """The rows of a table by blocks, minus a shift of the columns."""
+
+    X: Rows
+    intercept: bool
+    shift: np.ndarray | None
+
+    def block(self, rows: slice) -> Any:
+        """A block of rows; CSR stays CSR if there is no shift."""
+        return self.X.X[rows] if self.shift is None else self.X.dense(rows) - self.shift
+
+    def table(self, rows: slice) -> np.ndarray:
+        """The dense block with the column of the intercept (0 without one)."""
+        block = self.block(rows)
+        table = np.empty((block.shape[0], self.X.p + 1))
+        table[:, :-1] = as_dense(block)
+        table[:, -1] = float(self.intercept)
+        return table
 
 
 class ScaledColumns:

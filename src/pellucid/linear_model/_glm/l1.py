@@ -32,7 +32,7 @@ class SparseGLM(SparseTask):
 
     def __init__(self, objective: GLMObjective, l1: np.ndarray) -> None:
         self.objective, self.l1, self.l2 = objective, l1, objective.alpha
-        self.X, self.intercept, self.block = objective.X, objective.intercept, objective.block
+        self.X, self.intercept, self.shift = objective.X, objective.intercept, objective.shift
 
     def penalty(self, B: np.ndarray) -> float:
         b = np.abs(B[0, :-1])

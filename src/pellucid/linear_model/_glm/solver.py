@@ -12,7 +12,7 @@ import numpy as np
 from pellucid.errors import DataError
 from pellucid.linear_model._glm.boundary import always_interior, polished
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
-from pellucid.linear_model.scaled_columns import ScaledColumns
+from pellucid.linear_model.scaled_columns import ScaledColumns, mean_and_spread
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
@@ -68,8 +68,7 @@ def prepare(
         units = -exponents(largest).astype(np.int64)
         table = table.scaled(units)
     first = table.dense(table.blocks[0])
-    mean, spread = first.mean(axis=0), first.std(axis=0)
-    spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
+    mean, spread = mean_and_spread(first)
     far = intercept and bool(np.any(np.abs(mean) > FAR * spread))
     strength = scaled_penalty(alpha * float(weights.sum()), 2 * units)
     objective = GLMObjective(

@@ -11,8 +11,6 @@
 Invariant: zeros are exact.
 """
 
-from typing import Any
-
 import numpy as np
 
 from pellucid import parallel
@@ -25,8 +23,8 @@ from pellucid.linear_model._lasso.quadratic_models import (
     QuadraticModel,
     RowCurvature,
 )
+from pellucid.linear_model.scaled_columns import ShiftedRows
 from pellucid.numerics.optimise import converged, out_of_iterations
-from pellucid.numerics.row_blocks import Rows
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
 
@@ -40,21 +38,16 @@ JUMPS = 60  # of an inner problem, at most
 FLAT = 1e-10
 
 
-class SparseTask:
+class SparseTask(ShiftedRows):
     """A loss with its penalties; `seen` is what `evaluate` left for `curvature`."""
 
-    X: Rows
     l1: np.ndarray
     l2: np.ndarray
-    intercept: bool
     columns: Columns | None  # None: the quadratic model is always made from products
 
     @property
     def largest_curvature(self) -> np.ndarray:
         """Upper bounds, or guesses, of the curvature of each column and of the intercept."""
-        raise NotImplementedError
-
-    def block(self, rows: slice) -> Any:
         raise NotImplementedError
 
     def penalty(self, B: np.ndarray) -> float:

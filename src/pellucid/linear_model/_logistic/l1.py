@@ -45,9 +45,6 @@ class Task(SparseTask):
     def q(self) -> int:
         return 1 if self.n_classes == 2 else self.n_classes
 
-    def block(self, rows: slice) -> Any:
-        return self.X.X[rows] if self.shift is None else self.X.dense(rows) - self.shift
-
     def penalty(self, B: np.ndarray) -> float:
         b = np.abs(B[:, :-1])
         return float((self.l1 * b).sum() + 0.5 * (self.l2 * b * b).sum())

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from pellucid.linear_model._logistic.objective import Likelihood
-from pellucid.linear_model.scaled_columns import ScaledColumns
+from pellucid.linear_model.scaled_columns import ScaledColumns, mean_and_spread
 from pellucid.numerics.row_blocks import Rows, exponents, scaled_penalty
 
 FAR = 8.0  # a column whose mean exceeds this number of standard deviations is centred
 FAR_SPARSE = 1e4  # the same for sparse tables, which lose their zeros by centring
 EXTREME = 100  # a column whose largest value has an absolute log2 above this is scaled
-DEVIATION_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -76,21 +75,10 @@ def prepare_columns(
         units = -exponents(table.largest()).astype(np.int64)
         table = table.scaled(units)
         first = table.dense(table.blocks[0])
-    mean = first.mean(axis=0)
-    spread = _deviations(first, mean)
-    spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
+    mean, spread = mean_and_spread(first)
     limit = FAR_SPARSE if table.sparse else FAR
     far = setting.intercept and bool(np.any(np.abs(mean) > limit * spread))
     alpha = scaled_penalty(setting.alpha, 2 * units)
     shift = mean if far else None
     likelihood = Likelihood(table, y, w, n_classes, alpha, setting.intercept, shift)
     return Prepared(likelihood, np.zeros_like(mean) if far else mean, spread, units)
-
-
-def _deviations(block: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Standard deviations, a few rows at a time: no copy of the block."""
-    total = np.zeros_like(mean)
-    for begin in range(0, len(block), DEVIATION_ROWS):
-        difference = block[begin : begin + DEVIATION_ROWS] - mean
-        total += np.square(difference, out=difference).sum(axis=0)
-    return np.sqrt(total / len(block))
