@@ -20,6 +20,8 @@ POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0
 class LinearPredictor(Regressor):
     """A regressor whose prediction is x . coef_ + intercept_, or a function of it."""
 
+    _scale = "response"  # name of the scale of the scores, for explanations
+
     fit_intercept: bool = FIT_INTERCEPT
 
     coef_: np.ndarray = learned(
@@ -44,7 +46,7 @@ class LinearPredictor(Regressor):
         return bool(np.all(self.coef_))
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, "response")
+        return additive_parts(self, X, self._scale)
 
     def summary(self) -> Any:
         """The coefficients; with a penalty there are no standard errors (bootstrap them instead)."""
@@ -70,7 +72,15 @@ class LinearPredictor(Regressor):
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        check_coefficients(self)
+        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
+
+        p, several = n_terms(self), np.ndim(vars(self).get("coef_")) == 2
+        expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
+        expect_array(self, "means_", p, finite=True)
+        if several and isinstance(self.intercept_, np.ndarray):
+            expect_array(self, "intercept_", len(self.coef_), finite=True)
+        else:
+            expect_number(self, "intercept_")
 
     def _finished(self, coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets."""
@@ -89,20 +99,6 @@ def check_size(coef: np.ndarray, intercept: np.ndarray) -> None:
             "The coefficients overflow float64, because X is many orders of magnitude smaller than y. "
             "Rescale X, for example X * 1e18."
         )
-
-
-def check_coefficients(model: Any) -> None:
-    """For `_check_state`: coefficients, intercept and means of matching shapes."""
-    from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
-
-    p = n_terms(model)
-    several = np.ndim(vars(model).get("coef_")) == 2
-    expect_array(model, "coef_", *([None, p] if several else [p]), finite=True)
-    expect_array(model, "means_", p, finite=True)
-    if several and isinstance(model.intercept_, np.ndarray):
-        expect_array(model, "intercept_", len(model.coef_), finite=True)
-    else:
-        expect_number(model, "intercept_")
 
 
 def additive_parts(model: Any, X: Any, scale: str) -> dict[str, Any]:

@@ -52,10 +52,6 @@ class BayesianRegression(BayesianPredictor):
         "Prior variance of the intercept around 0; `np.inf` leaves it free, as in ridge regression.",
     )
 
-    coef_: np.ndarray = learned(
-        "Posterior mean of the coefficients, shape (n_terms,), in the order of `terms_`."
-    )
-    intercept_: float = learned("Posterior mean of the intercept.")
     covariance_: np.ndarray = learned(
         "Posterior covariance of (coef_, intercept_), shape (n_terms + 1, n_terms + 1)."
     )
@@ -102,6 +98,5 @@ class BayesianRegression(BayesianPredictor):
 
         super()._check_state()
         p = n_terms(self)
-        expect_array(self, "coef_", p, finite=True)
         expect_array(self, "covariance_", p + 1, p + 1, finite=True)
         expect_array(self, "root_", *[p + bool(self.fit_intercept)] * 2, finite=True)

@@ -81,10 +81,6 @@ class BayesianRidge(BayesianPredictor):
         "are reported on the original scale."
     )
 
-    coef_: np.ndarray = learned(
-        "Posterior mean of the coefficients, shape (n_terms,), in the order of `terms_`."
-    )
-    intercept_: float = learned("Posterior mean of the intercept.")
     alpha_: float = learned("Precision of the noise.")
     lambda_: float = learned("Precision of the coefficients.")
     sigma_: np.ndarray = learned("Covariance of the coefficients, shape (n_terms, n_terms).")
@@ -161,7 +157,6 @@ class BayesianRidge(BayesianPredictor):
         from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         super()._check_state()
-        expect_array(self, "coef_", n_terms(self), finite=True)
         for name in ("sigma_", "root_"):
             expect_array(self, name, n_terms(self), n_terms(self), finite=True)
         for name in ("alpha_", "lambda_", "total_"):

@@ -7,7 +7,7 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import LinearPredictor, additive_parts
+from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.target_range import (
     BOUND_PREDICTIONS,
@@ -66,6 +66,7 @@ class LogTargetRidge(LinearPredictor):
     history_: dict[str, np.ndarray] = learned(HISTORY)
 
     _positive_target = True
+    _scale = "link"
 
     def _check_problem(self, problem: Problem) -> None:
         bad = np.flatnonzero(problem.y <= 0)
@@ -128,7 +129,7 @@ class LogTargetRidge(LinearPredictor):
         return with_bound(self, super().explain(X))
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        parts, shift = additive_parts(self, X, "link"), np.log(self.smearing_)
+        parts, shift = super()._explain(X), np.log(self.smearing_)
         return parts | {"base": parts["base"] + shift, "prediction": parts["prediction"] + shift}
 
     def summary(self) -> Any:

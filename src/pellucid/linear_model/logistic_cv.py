@@ -40,7 +40,6 @@ from pellucid.parameters import (
     param,
 )
 from pellucid.persist.fitted_state import expect_array
-from pellucid.records import Status
 
 
 class LogisticRegressionCV(LogisticModel):
@@ -165,15 +164,17 @@ class LogisticRegressionCV(LogisticModel):
             w = problem.weights * factors[problem.y]
             found = path.fit_chosen(problem, w, float(Cs[j]), float(ratios[r]), search)
         chosen = {"C_": float(Cs[j]), "l1_ratio_": float(ratios[r])}
-        x, own = found.x, _means_of_folds(result, Cs, ratios)
+        x, status = found.x, found.status
+        if found.separating:
+            status = replace(status, suggestion="Leave np.inf out of Cs.")
         if not self.refit:
-            x, chosen = own
+            x, chosen = _means_of_folds(result, Cs, ratios)
         return chosen | {
             "coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy(),
             "means_": column_means(problem.X, w), "Cs_": Cs, "l1_ratios_": ratios,
             "scores_": result.scores, "n_iter_": result.n_iter,
             "coefs_paths_": result.coefs if self.fit_intercept else result.coefs[..., :-1].copy(),
-            "history_": _score_table(mean, Cs, ratios), "status_": _status(found),
+            "history_": _score_table(mean, Cs, ratios), "status_": status,
             "separating_": list(found.separating),
         }  # fmt: skip
 
@@ -230,13 +231,6 @@ class LogisticRegressionCV(LogisticModel):
         expect_array(self, "scores_", None, len(self.l1_ratios_), len(self.Cs_))
         width = self.coef_.shape[1] + int(self.fit_intercept)
         expect_array(self, "coefs_paths_", *self.scores_.shape, len(self.coef_), width)
-
-
-def _status(found: Any) -> Status:
-    """The status of the last fit; for separated classes with advice for this class."""
-    if not found.separating:
-        return found.status
-    return replace(found.status, suggestion="Leave np.inf out of Cs.")
 
 
 def _means_of_folds(result: Any, Cs: np.ndarray, ratios: np.ndarray) -> tuple[np.ndarray, dict]:

@@ -105,7 +105,6 @@ class RidgeCV(LinearPredictor):
 
     _several_targets = True
     _target = "several"
-    _min_rows = 2
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, self._fit_columns)

@@ -12,7 +12,7 @@ from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model._glm.fit import fit_columns
-from pellucid.linear_model.base import LinearPredictor, additive_parts
+from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.linear_model.target_range import check_range, clip_to_range, learn_range, with_bound
 from pellucid.numerics.linear_scores import linear_scores
@@ -31,20 +31,6 @@ from pellucid.parameters import (
     learned,
     param,
 )
-
-FACTS = ("rank", "total", "rows", "deviance", "pearson", "null_deviance", "log_likelihood")
-
-
-def check_facts(kept: Any, p: int) -> None:
-    """Refuse a model file whose facts for `summary()` do not match its columns."""
-    right = isinstance(kept, dict) and all(isinstance(kept.get(k), int | float) for k in FACTS)
-    names = ("aliased", "root", "endless", "centre", "null", "slack")
-    aliased, *wide = (np.asarray(kept.get(name) if right else None) for name in names)
-    m = len(aliased) if right and aliased.ndim == 1 else -1
-    right = right and [array.shape for array in wide[2:]] == [(p,), (p + 1, m), (m,)]
-    right = right and all(part.ndim == 2 and len(part) == p + 1 for part in wide[:2])
-    if not right or np.any((aliased < 0) | (aliased >= p + 1)):
-        raise DataError("its facts for inference do not match its columns")
 
 
 def _one_sign(X: Any) -> bool:
@@ -96,6 +82,7 @@ class GLMRegressor(LinearPredictor):
         "Statistics from which `summary` and `predict_interval` are computed; for alpha=0 only."
     )
 
+    _scale = "link"
     l1_ratio = 0.0
     bound_predictions = False
 
@@ -174,10 +161,20 @@ class GLMRegressor(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        from pellucid.persist.fitted_state import expect_entries, expect_increasing
+
         super()._check_state()
         check_range(self)
         if "inference_" in vars(self):
-            check_facts(self.inference_, len(self.coef_))
+            p = len(self.coef_)
+            kept = expect_entries(
+                self, "inference_", rank=(), total=(), rows=(), deviance=(), pearson=(),
+                null_deviance=(), log_likelihood=(), aliased=(None,), centre=(p,),
+                root=(p + 1, None), endless=(p + 1, None),
+            )  # fmt: skip
+            expect_increasing(self, kept["aliased"], p + 1)
+            m = len(kept["aliased"])
+            expect_entries(self, "inference_", null=(p + 1, m), slack=(m,))
 
     # Using --------------------------------------------------------------------------------------
 
@@ -252,9 +249,6 @@ class GLMRegressor(LinearPredictor):
             shift = offset_values(shift, len(found.prediction))
             found = found.with_offset(shift)
         return with_bound(self, found, shift)
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, "link")
 
     def summary(
         self,

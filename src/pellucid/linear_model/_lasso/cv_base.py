@@ -126,7 +126,6 @@ class L1RegressorCV(LinearPredictor):
     )
     history_: dict[str, np.ndarray] = learned(HISTORY)
 
-    _min_rows = 2
     # A short path is enough for the contract tests.
     _check_params = {"alphas": 8}
     _exempt = {

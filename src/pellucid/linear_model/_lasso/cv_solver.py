@@ -47,17 +47,19 @@ class Table:
 
     problem: Problem
     task: Ridge
-    gram: np.ndarray | None
+
+    @property
+    def gram(self) -> np.ndarray | None:
+        return self.task.gram
 
 
 def prepared(problem: Problem, intercept: bool) -> Table:
     """Products of all columns, if there are few."""
     few = few_columns(problem.n, problem.p)
     task = prepare(problem.X, problem.y[:, None], problem.weights, intercept, few)
-    if not few or task.units.any():
-        return Table(problem, task, None)
-    task = replace(task, gram=task.products())
-    return Table(problem, task, task.gram)
+    if few and not task.units.any():
+        task = replace(task, gram=task.products())
+    return Table(problem, task)
 
 
 def target_products(table: Table) -> np.ndarray | None:

@@ -240,14 +240,11 @@ class Wide:
             return (A.T @ dual / unit[:, None]).T
         if np.ptp(unit) > 0 or not np.isfinite(A).all():
             return None
-        U, s, Vt = self.decomposition()
-        gain = np.where(s > max(A.shape) * 2.0**-52 * s[0], s / (s**2 + penalty[0]), 0.0)
-        return (Vt.T @ (gain[:, None] * (U.T @ y))).T
-
-    def decomposition(self) -> Any:
         if self.singular is None:
             self.singular = np.linalg.svd(self.A, full_matrices=False)
-        return self.singular
+        U, s, Vt = self.singular
+        gain = np.where(s > max(A.shape) * 2.0**-52 * s[0], s / (s**2 + penalty[0]), 0.0)
+        return (Vt.T @ (gain[:, None] * (U.T @ y))).T
 
 
 def ridge_positive(
