@@ -4,28 +4,39 @@ Invariant: coefficients follow the encoded columns (`terms_`), (p,) or (targets,
 those of the training columns, 0 without an intercept.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid.base import Regressor
 from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import Boolean, learned, param
+from pellucid.parameters import FIT_INTERCEPT, STATUS, Boolean, learned, param
+from pellucid.records import Status
 
 POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
-MEANS = "Weighted means of the encoded columns in training; 0 without an intercept."
 
 
 class LinearPredictor(Regressor):
-    """A regressor whose prediction is x . coef_ + intercept_."""
+    """A regressor whose prediction is x . coef_ + intercept_, or a function of it."""
+
+    _scale = "response"  # name of the scale of the scores, for explanations
+
+    fit_intercept: bool = FIT_INTERCEPT
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
         "of `terms_`."
     )
     intercept_: Any = learned("Intercept, a float or an array of shape (n_targets,).")
-    means_: np.ndarray = learned(MEANS)
+    means_: np.ndarray = learned(
+        "Weighted means of the encoded columns in training; 0 without an intercept."
+    )
+    status_: Status = learned(STATUS)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the coefficients, and all else that the class learns."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)
@@ -35,7 +46,7 @@ class LinearPredictor(Regressor):
         return bool(np.all(self.coef_))
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, "response")
+        return additive_parts(self, X, self._scale)
 
     def summary(self) -> Any:
         """The coefficients; with a penalty there are no standard errors (bootstrap them instead)."""
@@ -61,7 +72,15 @@ class LinearPredictor(Regressor):
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        check_coefficients(self)
+        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
+
+        p, several = n_terms(self), np.ndim(vars(self).get("coef_")) == 2
+        expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
+        expect_array(self, "means_", p, finite=True)
+        if several and isinstance(self.intercept_, np.ndarray):
+            expect_array(self, "intercept_", len(self.coef_), finite=True)
+        else:
+            expect_number(self, "intercept_")
 
     def _finished(self, coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets."""
@@ -80,20 +99,6 @@ def check_size(coef: np.ndarray, intercept: np.ndarray) -> None:
             "The coefficients overflow float64, because X is many orders of magnitude smaller than y. "
             "Rescale X, for example X * 1e18."
         )
-
-
-def check_coefficients(model: Any) -> None:
-    """For `_check_state`: coefficients, intercept and means of matching shapes."""
-    from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
-
-    p = n_terms(model)
-    several = np.ndim(vars(model).get("coef_")) == 2
-    expect_array(model, "coef_", *([None, p] if several else [p]), finite=True)
-    expect_array(model, "means_", p, finite=True)
-    if several and isinstance(model.intercept_, np.ndarray):
-        expect_array(model, "intercept_", len(model.coef_), finite=True)
-    else:
-        expect_number(model, "intercept_")
 
 
 def additive_parts(model: Any, X: Any, scale: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What linear classifiers share: scores, their explanation and the check of loaded coefficients."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -9,8 +9,9 @@ from pellucid.base import Classifier
 from pellucid.data.row_view import blocks_of
 from pellucid.linear_model.base import additive_parts
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import CLASS_WEIGHT, learned
+from pellucid.parameters import CLASS_WEIGHT, FIT_INTERCEPT, STATUS, learned
 from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.records import Status
 
 CLASS_FACTORS = CLASS_WEIGHT.replace(
     description="Factors for the weights of the rows by class. 'balanced' gives every class the same "
@@ -34,12 +35,19 @@ class LinearClassifier(Classifier):
     _scale = "link"  # name of the scale of the scores, for explanations
     _finite_coef = False  # whether a model file must have finite coefficients
 
+    fit_intercept: bool = FIT_INTERCEPT
+
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns in the order of `terms_`, shape (1, n_terms) for two "
         "classes, else (n_classes, n_terms)."
     )
     intercept_: np.ndarray = learned("Intercepts, shape (1,) for two classes, else (n_classes,).")
     means_: np.ndarray = learned("Weighted means of the encoded columns in training.")
+    status_: Status = learned(STATUS)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the coefficients, and all else that the class learns."""
+        return self._learn(X, y, weights=sample_weight)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes, shape (n, K); for two classes those of the second, shape (n,)."""

@@ -1,21 +1,18 @@
 """Ridge regression."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError
 from pellucid.linear_model.base import POSITIVE, LinearPredictor
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     STEP,
     Array,
     Choice,
@@ -24,10 +21,10 @@ from pellucid.parameters import (
     Nothing,
     Real,
     learned,
+    number_list,
     param,
     positional,
 )
-from pellucid.records import Status
 
 # Every solver finds the same optimum; scikit-learn's names are accepted.
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs", "gd")
@@ -55,7 +52,6 @@ class Ridge(LinearPredictor):
         description="Strength of the penalty, one number or one per target; 0 is least squares.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     max_iter: int | None = param(
         None,
@@ -86,55 +82,26 @@ class Ridge(LinearPredictor):
     n_iter_: Any = learned("Number of iterations; 1 for direct solutions.")
     solver_: str = learned("Name of the solver, as given.")
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
     _several_targets = True
     _target = "several"
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return penalised_evenly(self, bool(np.any(self.alpha)), problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model._ridge import solver as solvers
+        from pellucid.linear_model._ridge.solver import fitted
 
         Y = problem.y.reshape(problem.n, -1)
         alpha = self._strengths(Y.shape[1])
         if self.solver == "gd":
             return self._descend(problem, alpha)
-        given = (problem.X, Y, problem.weights, alpha, self.fit_intercept)
-        status, n_iter, made = Status("ok", "Solved directly."), 1, None
-        work = problem.n * problem.p * min(problem.n, problem.p)
-        with parallel.one_blas_thread():
-            if self.positive:
-                found = solvers.ridge_positive(*given)
-                status = Status("ok", "Solved by active sets with coefficients >= 0.")
-            elif not isinstance(problem.X, np.ndarray) and work > solvers.DIRECT_WORK:
-                found, status, n_iter = solvers.ridge_iterative(*given, self.tol, self.max_iter)
-            else:
-                made = solvers.make_solver(problem.X, Y, problem.weights, self.fit_intercept)
-                found = solvers.ridge(*given, made)
-            value = solvers.objective(*given[:4], found, made)
+        found, how = fitted(self, problem, Y, problem.weights, alpha, by_products=True)
         coef, intercept, means = found
-        history = {"iteration": np.array([float(n_iter)]), "objective": np.array([value])}
-        return self._finished(coef, intercept, problem.y) | {
-            "means_": means,
-            "n_iter_": n_iter,
-            "solver_": self.solver,
-            "history_": history,
-            "status_": status,
-        }
+        return self._finished(coef, intercept, problem.y) | {"means_": means} | how
 
     def _strengths(self, targets: int) -> np.ndarray:
-        alpha = np.asarray(self.alpha, dtype=float).ravel()
-        if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
-            raise ParameterError(
-                "The 'alpha' parameter of Ridge must be >= 0. Got "
-                f"{np.asarray(self.alpha).tolist()} instead."
-            )
+        alpha = number_list("Ridge", "alpha", self.alpha, Real(0, None))
         if alpha.size not in (1, targets):
             raise DataError(
                 f"Number of targets and number of penalties do not correspond: {alpha.size} != "

@@ -1,22 +1,19 @@
 """The least-squares classifier."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.linear_model.linear_classifier import CLASS_FACTORS, LinearClassifier
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     N_ITER,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     Boolean,
     Choice,
     Either,
@@ -28,7 +25,6 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 
@@ -55,7 +51,6 @@ class RidgeClassifier(LinearClassifier):
         description="Strength of the penalty; 0 is least squares.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     max_iter: int | None = param(
         None,
@@ -77,18 +72,13 @@ class RidgeClassifier(LinearClassifier):
     n_iter_: np.ndarray = learned(N_ITER)
     solver_: str = learned("The value of `solver`.")
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """Fit, with columns divided by their standard deviations if `standardize` is set."""
         return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model._ridge import solver as solvers
+        from pellucid.linear_model._ridge.solver import fitted
         from pellucid.linear_model.base import check_size
 
         assert problem.classes is not None
@@ -97,25 +87,8 @@ class RidgeClassifier(LinearClassifier):
         Y = Y[:, 1:] if K == 2 else Y
         weights = class_weighted(self.class_weight, problem)
         alpha = np.full(Y.shape[1], float(self.alpha))
-        given = (problem.X, np.ascontiguousarray(Y), weights, alpha, self.fit_intercept)
-        status, n_iter = Status("ok", "Solved directly."), 1
-        work = problem.n * problem.p * min(problem.n, problem.p)
-        with parallel.one_blas_thread():
-            if self.positive:
-                found = solvers.ridge_positive(*given)
-            elif not isinstance(problem.X, np.ndarray) and work > solvers.DIRECT_WORK:
-                found, status, n_iter = solvers.ridge_iterative(*given, self.tol, self.max_iter)
-            else:
-                found = solvers.ridge(*given)
-            value = solvers.objective(*given[:4], found)
+        found, how = fitted(self, problem, np.ascontiguousarray(Y), weights, alpha)
         coef, intercept, means = found
         check_size(coef, intercept)
-        return {
-            "coef_": coef,
-            "intercept_": intercept,
-            "means_": means,
-            "n_iter_": np.full(len(coef), n_iter, dtype=np.int32),
-            "solver_": self.solver,
-            "status_": status,
-            "history_": {"iteration": np.array([float(n_iter)]), "objective": np.array([value])},
-        }
+        how["n_iter_"] = np.full(len(coef), how["n_iter_"], dtype=np.int32)
+        return {"coef_": coef, "intercept_": intercept, "means_": means} | how

@@ -84,11 +84,6 @@ class Units:
         return out
 
 
-def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | None:
-    """The units of a fit with `standardize`, else None."""
-    return Units.learn(problem, centre) if standardize else None
-
-
 def penalty_units(model: Any, penalty: bool, problem: Problem) -> Units | None:
     """The units in which `standardize` penalises the columns; None without it, or without a penalty."""
     if not (model.standardize and penalty):

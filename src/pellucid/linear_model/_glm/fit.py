@@ -10,6 +10,7 @@ from pellucid.data import Problem
 from pellucid.linear_model.base import check_size
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.numerics.objectives.families import GLMLoss
+from pellucid.numerics.row_blocks import LARGEST_PENALTY
 from pellucid.records import Solution, Status
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _fit_directly(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]
 
     total = float(problem.weights.sum())
     with np.errstate(over="ignore"):
-        alpha = np.array([min(model.alpha * total, solver.LARGEST_PENALTY)])
+        alpha = np.array([min(model.alpha * total, LARGEST_PENALTY)])
     given = (problem.X, _without_offset(problem), problem.weights, alpha)
     found = solver.ridge(*given, model.fit_intercept)
     check_size(*found[:2])
@@ -47,7 +48,7 @@ def _fit_directly(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]
     }  # fmt: skip
     if has_facts(model, problem.p):
         task = _prepare(model, problem, loss, 0.0)
-        x = task.from_user(np.append(learned["coef_"], learned["intercept_"]))
+        x = task.scaled(np.append(learned["coef_"], learned["intercept_"]))
         learned["inference_"] = facts(task, x, problem, loss, np.zeros((len(x), 0)))
     return learned
 
@@ -126,7 +127,7 @@ def _solve(
         kind = "lbfgs" if model.solver == "lbfgs" and problem.p > solver.NEWTON_SIZE else "auto"
         with np.errstate(over="ignore", invalid="ignore"):  # a loss beyond the floats is no start
             found = solver.solve(task, loss, kind, model.tol, model.max_iter, start)
-    return found, task.to_user(found.x)
+    return found, task.original(found.x)
 
 
 def _diagnose(

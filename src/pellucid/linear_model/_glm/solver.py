@@ -12,11 +12,12 @@ import numpy as np
 from pellucid.errors import DataError
 from pellucid.linear_model._glm.boundary import always_interior, polished
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
+from pellucid.linear_model.scaled_columns import ScaledColumns, mean_and_spread
 from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
-from pellucid.numerics.row_blocks import Rows, exponents, ordinary
+from pellucid.numerics.row_blocks import Rows, exponents, ordinary, scaled_penalty
 from pellucid.records import Solution
 
 EXTREME = 100  # |log2| of a size beyond which it is scaled
@@ -24,11 +25,10 @@ FAR = 8.0  # offset in units of spread beyond which a column is centred
 NEWTON_SIZE = 1000  # coefficients up to which curvature is made in full
 ACCURACY = 2.0**-47
 SAMPLE, SAMPLED_ROWS = 16, 4096  # every 16th row, if these are at least 4096, gives the start
-LARGEST_PENALTY = 1e250
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(ScaledColumns):
     """The objective in well-scaled units, and the transformation back."""
 
     objective: GLMObjective
@@ -36,36 +36,19 @@ class Task:
     units: np.ndarray
     weights_lift: int
 
-    def to_user(self, x: np.ndarray) -> np.ndarray:
-        x = x.copy()
-        if self.objective.shift is not None:
-            x[-1] -= x[:-1] @ self.objective.shift
-        with np.errstate(over="ignore"):
-            x[:-1] = np.ldexp(x[:-1], self.units)
-        return x
-
-    def from_user(self, x: np.ndarray) -> np.ndarray:
-        x = x.copy()
-        x[:-1] = np.ldexp(x[:-1], -self.units)
-        if self.objective.shift is not None:
-            x[-1] += x[:-1] @ self.objective.shift
-        return x
+    @property
+    def shift(self) -> np.ndarray | None:
+        return self.objective.shift
 
     def directions(self, D: np.ndarray) -> np.ndarray:
         """Changes of x, the columns of D, on the original scale."""
-        return np.array([self.to_user(one) for one in D.T]).reshape(-1, len(D)).T
+        return np.array([self.original(one) for one in D.T]).reshape(-1, len(D)).T
 
     def root(self, root: np.ndarray) -> np.ndarray:
         """A root of the covariance of (b, b0 + shift . b) on the original scale."""
         units = np.append(self.units, 0)
         with np.errstate(over="ignore"):
             return np.ldexp(root, units[:, None]) * 2.0 ** (-self.weights_lift / 2)
-
-    @property
-    def centre(self) -> np.ndarray:
-        """The shift on the original scale."""
-        shift = self.objective.shift
-        return np.zeros(len(self.units)) if shift is None else np.ldexp(shift, -self.units)
 
 
 def prepare(
@@ -86,13 +69,9 @@ def prepare(
         units = -exponents(largest).astype(np.int64)
         table = table.scaled(units)
     first = table.dense(table.blocks[0])
-    mean, spread = first.mean(axis=0), first.std(axis=0)
-    spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
+    mean, spread = mean_and_spread(first)
     far = intercept and bool(np.any(np.abs(mean) > FAR * spread))
-    total = float(weights.sum())
-    with np.errstate(over="ignore"):
-        strength = np.ldexp(alpha * total, 2 * units).astype(float)
-    strength = np.minimum(np.broadcast_to(strength, units.shape), LARGEST_PENALTY)
+    strength = scaled_penalty(alpha * float(weights.sum()), 2 * units)
     objective = GLMObjective(
         table, y, weights, offset, make_curve(loss), strength, intercept, mean if far else None
     )
@@ -157,7 +136,7 @@ def _rough_fit(task: Task, eta: np.ndarray) -> np.ndarray:
 def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0: Any) -> Solution:
     """x in the units of the task."""
     objective = task.objective
-    x = None if x0 is None else task.from_user(x0)
+    x = None if x0 is None else task.scaled(x0)
     if x is None or not np.isfinite(objective.evaluate(x)[0]):
         x = start(task, loss)
     if solver == "lbfgs" or objective.X.p > NEWTON_SIZE:

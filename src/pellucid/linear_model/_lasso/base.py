@@ -3,7 +3,7 @@
 Invariant: both minimise one objective; the lasso has l1_ratio = 1.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     STEP,
     WARM_START,
     Array,
@@ -34,7 +32,6 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
 
 SELECTION = param(
     "cyclic", Ignored("the solver chooses the order of the columns.", Choice("cyclic", "random"))
@@ -57,7 +54,6 @@ class L1Regressor(LinearPredictor):
         description="Strength of the penalty; 0 is ordinary least squares.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     precompute: Any = param(
         False, Ignored("the solver decides what it computes beforehand.", Either(Boolean, Array))
     )
@@ -93,16 +89,33 @@ class L1Regressor(LinearPredictor):
         "Number of rounds of active sets and epochs of coordinate descent, for each target."
     )
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
     _several_targets = True
     _target = "several"
 
+    l1_ratio: float  # a parameter of the elastic net, 1 for the lasso
     path = staticmethod(enet_path)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.linear_model._lasso.solver import Net, elastic_net
+
+        alpha, ratio = self.alpha, self.l1_ratio
+        if self.solver == "gd":
+            return descend(self, problem, float(alpha), ratio)
+        steps = self.max_iter or MAX_ITER
+        net = Net(
+            alpha * ratio, alpha * (1 - ratio), self.fit_intercept, self.positive, self.tol, steps
+        )
+        Y, start = problem.y.reshape(problem.n, -1), None
+        if self.warm_start and self.__sklearn_is_fitted__():
+            last = np.atleast_2d(self.coef_)
+            start = last if last.shape == (Y.shape[1], problem.p) else None
+        with parallel.one_blas_thread():
+            found = elastic_net(problem.X, Y, problem.weights, net, start)
+        return learned_from(self, found, problem.y)
 
     @property
     def sparse_coef_(self) -> Any:
@@ -113,40 +126,16 @@ class L1Regressor(LinearPredictor):
         return csr_matrix(np.atleast_2d(self.coef_))
 
 
-def fit_sparse(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
-    """The learned attributes of a `Lasso` or `ElasticNet`."""
-    return penalised_evenly(
-        model, model.alpha > 0, problem, lambda seen: _fit_columns(model, seen, l1_ratio)
-    )
-
-
-def _fit_columns(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
-    from pellucid.linear_model._lasso.solver import Net, elastic_net
-
-    if model.solver == "gd":
-        return descend(model, problem, float(model.alpha), l1_ratio)
-    l1, l2 = model.alpha * l1_ratio, model.alpha * (1 - l1_ratio)
-    steps = model.max_iter or MAX_ITER
-    net = Net(l1, l2, model.fit_intercept, model.positive, model.tol, steps)
-    Y = problem.y.reshape(problem.n, -1)
-    start = _last_state(model, Y.shape[1], problem.p)
-    with parallel.one_blas_thread():
-        found = elastic_net(problem.X, Y, problem.weights, net, start)
-    several = problem.y.ndim == 2
-    return model._finished(found.coef, found.intercept, problem.y) | {
+def learned_from(model: Any, found: Any, y: np.ndarray) -> dict[str, Any]:
+    """The learned attributes of a solution by coordinate descent."""
+    several = y.ndim == 2
+    return model._finished(found.coef, found.intercept, y) | {
         "means_": found.means,
         "dual_gap_": found.gap if several else float(found.gap[0]),
         "n_iter_": found.n_iter if several else int(found.n_iter[0]),
         "history_": found.history,
         "status_": found.status,
     }
-
-
-def _last_state(model: Any, targets: int, p: int) -> np.ndarray | None:
-    if not model.warm_start or not model.__sklearn_is_fitted__():
-        return None
-    last = np.atleast_2d(model.coef_)
-    return last if last.shape == (targets, p) else None
 
 
 def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict[str, Any]:

@@ -3,26 +3,25 @@
 Invariant: the chosen model is what `Lasso` or `ElasticNet` finds on all rows at that penalty.
 """
 
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model._lasso.base import SELECTION, SOLVER, descend
+from pellucid.linear_model._lasso.base import SELECTION, SOLVER, descend, learned_from
 from pellucid.linear_model.base import POSITIVE, LinearPredictor
 from pellucid.linear_model.cv_folds import CV, make_folds
 from pellucid.linear_model.paths import enet_path, penalty_grid
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     N_JOBS,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     STEP,
     VERBOSE,
     Array,
@@ -33,6 +32,7 @@ from pellucid.parameters import (
     Integer,
     Real,
     learned,
+    number_list,
     param,
 )
 from pellucid.records import Status
@@ -51,15 +51,18 @@ class L1RegressorCV(LinearPredictor):
     """Base of `LassoCV` and `ElasticNetCV`."""
 
     eps: float = param(
-        1e-3, PARAMETERS["eps"], "Smallest penalty of the grid, as a share of the largest."
+        1e-3,
+        PARAMETERS["eps"],
+        "Smallest penalty of the grid, as a share of the largest.",
+        before="fit_intercept",
     )
     alphas: Any = param(
         100,
         PARAMETERS["alphas"],
         "Number of penalties to try, evenly spaced in logarithm below the smallest that sets all "
         "coefficients to 0; or the penalties themselves.",
+        before="fit_intercept",
     )
-    fit_intercept: bool = FIT_INTERCEPT
     precompute: Any = param(
         "auto",
         Ignored(
@@ -122,20 +125,52 @@ class L1RegressorCV(LinearPredictor):
         "Number of rounds of active sets and epochs of coordinate descent of the last fit."
     )
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
-    _min_rows = 2
     # A short path is enough for the contract tests.
     _check_params = {"alphas": 8}
     _exempt = {
         "order_of_rows_does_not_matter": "folds are contiguous, as in scikit-learn: they follow it"
     }
 
+    l1_ratio: Any  # a parameter of the elastic net, 1 for the lasso
     path = staticmethod(enet_path)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the penalty by cross-validation, then find the coefficients on all rows."""
-        return self._learn(X, y, weights=sample_weight)
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        return penalised_evenly(self, True, problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
+        """Errors along all paths, the best point, and the fit on all rows there."""
+        from pellucid.linear_model._lasso import cv_solver as search
+        from pellucid.linear_model._lasso.solver import Net, elastic_net
+
+        owner, shares = type(self).__name__, Real(0, 1, "both")
+        l1_ratios = number_list(owner, "l1_ratio", self.l1_ratio, shares).tolist()
+        net = Net(0.0, 0.0, self.fit_intercept, self.positive, self.tol, self.max_iter)
+        with parallel.using(self.n_jobs), parallel.one_blas_thread():
+            table = search.prepared(problem, self.fit_intercept)
+            pull = search.target_products(table)
+            alphas = [_penalties(self, problem, ratio, pull) for ratio in l1_ratios]
+            folds = make_folds(self.cv, problem)
+            errors = search.errors_by_fold(table, folds, search.Grid(l1_ratios, alphas, net))
+            ratio, alpha, best = _best(errors, l1_ratios, alphas)
+            if self.solver == "gd":
+                learned = descend(self, problem, alpha, ratio)
+            else:
+                chosen = replace(net, l1=alpha * ratio, l2=alpha * (1 - ratio))
+                given = (problem.X, problem.y[:, None], problem.weights)
+                found = elastic_net(*given, chosen, None, table.task)
+                learned = learned_from(self, found, problem.y)
+        status = learned["status_"]
+        if status.ok:
+            error = f"mean squared error {best:.4g}"
+            message = f"alpha = {alpha:.4g} predicts left-out rows best ({error})."
+            status = Status(status.code, message)
+        several = len(l1_ratios) > 1
+        return learned | {
+            "alpha_": alpha, "l1_ratio_": ratio,
+            "alphas_": np.array(alphas) if several else alphas[0],
+            "mse_path_": errors if several else errors[0], "status_": status,
+        }  # fmt: skip
 
     def _check_state(self) -> None:
         """Refuse a file whose coefficients or chosen penalty are impossible."""
@@ -144,60 +179,6 @@ class L1RegressorCV(LinearPredictor):
         super()._check_state()
         expect_number(self, "alpha_", 0)
         expect_number(self, "l1_ratio_", 0)
-
-
-def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[str, Any]:
-    """Errors along all paths, the best point, and the fit on all rows there."""
-    return penalised_evenly(
-        model, True, problem, lambda problem: _fit_columns(model, problem, l1_ratios)
-    )
-
-
-def _fit_columns(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[str, Any]:
-    from pellucid.linear_model._lasso import cv_solver as search
-    from pellucid.linear_model._lasso.solver import Net
-
-    with parallel.using(model.n_jobs), parallel.one_blas_thread():
-        table = search.prepared(problem, model.fit_intercept)
-        pull = search.target_products(table)
-        alphas = [_penalties(model, problem, ratio, pull) for ratio in l1_ratios]
-        grid = search.Grid(
-            l1_ratios, alphas, model.fit_intercept, model.positive, model.max_iter, model.tol
-        )
-        folds = make_folds(model.cv, problem)
-        errors = search.errors_by_fold(table, folds, grid)
-        ratio, alpha, best = _best(errors, l1_ratios, alphas)
-        net = Net(
-            alpha * ratio, alpha * (1 - ratio), model.fit_intercept, model.positive, model.tol,
-            model.max_iter,
-        )  # fmt: skip
-        if model.solver == "gd":
-            learned = descend(model, problem, alpha, ratio)
-        else:
-            learned = _last_fit(model, problem, net, table.task)
-    several = len(l1_ratios) > 1
-    status = learned["status_"]
-    if status.ok:
-        message = (
-            f"alpha = {alpha:.4g} predicts left-out rows best (mean squared error {best:.4g})."
-        )
-        status = Status(status.code, message)
-    return learned | {
-        "alpha_": alpha, "l1_ratio_": ratio,
-        "alphas_": np.array(alphas) if several else alphas[0],
-        "mse_path_": errors if several else errors[0], "status_": status,
-    }  # fmt: skip
-
-
-def _last_fit(model: Any, problem: Problem, net: Any, task: Any) -> dict[str, Any]:
-    """On all rows, at the chosen penalty."""
-    from pellucid.linear_model._lasso.solver import elastic_net
-
-    found = elastic_net(problem.X, problem.y[:, None], problem.weights, net, None, task)
-    return model._finished(found.coef, found.intercept, problem.y) | {
-        "means_": found.means, "dual_gap_": float(found.gap[0]), "n_iter_": int(found.n_iter[0]),
-        "history_": found.history, "status_": found.status,
-    }  # fmt: skip
 
 
 def _penalties(
@@ -209,8 +190,8 @@ def _penalties(
             "by providing your estimator with the appropriate `alphas=` argument."
         )
     return penalty_grid(
-        problem.X, problem.y[:, None], problem.weights, model.alphas, l1_ratio, model.eps,
-        model.fit_intercept, model.positive, pull,
+        type(model).__name__, problem.X, problem.y[:, None], problem.weights, model.alphas,
+        l1_ratio, model.eps, model.fit_intercept, model.positive, pull,
     )  # fmt: skip
 
 
