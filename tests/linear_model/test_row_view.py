@@ -10,7 +10,7 @@ from pellucid.data.canonical import canonical, canonical_view
 from pellucid.data.problem import InputSpec, prepare
 from pellucid.data.row_view import RowView
 from pellucid.linear_model import Perceptron, SGDClassifier, SGDRegressor
-from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.base import column_means
 
 MODELS = [
     SGDRegressor(max_iter=3, tol=None, random_state=0),

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from pellucid.linear_model._lasso.base import L1Regressor
-from pellucid.linear_model._lasso.cv_base import L1RegressorCV
+from pellucid.linear_model._lasso.base import L1Regressor, L1RegressorCV
 from pellucid.parameters import Array, Either, Real, param
 
 

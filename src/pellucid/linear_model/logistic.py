@@ -11,11 +11,6 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model._logistic.absent_classes import (
-    all_classes,
-    present_classes,
-    without_absent,
-)
 from pellucid.linear_model._logistic.base import (
     DUAL,
     INTERCEPT_SCALING,
@@ -23,7 +18,7 @@ from pellucid.linear_model._logistic.base import (
     SOLVERS,
     LogisticModel,
 )
-from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.base import column_means
 from pellucid.linear_model.standardize import penalty_units
 from pellucid.parameters import (
     CLASS_WEIGHT,
@@ -154,6 +149,12 @@ class LogisticRegression(LogisticModel):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """1. Standardise the columns. 2. Weight the classes and leave out those of weight 0.
         3. Solve. 4. Report all classes on the original scale."""
+        from pellucid.linear_model._logistic.preparation import (
+            all_classes,
+            present_classes,
+            without_absent,
+        )
+
         solve = self._solver()
         units = penalty_units(self, bool(np.isfinite(self.C)), problem)  # 1
         fitted = problem if units is None else units.apply(problem)

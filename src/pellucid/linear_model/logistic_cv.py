@@ -18,8 +18,8 @@ from pellucid.linear_model._logistic.base import (
     SOLVERS,
     LogisticModel,
 )
+from pellucid.linear_model.base import column_means
 from pellucid.linear_model.cv_folds import CV, scored, scorer_of
-from pellucid.linear_model.linear_classifier import column_means
 from pellucid.parameters import (
     CLASS_WEIGHT,
     N_JOBS,

@@ -72,7 +72,7 @@ def enet_path(
 
 def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool) -> tuple:
     from pellucid.data.problem import InputSpec, prepare
-    from pellucid.linear_model._lasso.cv_base import PARAMETERS
+    from pellucid.linear_model._lasso.base import PARAMETERS
 
     check(owner, given, PARAMETERS | {"l1_ratio": Real(0, 1, "right")})
     problem, _ = prepare(X, y, None, None, None, InputSpec(owner=owner, target="several"))

@@ -1,22 +1,32 @@
-"""Ridge regression."""
+"""Ridge regression, and the classifier by ridge regression on the classes."""
 
 from typing import Any
 
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError
-from pellucid.linear_model.base import POSITIVE, LinearPredictor
+from pellucid.linear_model.base import (
+    CLASS_FACTORS,
+    POSITIVE,
+    LinearClassifier,
+    LinearPredictor,
+    check_size,
+)
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
     HISTORY,
+    N_ITER,
     NO_RANDOM_STATE,
     STANDARDIZE,
     STEP,
     Array,
+    Boolean,
     Choice,
     Either,
+    Ignored,
     Integer,
     Nothing,
     Real,
@@ -27,7 +37,7 @@ from pellucid.parameters import (
 )
 
 # Every solver finds the same optimum; scikit-learn's names are accepted.
-SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs", "gd")
+SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 
 
 class Ridge(LinearPredictor):
@@ -67,7 +77,7 @@ class Ridge(LinearPredictor):
     )
     solver: str = param(
         "auto",
-        Choice(*SOLVERS),
+        Choice(*SOLVERS, "gd"),
         "All but 'gd' name the same direct solution. 'gd' is plain gradient descent on half the "
         "objective, which is easy to watch.",
     )
@@ -123,3 +133,67 @@ class Ridge(LinearPredictor):
         means = problem.table.T @ (weights / weights.sum())
         learned = descend_squares(self, problem, weights, means, float(alpha[0]), None, evaluate)
         return learned | {"solver_": "gd"}
+
+
+class RidgeClassifier(LinearClassifier):
+    """Least squares on the classes. For each class c, b and b0 minimise
+
+        sum_i w_i (y_ic - b0 - x_i . b)^2 + alpha |b|^2,    y_ic = 1 if row i is of class c, else -1
+
+    and a row belongs to the class of the largest value. The fit is fast and exact, but rows far on
+    the right side of the plane count as much as rows on the wrong side.
+
+    Examples
+    --------
+    >>> from pellucid.linear_model import RidgeClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> RidgeClassifier().fit(X, y).predict([[0.5], [2.5]]).tolist()
+    ['no', 'yes']
+    """
+
+    alpha: float = positional(
+        default=1.0,
+        check=Real(0, None),
+        description="Strength of the penalty; 0 is least squares.",
+        kw_only=False,
+    )
+    copy_X: bool = COPY_X
+    max_iter: int | None = param(
+        None,
+        Either(Nothing, Integer(1)),
+        "Largest number of iterations for very large sparse tables; all others are solved directly. "
+        "None allows ten times the smaller of the numbers of rows and columns.",
+    )
+    tol: float = param(
+        1e-4,
+        Real(0, None),
+        "Very large sparse tables are solved iteratively, to a relative accuracy of tol / 1e6.",
+    )
+    class_weight: Any = CLASS_FACTORS
+    solver: str = param("auto", Ignored("all solvers find the same optimum.", Choice(*SOLVERS)))
+    positive: bool = param(False, Boolean, "Whether to allow no negative coefficient.")
+    random_state: Any = NO_RANDOM_STATE
+    standardize: bool = STANDARDIZE
+
+    n_iter_: np.ndarray = learned(N_ITER)
+    solver_: str = learned("The value of `solver`.")
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        """Fit, with columns divided by their standard deviations if `standardize` is set."""
+        return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.linear_model._ridge.solver import fitted
+
+        assert problem.classes is not None
+        K = len(problem.classes)
+        Y = np.where(problem.y[:, None] == np.arange(K), 1.0, -1.0)
+        Y = Y[:, 1:] if K == 2 else Y
+        weights = class_weighted(self.class_weight, problem)
+        alpha = np.full(Y.shape[1], float(self.alpha))
+        found, how = fitted(self, problem, np.ascontiguousarray(Y), weights, alpha)
+        coef, intercept, means = found
+        check_size(coef, intercept)
+        how["n_iter_"] = np.full(len(coef), how["n_iter_"], dtype=np.int32)
+        return {"coef_": coef, "intercept_": intercept, "means_": means} | how

@@ -11,8 +11,7 @@ from pellucid.data import Problem
 from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import ParameterError
 from pellucid.linear_model._sgd import base as sgd
-from pellucid.linear_model.base import LinearPredictor, check_size
-from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.base import LinearPredictor, check_size, column_means
 from pellucid.numerics.column_scaling import can_be_centred, deviations, rescaled, units
 from pellucid.parameters import (
     HISTORY,

@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.base import column_means
 from pellucid.numerics.column_scaling import can_be_centred, rescaled, units
 
 

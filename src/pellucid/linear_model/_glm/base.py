@@ -11,7 +11,6 @@ from pellucid.data import Problem
 from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.linear_model._glm.fit import fit_columns
 from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.linear_model.target_range import check_range, clip_to_range, learn_range, with_bound
@@ -154,6 +153,8 @@ class GLMRegressor(LinearPredictor):
             )
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.linear_model._glm.solver import fit_columns
+
         learned = penalised_evenly(
             self, self.alpha > 0, problem, lambda seen: fit_columns(self, seen)
         )

@@ -13,7 +13,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model._glm.boundary import table_aliases
-from pellucid.linear_model._glm.likelihood import FittedRows
+from pellucid.linear_model._glm.distributions import FittedRows
 from pellucid.linear_model._glm.solver import Task, prepare, solve
 from pellucid.linear_model._inference.information import NONE, Information
 from pellucid.linear_model._inference.intervals import slack

@@ -27,10 +27,9 @@ from pellucid.linear_model._glm import solver
 from pellucid.linear_model._glm.boundary import table_aliases
 from pellucid.linear_model._inference.estimates import classes_of_fit
 from pellucid.linear_model._inference.summary_table import Estimates, Request
-from pellucid.linear_model._logistic.absent_classes import without_absent
 from pellucid.linear_model._logistic.information import curvature_along
 from pellucid.linear_model._logistic.objective import Likelihood
-from pellucid.linear_model._logistic.preparation import Setting, prepare_columns
+from pellucid.linear_model._logistic.preparation import Setting, prepare_columns, without_absent
 from pellucid.numerics.collinearity import find_aliases
 from pellucid.numerics.linalg import (
     GRAM_LIMIT,

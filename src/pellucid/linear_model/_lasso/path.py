@@ -7,8 +7,8 @@ were ever active are kept together, so that no point copies their products again
 import numpy as np
 from scipy.linalg import lapack
 
-from pellucid.linear_model._lasso.coordinate_descent import descend
 from pellucid.linear_model._lasso.gram_products import AllProducts
+from pellucid.linear_model._lasso.solver import descend
 from pellucid.parallel import StopFlag
 
 WANTED = 1e-10  # duality gap, as a share of y'y / N

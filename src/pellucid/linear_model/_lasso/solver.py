@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.linear_model._lasso import active_set
-from pellucid.linear_model._lasso.coordinate_descent import descend
+from pellucid.linear_model._lasso import _coordinate, active_set
 from pellucid.linear_model._lasso.gram_products import (
     AllProducts,
     Products,
@@ -22,8 +21,11 @@ from pellucid.linear_model._lasso.gram_products import (
 from pellucid.linear_model._ridge.solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.row_blocks import scaled_penalty
+from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
+
+descend = fastest(_coordinate).descend  # coordinate descent, with as many lanes as the machine has
 
 FIRST_SET = 10  # smallest number of columns that enter, if there are enough candidates
 EPOCHS = 50  # between two computations of the gap over all columns

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import ModelFileError
-from pellucid.linear_model.linear_classifier import LinearClassifier
+from pellucid.linear_model.base import LinearClassifier
 from pellucid.numerics import bayes
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax

@@ -14,14 +14,17 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError
-from pellucid.linear_model._logistic.absent_classes import (
+from pellucid.linear_model._logistic.base import SOLVERS
+from pellucid.linear_model._logistic.l1 import solve_l1
+from pellucid.linear_model._logistic.preparation import (
+    EXTREME,
+    Prepared,
+    Setting,
     all_classes,
+    prepare_columns,
     present_classes,
     without_absent,
 )
-from pellucid.linear_model._logistic.base import SOLVERS
-from pellucid.linear_model._logistic.l1 import solve_l1
-from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare_columns
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, Fitted, solve, sum_to_zero
 from pellucid.linear_model._logistic.wide import applies
 from pellucid.linear_model.cv_folds import FOLDS, Fold, make_folds

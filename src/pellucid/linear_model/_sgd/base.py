@@ -10,7 +10,7 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import (
+from pellucid.linear_model.base import (
     CLASS_FACTORS,
     LinearClassifier,
     column_means,
