@@ -33,15 +33,14 @@ def finish(
 ) -> str:
     """The figure, or the bare picture if `settings.table` is off."""
     settings = panel.settings
-    picture = _picture(panel, marks, summary, clip)
+    markup = picture(panel, marks, summary, clip)
     style = style_sheet() if settings.style else ""
     if not settings.table:
-        return picture.replace("</desc>", "</desc>" + style, 1)
-    details = svg.element("details", _data(columns, rows))
-    return svg.element("figure", style + picture + details, class_="pl")
+        return markup.replace("</desc>", "</desc>" + style, 1)
+    return svg.element("figure", style + markup + data_table(columns, rows), class_="pl")
 
 
-def _data(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def data_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """The data as a table; of large data an even sample, whose size the heading gives."""
     places = [0, *evenly(range(1, len(columns)), TABLE_COLUMNS)]
     shown = evenly(rows, min(TABLE_ROWS, max(TABLE_CELLS // len(places), 2)))
@@ -53,10 +52,11 @@ def _data(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     heading = f"Data ({', '.join(parts)})" if parts else "Data"
     cells = [[row[j] for j in places] for row in shown]
     table = html_table([columns[j] for j in places], cells, style=False)
-    return svg.element("summary", heading) + table
+    return svg.element("details", svg.element("summary", heading) + table)
 
 
-def _picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> str:
+def picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> str:
+    """The picture alone, with its title and description."""
     settings = panel.settings
     title = words.clean(settings.title) or summary.split(".")[0]
     content = "".join(marks) or svg.label(

@@ -45,7 +45,9 @@ def histogram(
         [Key(name, i, "line") for i, name in enumerate(groups)] if len(groups) > 1 else [],
     )
     single = len(groups) == 1
-    marks = [_group(panel, borders, values, i, single) for i, values in enumerate(groups.values())]
+    marks = [
+        steps_mark(panel, borders, values, i, single) for i, values in enumerate(groups.values())
+    ]
     dates = settings.x_dates
     bins = [f"{shown(a, dates)} to {shown(b, dates)}" for a, b in pairwise(borders)]
     rows = [(name, *(values[i] for values in groups.values())) for i, name in enumerate(bins)]
@@ -55,9 +57,10 @@ def histogram(
     return finish(panel, marks, summary, [settings.x_label or "interval", *groups], rows)
 
 
-def _group(
+def steps_mark(
     panel: Panel, borders: list[float], values: list[float], index: int, single: bool
 ) -> str:
+    """The columns of one group, solid if it is the only one, otherwise outlined."""
     pixels = [panel.x(border) for border in borders]
     tops = [panel.y(v) if math.isfinite(v) else panel.plot_height for v in values]
     if single:

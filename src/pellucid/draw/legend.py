@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw.style import dash
+from pellucid.draw.style import dash, spectrum
 
 SAMPLE = 26.0
-MOST_KEYS = 12
+MOST_KEYS = 24
 WIDEST = 15.0  # em
 
 
 @dataclass(frozen=True)
 class Key:
-    """What a series looks like: `shape` is line, point, fill, ramp or reference."""
+    """What a series looks like: `shape` is line, point, fill, ramp, spectrum or reference."""
 
     label: str
     index: int
@@ -57,6 +57,11 @@ def _sample(key: Key, x: float, y: float) -> str:
         return svg.series_group(key.index, [line])
     if key.shape == "point":
         return svg.series_group(key.index, [svg.points([(x + 10, y)], key.index)])
+    if key.shape == "spectrum":
+        return svg.group(
+            svg.element("path", d=svg.rectangle_path(x + 4 * i, y - 6, 4, 11), fill=colour)
+            for i, colour in enumerate(spectrum(5))
+        )
     if key.shape == "ramp":
         cells = [
             svg.element(

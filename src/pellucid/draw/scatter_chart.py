@@ -14,7 +14,7 @@ from pellucid.draw.legend import Key
 from pellucid.draw.line_chart import Pair, data_extent, reference_marks
 from pellucid.draw.number import number
 from pellucid.draw.points import Points, evenly, left_out, read_series, runs
-from pellucid.draw.style import MARKERS
+from pellucid.draw.style import marker
 
 MOST_POINTS = 2000
 LONGEST_NAME, SMALL = 14.0, 11  # em and pixels of a name beside its point
@@ -145,4 +145,4 @@ def _fits(panel: Panel, box: Box, taken: Iterable[Box]) -> bool:
 
 def _rim(index: int) -> str:
     """Pen that leaves one pixel around the marker: a disc is drawn by the pen alone."""
-    return "8.4" if MARKERS[index % len(MARKERS)] == "h0" else "2"
+    return "8.4" if marker(index) == "h0" else "2"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from pellucid.draw import label_text as words
 from pellucid.draw.number import coordinate
-from pellucid.draw.style import MARKERS, PALETTE
+from pellucid.draw.style import PALETTE, marker
 
 FONT = 13
 TITLE_FONT = 15
@@ -90,12 +90,12 @@ def points_with_tooltips(
 
 
 def _marker(place: tuple[float, float], index: int) -> str:
-    return f"M{coordinate(place[0])} {coordinate(place[1])}{MARKERS[index % len(MARKERS)]}"
+    return f"M{coordinate(place[0])} {coordinate(place[1])}{marker(index)}"
 
 
 def _pen(index: int, attributes: dict[str, object]) -> dict[str, object]:
     """How a marker is filled; the first one is a point drawn with a round pen."""
-    if MARKERS[index % len(MARKERS)] != "h0":
+    if marker(index) != "h0":
         return {"fill": "currentColor", **attributes}
     pen = {"stroke": "currentColor", "stroke_width": "6.4", "stroke_linecap": "round"}
     return {"fill": "none", **pen, **attributes}

@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from pellucid.comparison.execution.run_folder import write_whole
 from pellucid.comparison.result import SCHEMA
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError, ParameterError
 from pellucid.report import markdown, terminal
 from pellucid.report.privacy import without_rows
