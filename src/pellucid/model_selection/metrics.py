@@ -108,7 +108,8 @@ def log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarra
     return _mean(losses, w)
 
 
-def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+def binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+    """Area under the ROC curve of one class against the rest; NaN if one of them has no rows."""
     pos, neg = w[positive].sum(), w[~positive].sum()
     if pos == 0 or neg == 0:
         return float("nan")
@@ -122,10 +123,10 @@ def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float
 def roc_auc(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
     """Area under the ROC curve; for more classes the mean over all classes, each against the rest."""
     if scores.ndim == 1:
-        return _binary_auc(y == classes[-1], scores, w)
+        return binary_auc(y == classes[-1], scores, w)
     if len(classes) == 2:
-        return _binary_auc(y == classes[1], scores[:, 1], w)
-    return float(np.mean([_binary_auc(y == c, scores[:, k], w) for k, c in enumerate(classes)]))
+        return binary_auc(y == classes[1], scores[:, 1], w)
+    return float(np.mean([binary_auc(y == c, scores[:, k], w) for k, c in enumerate(classes)]))
 
 
 def last_of_equals(ordered: np.ndarray) -> np.ndarray:
@@ -133,7 +134,8 @@ def last_of_equals(ordered: np.ndarray) -> np.ndarray:
     return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1)
 
 
-def _binary_precision(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+def binary_average_precision(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+    """Area under the precision-recall steps of one class against the rest; NaN without its rows."""
     if w[positive].sum() == 0:
         return float("nan")
     positive, score, w = positive[w > 0], score[w > 0], w[w > 0]
@@ -150,10 +152,10 @@ def average_precision(
 ) -> float:
     """Area under the precision-recall step function; for more classes the mean over the classes."""
     if scores.ndim == 1:
-        return _binary_precision(y == classes[-1], scores, w)
+        return binary_average_precision(y == classes[-1], scores, w)
     if len(classes) == 2:
-        return _binary_precision(y == classes[1], scores[:, 1], w)
-    parts = [_binary_precision(y == c, scores[:, k], w) for k, c in enumerate(classes)]
+        return binary_average_precision(y == classes[1], scores[:, 1], w)
+    parts = [binary_average_precision(y == c, scores[:, k], w) for k, c in enumerate(classes)]
     return float(np.mean(parts))
 
 
