@@ -13,7 +13,7 @@ from pellucid.draw import label_text as words
 from pellucid.draw import svg
 from pellucid.draw.axes import Panel
 from pellucid.draw.dates import date
-from pellucid.draw.number import number
+from pellucid.draw.number import coordinate, number
 from pellucid.draw.points import evenly
 from pellucid.draw.style import style_sheet
 from pellucid.draw.text_table import html_table
@@ -21,6 +21,7 @@ from pellucid.draw.text_table import html_table
 TABLE_ROWS = 50
 TABLE_COLUMNS = 20
 TABLE_CELLS = 300
+EDGE = 5  # pixels around the plot in which a mark on its edge is still seen
 
 
 def finish(
@@ -63,8 +64,7 @@ def picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> str
         panel.plot_width / 2, panel.plot_height / 2, "no data", text_anchor="middle", opacity="0.8"
     )
     if clip:
-        size = {"width": panel.plot_width, "height": panel.plot_height}
-        content = svg.element("svg", content, **size, overflow="hidden")
+        content = _clipped(content, panel.plot_width, panel.plot_height)
     body = [
         svg.element("title", words.escape(title)),
         svg.element("desc", words.escape(summary)),
@@ -85,6 +85,13 @@ def picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> str
         font_size=svg.FONT,
         fill="currentColor",
     )
+
+
+def _clipped(content: str, width: float, height: float) -> str:
+    """Marks inside the plot; lines and markers on its edge are drawn whole."""
+    place = {"x": -EDGE, "y": -EDGE, "width": width + 2 * EDGE, "height": height + 2 * EDGE}
+    view = f"{-EDGE} {-EDGE} {coordinate(width + 2 * EDGE)} {coordinate(height + 2 * EDGE)}"
+    return svg.element("svg", content, **place, viewBox=view, overflow="hidden")
 
 
 def describe(kind: str, facts: Iterable[str], names: Sequence[str] = ()) -> str:

@@ -58,7 +58,12 @@ def histogram(
 
 
 def steps_mark(
-    panel: Panel, borders: list[float], values: list[float], index: int, single: bool
+    panel: Panel,
+    borders: list[float],
+    values: list[float],
+    index: int,
+    single: bool,
+    fill: bool = True,
 ) -> str:
     """The columns of one group, solid if it is the only one, otherwise outlined."""
     pixels = [panel.x(border) for border in borders]
@@ -76,8 +81,9 @@ def steps_mark(
     steps = "".join(f"V{coordinate(t)}H{coordinate(x)}" for t, x in zip(tops, pixels[1:]))
     ground = coordinate(panel.plot_height)
     d = f"M{coordinate(pixels[0])} {ground}{steps}V{ground}"
+    area = svg.element("path", d=d + "z", fill="currentColor", opacity="0.12")
     parts = [
-        svg.element("path", d=d + "z", fill="currentColor", opacity="0.12"),
+        area if fill else "",
         svg.element(
             "path",
             d=d,

@@ -103,10 +103,16 @@ def point_marks(panel: Panel, groups: Iterable[Points], outline: bool = False) -
     return marks
 
 
-def beside_points(panel: Panel, points: Points, names: Sequence[str]) -> list[str]:
-    """Each name beside, above or below its point if it covers nothing there; otherwise left out."""
+def beside_points(
+    panel: Panel, points: Points, names: Sequence[str], others: Iterable[tuple[float, float]] = ()
+) -> list[str]:
+    """Each name beside, above or below its point if it covers nothing there; otherwise left out.
+
+    `others` are further points, without names, that must not be covered.
+    """
     places = [(panel.x(x), panel.y(y)) for x, y in points]
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in places if x == x and y == y]
+    around = [*places, *((panel.x(x), panel.y(y)) for x, y in others)]
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in around if x == x and y == y]
     marks = []
     for (x, y), name in zip(places, names):
         if x != x or y != y:

@@ -14,10 +14,11 @@ from pellucid.draw import axes, figure, svg
 from pellucid.draw import label_text as words
 from pellucid.draw.chart_settings import Settings, with_note
 from pellucid.draw.heat_chart import heat_keys, heat_limits, heat_marks
+from pellucid.draw.histogram_chart import steps_mark
 from pellucid.draw.legend import Key, fill_parts, hatch_definitions
 from pellucid.draw.line_chart import band_mark, line_mark, read_bands, reference_marks
 from pellucid.draw.number import coordinate, number
-from pellucid.draw.points import evenly, left_out
+from pellucid.draw.points import evenly, left_out, runs
 from pellucid.draw.region_chart import region_marks
 from pellucid.draw.scatter_chart import MOST_POINTS, beside_points, point_marks
 from pellucid.draw.style import PICTURE_CSS, dash
@@ -44,6 +45,7 @@ from pellucid.plot.picture import (
 
 GAP = 24
 MARKED_POINTS = 25  # as in `draw.line`
+MOST_FILLED = 4  # overlapping histograms whose areas are tinted
 
 
 def picture_svg(picture: Picture, style: bool = True) -> str:
@@ -217,8 +219,6 @@ def _line(mark: Line, area: axes.Panel, panel: Panel) -> list[str]:
 def _runs(
     area: axes.Panel, places: Sequence[tuple[float, float]]
 ) -> list[list[tuple[float, float]]]:
-    from pellucid.draw.points import runs
-
     return runs((area.x(x), area.y(y)) for x, y in places)
 
 
@@ -254,7 +254,13 @@ def _points(mark: Points, area: axes.Panel, panel: Panel) -> list[str]:
     else:
         parts = _markers(mark, area, places)
     if mark.texts:
-        parts += beside_points(area, places, [words.clean(text) for text in mark.texts])
+        others = [
+            place
+            for other in panel.marks
+            if isinstance(other, Points) and other is not mark
+            for place in zip(other.x, other.y)
+        ]
+        parts += beside_points(area, places, [words.clean(text) for text in mark.texts], others)
     return parts
 
 
@@ -302,9 +308,8 @@ def _bars(mark: Bars, area: axes.Panel, panel: Panel) -> list[str]:
 
 @draw.register
 def _steps(mark: Steps, area: axes.Panel, panel: Panel) -> list[str]:
-    from pellucid.draw.histogram_chart import steps_mark
-
-    return [steps_mark(area, list(mark.edges), list(mark.heights), mark.index, mark.solid)]
+    few = sum(isinstance(other, Steps) for other in panel.marks) <= MOST_FILLED
+    return [steps_mark(area, list(mark.edges), list(mark.heights), mark.index, mark.solid, few)]
 
 
 @draw.register

@@ -19,6 +19,7 @@ PENALTIES = ("alpha", "C", "tau", "prior_variance", "lambda_init")
 MOST_NAMES = 12  # lines with an entry in the legend
 MOST_ROWS = 40
 MOST_PANELS = 6
+REACH = 1.959963984540054  # standard deviations of a 95 % interval
 
 
 def _terms(model: Any, X: Any = None) -> list[str]:
@@ -274,20 +275,19 @@ class PosteriorDisplay(Display):
     def picture(self) -> Picture:
         panels = []
         for name, mean, sd, (x, density) in zip(self.names, self.mean, self.sd, self._curves()):
-            inside = np.abs(x - mean) <= 1.96 * sd
-            marks = (
-                Band(x[inside], np.zeros(inside.sum()), density[inside]),
-                Line(x, density, points=False),
-                Rule(x=0.0) if x[0] <= 0 <= x[-1] else Rule(x=mean),
-            )
-            note = f"Mean {number(mean, 3)}, standard deviation {number(sd, 3)}."
+            z = np.linspace(-REACH, REACH, 49)
+            inside = np.exp(-(z**2) / 2) / (sd * np.sqrt(2 * np.pi))
+            shade = Band(mean + sd * z, np.zeros(len(z)), inside)
+            zero = [Rule(x=0.0)] if x[0] <= 0 <= x[-1] else []
+            marks = (shade, Line(x, density, points=False), *zero)
+            note = f"Shaded: 95 %. Mean {number(mean, 3)}, standard deviation {number(sd, 3)}."
             panel = Panel(
                 marks, Axis("coefficient", grid=False), Axis("density", zero=True), title=name,
                 note=note, width=300, height=140,
             )  # fmt: skip
             panels.append(panel)
         title = "Posterior of the coefficients"
-        return Picture(tuple(panels), f"{title}; shaded: 95 %", title, columns=3)
+        return Picture(tuple(panels), title, title, columns=3)
 
 
 def coefficient_path(

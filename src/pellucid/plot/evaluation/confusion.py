@@ -136,7 +136,8 @@ class ConfusionMatrixDisplay(Display):
             Axis("predicted class", names=tuple(self.labels)),
             Axis("true class", names=tuple(self.labels)),
             note=f"Shown: {_NORMS[self.normalize]}. Accuracy {accuracy:.3f}.",
-            height=max(100, min(34 * n, 360)),
+            width=min(420 + 25 * max(0, n - 6), 760),
+            height=max(100, min(34 * n, 480)),
         )
         return Picture((panel,), "Confusion matrix", "Confusion matrix")
 

@@ -114,7 +114,7 @@ class HistoryDisplay(Display):
         log = _logarithmic([value for line in lines for value in line.y])
         width = 420 if len(self.shown) < 3 else 360
         return Panel(
-            lines, Axis("iteration", grid=False), Axis(label, log=log), title=label.capitalize(),
+            lines, Axis("iteration", grid=False), Axis("", log=log), title=label.capitalize(),
             width=width, height=200,
         )  # fmt: skip
 

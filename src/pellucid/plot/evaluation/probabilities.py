@@ -151,7 +151,7 @@ class CalibrationDisplay(Display):
 
     def picture(self) -> Picture:
         several = len(self.bins) > 1
-        marks: list[Mark] = [Line([0, 1], [0, 1], "perfect calibration", reference=True)]
+        marks: list[Mark] = []
         for i, part in enumerate(self.bins):
             if not several:
                 marks.append(
@@ -159,12 +159,13 @@ class CalibrationDisplay(Display):
                 )
             label = f"{part.name} (Brier score {part.brier:.3f})"
             marks.append(Line(part.mean, part.observed, label, i))
+        marks.append(Line([0, 1], [0, 1], "perfect calibration", reference=True))
         note = "" if several else "Vertical lines: 95 % intervals (Wilson)."
         curve = Panel(
             tuple(marks),
             Axis("mean predicted probability", 0.0, 1.0),
             Axis("observed share", 0.0, 1.0),
-            title="Calibration",
+            title="Observed against predicted",
             note=note,
             height=300,
         )

@@ -240,9 +240,11 @@ class ResidualsDisplay(Display):
             if inside.any():
                 name = f"Cook's distance {distance:g}"
                 marks.append(Line(both, ends, name, reference=True))
+        row = int(np.nanargmax(cook)) if np.isfinite(cook).any() else 0
+        note = f"Largest Cook's distance: {number(cook[row], 2)} (row {row})."
         return Panel(
             tuple(marks), Axis("leverage", 0.0, right), Axis("standardised residual", -reach, reach),
-            title="Residuals against leverage",
+            title="Residuals against leverage", note=note,
         )  # fmt: skip
 
 
