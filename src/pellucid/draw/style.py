@@ -44,6 +44,7 @@ _COLOURS = "".join(
 _RESET = (
     ".pl.pl.pl :is(table,caption,thead,tbody,tr,th,td,p,details,summary,figure){all:revert}"
     ".pl.pl.pl svg:not(svg *){max-width:100%;height:auto;display:block}"
+    ".pl.pl.pl svg.pl-wide:not(svg *){max-width:none}"  # scrolls; smaller, it could not be read
 )
 _SHEET = (
     ".pl{margin:0 0 1em;max-width:100%;overflow-x:auto}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.draw import label_text as words
 from pellucid.draw.heat_chart import STRONGEST, heat_limits
+from pellucid.draw.legend import short_name
 from pellucid.draw.number import number
 from pellucid.draw.png import red_green_blue
 from pellucid.draw.region_chart import region_colours, region_pixels
@@ -35,11 +36,12 @@ from pellucid.plot.picture import (
 _MARKERS = dict(zip(MARKERS, ("o", "s", "^", "D", "v", "P", "h", "X")))
 _HATCHES = ("", "--", "||", "//", "++")  # as in the SVG
 MARKED_POINTS = 25
-LONGEST = 28  # characters of a name in a legend or on an axis
+LONGEST = 28  # characters of a name on an axis or beside a point
+WIDEST = 18.0  # em of a name in a legend
 
 
 def _label(mark: Any) -> dict[str, str]:
-    return {"label": words.clean(mark.name, LONGEST)} if mark.name else {}
+    return {"label": short_name(words.clean(mark.name), WIDEST)} if mark.name else {}
 
 
 def _dash(index: int) -> Any:

@@ -6,6 +6,7 @@ sizes, dark backgrounds) applies; colours, dashes and markers of series are thos
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from typing import Any
 
@@ -22,6 +23,8 @@ from pellucid.plot.matplotlib_marks import LONGEST, draw
 from pellucid.plot.picture import Axis, Heat, Panel, Picture, Points, Regions
 
 INCH = 100.0  # pixels of a panel per inch of a figure
+NOTE_WIDTH = 60  # characters
+MANY_KEYS = 6  # more stand beside the plot
 
 
 def require() -> None:
@@ -142,11 +145,24 @@ def draw_panel(panel: Panel, ax: Any, title: str = "") -> None:
         ax.set_title(words.clean(panel.title or title))
     keys = _keys(panel, ax)
     if keys:
-        beside = any(isinstance(mark, (Heat, Regions)) for mark in panel.marks)
+        image = any(isinstance(mark, (Heat, Regions)) for mark in panel.marks)
+        beside = image or len(keys) > MANY_KEYS
         place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)} if beside else {}
         ax.legend(handles=keys, fontsize="small", **place)
     if panel.note:
-        ax.text(0, -0.3, panel.note, transform=ax.transAxes, fontsize="small", wrap=True, va="top")
+        _note(panel, ax)
+    at_right = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}
+    for i, text in enumerate(panel.right_texts):
+        ax.text(1.01, i, text, **at_right)
+
+
+def _note(panel: Panel, ax: Any) -> None:
+    """The note below the name of the x axis, where no label can cover it."""
+    text = textwrap.fill(words.clean(panel.note, 400), NOTE_WIDTH)
+    if panel.x.ticks:
+        ax.set_xlabel("\n".join(filter(None, [ax.get_xlabel(), text])))
+    else:
+        ax.text(0, -0.02, text, transform=ax.transAxes, va="top")
 
 
 def _axis(axis: Any, spec: Axis, set_scale: Any) -> None:

@@ -44,6 +44,7 @@ from pellucid.plot.picture import (
 )  # fmt: skip
 
 GAP = 24
+WIDE = 520  # pixels from which a picture is not made smaller on a narrow page
 MARKED_POINTS = 25  # as in `draw.line`
 MOST_FILLED = 4  # overlapping histograms whose areas are tinted
 
@@ -77,7 +78,8 @@ def picture_svg(picture: Picture, style: bool = True) -> str:
 
 def panels_svg(picture: Picture) -> list[str]:
     """One `<svg>` per panel, without a style sheet, so that a page can wrap them."""
-    return [_panel(panel, picture)[0] for panel in picture.panels]
+    drawn = [(_panel(panel, picture)[0], panel.width > WIDE) for panel in picture.panels]
+    return [text.replace("<svg", '<svg class="pl-wide"', 1) if w else text for text, w in drawn]
 
 
 def summary(picture: Picture) -> str:

@@ -47,14 +47,16 @@ class FunctionDisplay(Display):
     x : where the functions are shown.
     curves : name -> values at x.
     x_label, y_label, title : texts of the picture.
+    top : upper end of the y axis; that of the curves by default.
     """
 
     def __init__(
-        self, x: Any, curves: Mapping[str, Any], x_label: str, y_label: str, title: str
-    ) -> None:
+        self, x: Any, curves: Mapping[str, Any], x_label: str, y_label: str, title: str,
+        top: float | None = None,
+    ) -> None:  # fmt: skip
         self.x = np.asarray(x, dtype=float)
         self.curves = {name: np.asarray(values, dtype=float) for name, values in curves.items()}
-        self.x_label, self.y_label, self.title = x_label, y_label, title
+        self.x_label, self.y_label, self.title, self.top = x_label, y_label, title, top
 
     def columns(self) -> dict[str, Sequence[Any]]:
         return {self.x_label: self.x, **self.curves}
@@ -64,7 +66,7 @@ class FunctionDisplay(Display):
             Line(*_broken(self.x, values), name, i, points=False)
             for i, (name, values) in enumerate(self.curves.items())
         )
-        panel = Panel(lines, Axis(self.x_label), Axis(self.y_label, zero=True))
+        panel = Panel(lines, Axis(self.x_label), Axis(self.y_label, high=self.top, zero=True))
         return Picture((panel,), self.title, self.title)
 
 
@@ -82,7 +84,7 @@ def _chosen(table: Mapping[str, Any], names: Sequence[str] | None) -> dict[str, 
 
 
 def losses(
-    kind: str = "classification", *, names: Sequence[str] | None = None, reach: float = 3.0
+    kind: str = "classification", *, names: Sequence[str] | None = None, reach: float = 2.5
 ) -> FunctionDisplay:
     """Loss functions.
 
@@ -97,7 +99,7 @@ def losses(
     >>> from pellucid import plot
     >>> frame = plot.losses(names=["0-1", "hinge"]).frame()
     >>> frame["margin y f(x)"][0], frame["hinge"][0]
-    (-3.0, 4.0)
+    (-2.5, 3.5)
     """
     tables = {"classification": CLASSIFICATION, "regression": REGRESSION}
     if kind not in tables:
@@ -107,7 +109,7 @@ def losses(
     x = np.linspace(-reach, reach, 241)
     curves = {name: f(x) for name, f in _chosen(tables[kind], names).items()}
     label = "margin y f(x)" if kind == "classification" else "residual"
-    return FunctionDisplay(x, curves, label, "loss", f"Losses for {kind}")
+    return FunctionDisplay(x, curves, label, "loss", f"Losses for {kind}", top=4.0)
 
 
 def links(*, names: Sequence[str] | None = None, reach: float = 6.0) -> FunctionDisplay:
