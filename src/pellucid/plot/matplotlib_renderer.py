@@ -90,9 +90,14 @@ def _shape(picture: Picture) -> tuple[int, int]:
 
 def _size(picture: Picture) -> tuple[float, float]:
     rows, columns = _shape(picture)
-    width = max(panel.width for panel in picture.panels)
+    width = max(panel.width * (1.5 if _many_names(panel) else 1) for panel in picture.panels)
     height = max(panel.height for panel in picture.panels)
     return columns * width * 1.2 / INCH, rows * (height + 130) * 1.2 / INCH
+
+
+def _many_names(panel: Panel) -> bool:
+    """Whether the legend stands beside the plot and needs room there."""
+    return len({getattr(mark, "name", "") for mark in panel.marks} - {""}) > MANY_KEYS
 
 
 def _grid(figure: Any, picture: Picture) -> list[Any]:
