@@ -237,3 +237,24 @@ def test_sixty_four_series_differ():
     assert len(seen) == 12
     shown = texts(parsed(Shown(Panel(marks))))
     assert all(f"class {i}" in shown for i in range(12))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_long_lines_look_the_same_with_fewer_points(turned):
+    from pellucid.plot.extents import panel_limits, thinned_line
+
+    rng = np.random.default_rng(0)
+    x, y = np.sort(rng.random(50_000)), rng.normal(size=50_000)
+    line = Line(x[::-1] if turned else x, y, "noise", 3)
+    short = thinned_line(line, False)
+    assert 1000 < len(short.x) <= 4000
+    assert (short.x[0], short.y[0]) == (line.x[0], line.y[0])
+    assert (short.x[-1], short.y[-1]) == (line.x[-1], line.y[-1])
+    assert panel_limits(Panel((short,))) == panel_limits(Panel((line,)))
+    columns = np.minimum((x - x[0]) / (x[-1] - x[0]) * 1000, 999).astype(int)
+    highest = {
+        max(np.asarray(line.y)[:: -1 if turned else 1][columns == c]) for c in range(0, 1000, 50)
+    }
+    assert highest <= set(short.y)
+    assert thinned_line(Line(y, x), False).x == tuple(y)  # not along x
+    assert len(thinned_line(Line(x, np.where(x > 0.5, np.nan, y)), False).x) == 50_000

@@ -39,7 +39,7 @@ def draw(parts: list[str], keys: Sequence[Key], width: float, left: float, y: fl
         if x > left and x + needed > left + width:
             x, y = left, y + svg.LINE
         parts.append(_sample(key, x, y - 8))
-        parts.append(svg.label(x + SAMPLE, y - 3.5, key.label, shown=text))
+        parts.append(svg.cut_label(x + SAMPLE, y - 3.5, key.label, text))
         x += needed
     if len(shown) < len(keys):
         more = f"and {len(keys) - len(shown)} more"
@@ -53,7 +53,7 @@ def short_name(label: str, em: float) -> str:
     """The label cut to `em`; a number in brackets at its end stays.
 
     >>> short_name("a very long name of a class (AUC 0.95)", 15)
-    'a very long… (AUC 0.95)'
+    'a very long na… (AUC 0.95)'
     """
     head, bracket, tail = label.rpartition(" (")
     room = em - words.width(bracket + tail)

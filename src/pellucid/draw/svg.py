@@ -35,11 +35,13 @@ def _value(value: object) -> str:
     return coordinate(value) if isinstance(value, float) else words.escape(str(value))
 
 
-def label(
-    x: float, y: float, text: str, em: float = 1e9, shown: str | None = None, **attributes: object
-) -> str:
-    """Text at a point, shortened to `em` or as `shown`; the whole text is then its title."""
-    shown = words.fit(text, em) if shown is None else shown
+def label(x: float, y: float, text: str, em: float = 1e9, **attributes: object) -> str:
+    """Text at a point, shortened to `em`; a shortened text keeps the whole one as its title."""
+    return cut_label(x, y, text, words.fit(text, em), **attributes)
+
+
+def cut_label(x: float, y: float, text: str, shown: str, **attributes: object) -> str:
+    """`shown` at a point; the whole text is its title if they differ."""
     whole = "" if shown == text else element("title", words.escape(text))
     return element("text", whole + words.escape(shown), x=float(x), y=float(y), **attributes)
 

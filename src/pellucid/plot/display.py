@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
 
 from pellucid.data.io.whole_file import write_whole
 from pellucid.draw import figure, svg
@@ -42,7 +44,7 @@ class Display(ABC):
         """The specification that both renderers draw."""
 
     @abstractmethod
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         """The data shown, as columns of equal length."""
 
     def frame(self, backend: str | None = None) -> Any:
@@ -67,7 +69,7 @@ class Display(ABC):
             by matplotlib, which `pip install pellucid[plot]` installs).
         """
         target = Path(path)
-        writers = {
+        writers: dict[str, Callable[[], str | bytes]] = {
             ".svg": self.svg,
             ".html": self._page,
             ".png": lambda: matplotlib_renderer.png_bytes(self.picture()),
@@ -122,6 +124,8 @@ class Display(ABC):
         return f"<{type(self).__name__}: {rows} rows of {', '.join(columns)}>"
 
 
-def _plain(values: Sequence[Any]) -> list[Any]:
+def _plain(values: Any) -> list[Any]:
     """A list of Python objects, not of NumPy's scalars."""
+    if isinstance(values, np.ndarray):
+        return values.tolist()
     return [value.item() if hasattr(value, "item") else value for value in values]

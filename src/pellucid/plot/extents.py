@@ -1,9 +1,12 @@
-"""The ranges that the marks of a panel need on its axes."""
+"""The ranges that the marks of a panel need on its axes, and lines with as many points as are seen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import singledispatch
+
+import numpy as np
 
 from pellucid.draw.axes import checked_limits
 from pellucid.draw.scale import extent, padded, widen
@@ -23,6 +26,7 @@ from pellucid.plot.picture import (
     Text,
 )  # fmt: skip
 
+MOST_ON_LINE = 5000  # points
 Columns = tuple[list[float], list[float]]
 
 
@@ -108,3 +112,21 @@ def equal_limits(
 def _around(ends: tuple[float, float], length: float) -> tuple[float, float]:
     middle = (ends[0] + ends[1]) / 2
     return widen(middle - length / 2, middle + length / 2)
+
+
+def thinned_line(line: Line, log: bool) -> Line:
+    """Of a long line along x, the first, lowest, highest and last point of each of 1000 columns."""
+    if len(line.x) <= MOST_ON_LINE:
+        return line
+    x, y = np.asarray(line.x), np.asarray(line.y)
+    steps = np.diff(x)  # NaN and infinity are neither
+    along = (steps >= 0).all() or (steps <= 0).all()
+    if not along or not np.isfinite(y).all() or (log and x.min() <= 0):
+        return line
+    place = np.log(x) if log else x
+    column = np.minimum((place - place.min()) / max(np.ptp(place), 1e-300) * 1000, 999).astype(int)
+    first = np.flatnonzero(np.diff(column, prepend=-1))
+    last = np.append(first[1:], len(x)) - 1
+    order = np.lexsort((y, np.cumsum(np.diff(column, prepend=column[0]) != 0)))
+    kept = np.unique(np.concatenate([first, last, order[first], order[last]]))
+    return replace(line, x=x[kept], y=y[kept])

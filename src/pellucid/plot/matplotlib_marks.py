@@ -202,7 +202,9 @@ def _segments(mark: Segments, ax: Any, panel: Panel) -> None:
         zip(zip(mark.x1, mark.y1, strict=True), zip(mark.x2, mark.y2, strict=True), strict=True)
     )
     if not mark.arrows:
-        ax.add_collection(LineCollection(lines, linewidths=widths, colors=[colour], **_label(mark)))
+        drawn = LineCollection(lines, linewidths=widths, colors=[colour])
+        drawn.set(**_label(mark))
+        ax.add_collection(drawn)
         return
     for (start, end), width in zip(lines, widths):
         arrow = {"arrowstyle": "->", "color": colour, "linewidth": width}

@@ -10,18 +10,22 @@ one has the colour of the text. A mark with a `name` has an entry in the legend.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from pellucid.draw.points import floats
 
-Numbers = Sequence[float]
-Matrix = Sequence[Sequence[float]]
-Texts = Sequence[str]
+# Sequences or arrays when a mark is made; tuples of floats or texts afterwards.
+Numbers = Any
+Matrix = Any
+Texts = Any
 
 
 def _numbers(values: Any) -> tuple[float, ...]:
+    if isinstance(values, np.ndarray):
+        return tuple(values.astype(float).tolist())
     return tuple(floats(values))
 
 

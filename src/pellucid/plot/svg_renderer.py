@@ -23,7 +23,7 @@ from pellucid.draw.region_chart import region_marks
 from pellucid.draw.scatter_chart import MOST_POINTS, beside_points, point_marks
 from pellucid.draw.style import PICTURE_CSS, dash
 from pellucid.plot.colours import colour_of, value_limits
-from pellucid.plot.extents import equal_limits, panel_limits
+from pellucid.plot.extents import equal_limits, panel_limits, thinned_line
 from pellucid.plot.picture import (
     Area,
     Axis,
@@ -143,7 +143,9 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> axes.Axis:
 
 
 def _thinned(panel: Panel) -> tuple[Panel, str]:
-    """At most `MOST_POINTS` points, and a note if some are left out."""
+    """At most `MOST_POINTS` points, and a note if some are left out; long lines look the same."""
+    lines = (thinned_line(m, panel.x.log) if isinstance(m, Line) else m for m in panel.marks)
+    panel = replace(panel, marks=tuple(lines))
     total = sum(len(mark.x) for mark in panel.marks if isinstance(mark, Points))
     if total <= MOST_POINTS:
         return panel, ""

@@ -87,7 +87,7 @@ class CoefficientPathDisplay(Display):
         paths = [np.ravel(fitted.coef_) for fitted in fits]
         return cls(grid, paths, _terms(fits[0], X), name)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         n, k = self.coefficients.shape
         return {
             "term": np.repeat(self.names, n).tolist(),
@@ -162,9 +162,10 @@ class CoefficientsDisplay(Display):
                 i for i, term in enumerate(found["term"])
                 if intercept or not str(term).endswith("intercept")
             ]  # fmt: skip
-            columns = [[column[i] for i in kept] for column in (value, found["low"], found["high"])]
+            ends = ([column[i] for i in kept] for column in (value, found["low"], found["high"]))
+            estimate, low, high = ends
             names = [str(found["term"][i]) for i in kept]
-            return cls(names, *columns, f"Lines: {number(100 * level)} % intervals.")
+            return cls(names, estimate, low, high, f"Lines: {number(100 * level)} % intervals.")
         coef = np.ravel(model.coef_)
         nothing = np.full(len(coef), np.nan)
         note = "This model has no standard errors: see CoefficientsDisplay.from_bootstrap."
@@ -174,10 +175,10 @@ class CoefficientsDisplay(Display):
     def from_bootstrap(cls, found: Any) -> Self:
         """From the result of `pellucid.inspection.bootstrap(model, X, y, "coef_")`."""
         level = f"{number(100 * found.level)} % percentile intervals of the bootstrap"
-        columns = (np.ravel(part) for part in (found.estimate, found.low, found.high))
-        return cls(found.names, *columns, f"Lines: {level}.")
+        estimate, low, high = (np.ravel(part) for part in (found.estimate, found.low, found.high))
+        return cls(found.names, estimate, low, high, f"Lines: {level}.")
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         return {"term": self.names, "estimate": self.estimate, "low": self.low, "high": self.high}
 
     def picture(self) -> Picture:
@@ -237,7 +238,7 @@ class PosteriorDisplay(Display):
         `terms` chooses coefficients; by default the six whose mean is farthest from 0 in standard
         deviations.
         """
-        sigma = getattr(model, "sigma_", getattr(model, "covariance_", None))
+        sigma: Any = getattr(model, "sigma_", getattr(model, "covariance_", None))
         if np.ndim(sigma) != 2 or not hasattr(model, "coef_"):
             raise ParameterError(
                 f"{type(model).__name__} has no posterior of coefficients. Use BayesianRidge or "
@@ -264,7 +265,7 @@ class PosteriorDisplay(Display):
             found.append((mean + sd * z, np.exp(-(z**2) / 2) / (sd * np.sqrt(2 * np.pi))))
         return found
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         curves = self._curves()
         return {
             "term": np.repeat(self.names, [len(x) for x, _ in curves]).tolist(),

@@ -111,9 +111,9 @@ class ConfusionMatrixDisplay(Display):
             self.matrix, total, out=np.full(self.matrix.shape, np.nan), where=total > 0
         )
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         n = len(self.labels)
-        found: dict[str, Sequence[Any]] = {
+        found: dict[str, Any] = {
             "true": np.repeat(self.labels, n).tolist(),
             "predicted": self.labels * n,
             "rows": self.matrix.ravel().tolist(),

@@ -86,9 +86,9 @@ class HistoryDisplay(Display):
             return cls({names[key]: run for key, run in runs.items()}, columns)
         return cls(runs, columns)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         lengths = [len(run["iteration"]) for run in self.runs.values()]
-        found: dict[str, Sequence[Any]] = {
+        found: dict[str, Any] = {
             "fit": np.repeat(list(self.runs), lengths).tolist(),
             "iteration": np.concatenate([run["iteration"] for run in self.runs.values()]),
         }

@@ -58,7 +58,7 @@ class FunctionDisplay(Display):
         self.curves = {name: np.asarray(values, dtype=float) for name, values in curves.items()}
         self.x_label, self.y_label, self.title, self.top = x_label, y_label, title, top
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         return {self.x_label: self.x, **self.curves}
 
     def picture(self) -> Picture:
@@ -101,7 +101,7 @@ def losses(
     >>> frame["margin y f(x)"][0], frame["hinge"][0]
     (-2.5, 3.5)
     """
-    tables = {"classification": CLASSIFICATION, "regression": REGRESSION}
+    tables: dict[str, Any] = {"classification": CLASSIFICATION, "regression": REGRESSION}
     if kind not in tables:
         raise ParameterError(
             f"kind must be 'classification' or 'regression'. Got {kind!r} instead."

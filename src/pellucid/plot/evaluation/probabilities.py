@@ -136,7 +136,7 @@ class CalibrationDisplay(Display):
             [_bins(y == classes[k], p[:, k], str(classes[k]), n_bins, strategy) for k in which]
         )
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         def joined(name: str) -> np.ndarray:
             return np.concatenate([getattr(part, name) for part in self.bins])
 
@@ -250,7 +250,7 @@ class ClassHistogramDisplay(Display):
             str(c): np.histogram(numbers[truth == c], self.edges)[0] for c in np.unique(truth)
         }
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         n, k = len(self.edges) - 1, len(self.counts)
         shares = [100 * counts / max(counts.sum(), 1) for counts in self.counts.values()]
         return {

@@ -194,11 +194,11 @@ class RankingDisplay(Display):
             np.clip(mean - sd, 0, 1), np.clip(mean + sd, 0, 1), float(np.std(areas)),
         )  # fmt: skip
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         lengths = [len(curve.x) for curve in self.curves]
         names = np.repeat([curve.name for curve in self.curves], lengths).tolist()
         x, y = (np.concatenate([getattr(c, k) for c in self.curves]) for k in "xy")
-        found: dict[str, Sequence[Any]] = {"class": names, self.x_label: x, self.y_label: y}
+        found: dict[str, Any] = {"class": names, self.x_label: x, self.y_label: y}
         if self.curves[0].low is None:
             return found | {"threshold": np.concatenate([c.threshold for c in self.curves])}
         for end in ("low", "high"):

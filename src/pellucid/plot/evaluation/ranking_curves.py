@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -128,7 +127,7 @@ class GainDisplay(RankingDisplay):
         nothing = np.full(len(curve.x), np.nan)
         return np.divide(curve.y, curve.x, out=nothing, where=curve.x > 0)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         lifts = np.concatenate([self.lift(curve) for curve in self.curves])
         return super().columns() | {"lift": lifts}
 

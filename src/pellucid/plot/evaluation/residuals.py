@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -58,7 +57,7 @@ class PredictionErrorDisplay(Display):
         X, y = table(X, y)
         return cls(*_out_of_fold(model, X, y, cv))
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         return {"fitted": self.fitted, "observed": self.observed}
 
     def picture(self) -> Picture:
@@ -162,8 +161,8 @@ class ResidualsDisplay(Display):
         ratio = np.divide(self.leverage, rest, out=np.full(len(rest), np.nan), where=rest > 0)
         return self.standardized**2 * ratio / self.n_parameters
 
-    def columns(self) -> dict[str, Sequence[Any]]:
-        found: dict[str, Sequence[Any]] = {
+    def columns(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
             "row": np.arange(len(self.fitted)),
             "fitted": self.fitted,
             "residual": self.residuals,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -56,7 +56,7 @@ class ScoreCurveDisplay(Display):
         self.values, self.label, self.score, self.title = list(values), label, score, title
         self.train, self.test = np.asarray(train, dtype=float), np.asarray(test, dtype=float)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         n = self.train.shape[1]
         return {
             self.label: [value for value in self.values for _ in range(n)],
@@ -188,7 +188,7 @@ class StagedErrorDisplay(Display):
     [0.0]
     """
 
-    def __init__(self, values: dict[str, Sequence[float]], score: str) -> None:
+    def __init__(self, values: Mapping[str, Sequence[float]], score: str) -> None:
         self.values, self.score = {k: np.asarray(v, float) for k, v in values.items()}, score
 
     @classmethod
@@ -214,7 +214,7 @@ class StagedErrorDisplay(Display):
             found[key] = [measure(stage, rows, truth) for stage in _stages(model, rows)]
         return cls(found, name)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         return {
             "rows": [name for name, values in self.values.items() for _ in values],
             "base estimators": [n for values in self.values.values() for n in range(1, len(values) + 1)],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -123,7 +122,7 @@ class ThresholdDisplay(Display):
             "accuracy": (self.tp + self.tn) / total,
         }
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Any]:
         counts = {name: getattr(self, name) for name in ("tp", "fp", "fn", "tn")}
         return {"threshold": self.threshold, **counts, **self.rates, "cost": self.cost}
 
