@@ -174,6 +174,8 @@ def _axis(axis: Any, spec: Axis, set_scale: Any) -> None:
     axis.set_label_text(words.clean(spec.label))
     if spec.log:
         set_scale("log", nonpositive="mask")
+    if spec.dates:
+        axis.axis_date()
     if not spec.ticks:
         axis.set_visible(False)
     if spec.names is not None:
