@@ -178,6 +178,7 @@ def _axis(axis: Any, spec: Axis, set_scale: Any) -> None:
         axis.axis_date()
     if not spec.ticks:
         axis.set_visible(False)
+        axis.axes.set_frame_on(False)
     if spec.names is not None:
         shown = [words.clean(name, LONGEST) for name in spec.names]
         turn = {"rotation": 40, "ha": "right"} if axis.axis_name == "x" and _long(shown) else {}
