@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -18,11 +18,11 @@ class ModelDisplay(Display):
     # True: the panels form a grid with one legend, which narrow pages scroll instead of wrapping it.
     _one_grid: ClassVar[bool] = False
 
-    def __init__(self, picture: Picture, columns: dict[str, Sequence[Any]]) -> None:
+    def __init__(self, picture: Picture, columns: Mapping[str, Any]) -> None:
         first, *rest = picture.panels
         one = (first, *map(unnamed, rest)) if self._one_grid else picture.panels
         self._picture = replace(picture, panels=one)
-        self._columns = columns
+        self._columns = dict(columns)
 
     def picture(self) -> Picture:
         return self._picture

@@ -12,7 +12,7 @@ from pellucid.errors import DataError, ParameterError
 from pellucid.plot.models.answers import check_fitted, classes_of, codes_of, rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.geometry import ellipse, silhouettes
-from pellucid.plot.models.model_marks import Outline, Rings, Shapes, joined
+from pellucid.plot.models.model_marks import Outline, Rings, Shapes, joined, xy
 from pellucid.plot.models.plane import Plane, Source, plane, source
 from pellucid.plot.models.region_displays import class_names, class_points
 from pellucid.plot.models.voronoi import nearest_cells
@@ -51,11 +51,8 @@ class CellsDisplay(ModelDisplay):
         else:
             made = _neighbour_cells(model, where, target)
         marks, columns, limits = made
-        axes = {
-            name: Axis(label, *ends, grid=False)
-            for name, label, ends in zip("xy", where.labels, limits)
-        }
-        panel = Panel(tuple(marks), **axes, title=title or type(model).__name__,
+        x, y_axis = (Axis(name, *ends, grid=False) for name, ends in zip(where.labels, limits))
+        panel = Panel(tuple(marks), x, y_axis, title=title or type(model).__name__,
                       width=460, height=320)  # fmt: skip
         return cls(Picture((panel,), kind="Cells of nearest points"), columns)
 
@@ -75,11 +72,11 @@ Made = tuple[list[Mark], dict[str, list[Any]], tuple[tuple[float, float], tuple[
 def _cell_marks(cells: list[np.ndarray], codes: np.ndarray) -> list[Mark]:
     """Pale areas in the colours of the classes, and the borders between them."""
     shapes: list[Mark] = [
-        Shapes(*joined([cell for cell, own in zip(cells, codes) if own == k]).T, index=int(k))
+        Shapes(*xy(joined([cell for cell, own in zip(cells, codes) if own == k])), index=int(k))
         for k in np.unique(codes)
     ]
     rings = [np.vstack([cell, cell[:1]]) for cell in cells if len(cell)]
-    return [*shapes, Outline(*joined(rings).T, width=0.8, opacity=0.6)]
+    return [*shapes, Outline(*xy(joined(rings)), width=0.8, opacity=0.6)]
 
 
 def _area(cell: np.ndarray) -> float:
@@ -94,7 +91,7 @@ def _centre_cells(model: Any, centres: np.ndarray, where: Plane, X: Any) -> Made
     numbers = np.arange(len(centres))
     names = [f"cluster {k}" for k in numbers]
     marks = _cell_marks(cells, numbers) + list(class_points(where.points, codes, names))
-    marks.append(Rings(*centres.T, name="centre", radius=6.0, filled=True))
+    marks.append(Rings(*xy(centres), name="centre", radius=6.0, filled=True))
     columns = {
         "cluster": numbers.tolist(), where.labels[0]: centres[:, 0].tolist(),
         where.labels[1]: centres[:, 1].tolist(), "area": [_area(cell) for cell in cells],
@@ -129,8 +126,8 @@ def _neighbour_cells(model: Any, where: Plane, target: np.ndarray | None) -> Mad
     if len(keep) > MOST_CELLS:
         raise DataError(f"plot.cells draws at most {MOST_CELLS} cells, but X has {len(keep)} rows.")
     limits = where.limits()
-    cells = nearest_cells(where.points[keep], *limits, scale)  # type: ignore[arg-type]
-    shown = codes_of(model.predict(where.table(*where.points[keep].T)), classes)
+    cells = nearest_cells(where.points[keep], *limits, scale)
+    shown = codes_of(model.predict(where.table(*xy(where.points[keep]))), classes)
     marks = _cell_marks(cells, shown) + list(
         class_points(where.points, codes, class_names(classes))
     )
@@ -181,9 +178,9 @@ class EllipsesDisplay(ModelDisplay):
         found = [ellipse(*_on_plane(where, m, c)) for m, c in zip(means, covariances)]
         marks: list[Mark] = list(class_points(where.points, codes, names, outline=False))
         for k, one in enumerate(found):
-            marks += [Area(*one.outline(d).T, index=k, opacity=0.1) for d in (2.0, 1.0)]
+            marks += [Area(*xy(one.outline(d)), index=k, opacity=0.1) for d in (2.0, 1.0)]
         centres = np.array([one.mean for one in found])
-        marks.append(Rings(*centres.T, name="mean", radius=4.5, filled=True))
+        marks.append(Rings(*xy(centres), name="mean", radius=4.5, filled=True))
         panel = Panel(
             tuple(marks), x=Axis(where.labels[0]), y=Axis(where.labels[1]), width=460, height=320,
             title=title or type(model).__name__,
@@ -310,7 +307,7 @@ def _silhouette_panel(
     labels: list[tuple[float, str, str]] = []
     for k, group in enumerate(groups):
         own = np.sort(values[codes == k])[::-1]
-        drawn = np.array(evenly(own, max(2, MOST_BARS * len(own) // n)))
+        drawn = np.array(evenly(own.tolist(), max(2, MOST_BARS * len(own) // n)))
         ends = np.linspace(top, top + len(own), len(drawn) + 1)
         y = np.repeat(ends, 2)[1:-1]
         x = np.repeat(drawn, 2)
@@ -319,9 +316,9 @@ def _silhouette_panel(
         top += len(own) + gap
     marks.append(Rule(x=mean, name=f"mean of all rows {mean:.3f}"))
     low = min(0.0, float(values.min()))
-    y, names, means = zip(*labels)
-    marks.append(Text([low - 0.02] * len(y), y, names, anchor="end", em=9.0))
-    marks.append(Text([0.995] * len(y), y, means, anchor="end", bold=True))
+    middles, names, means = zip(*labels)
+    marks.append(Text([low - 0.02] * len(names), middles, names, anchor="end", em=9.0))
+    marks.append(Text([0.995] * len(names), middles, means, anchor="end", bold=True))
     return Panel(
         tuple(marks), x=Axis("silhouette", low=low - 0.4 * (1 - low), high=1.0), title=title,
         y=Axis(ticks=False, grid=False), width=460, height=max(220, 26 * len(groups)),

@@ -11,6 +11,7 @@ from pellucid.plot.models.answers import check_fitted, rows_of
 from pellucid.plot.models.arrow_names import LONGEST, names_beside
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.grouping import grouped_points
+from pellucid.plot.models.model_marks import xy
 from pellucid.plot.picture import Axis, Bars, Line, Mark, Panel, Picture, Segments, Text
 
 REACH = 0.9  # length of the longest arrow, as a share of the farthest row
@@ -58,7 +59,7 @@ class BiplotDisplay(ModelDisplay):
         ends = loadings[order] * factor
         zeros = np.zeros(len(ends))
         marks: list[Mark] = [*grouped_points(scores, target)]
-        marks.append(Segments(zeros, zeros, *ends.T, arrows=True, index=None, widths=zeros + 1.6))
+        marks.append(Segments(zeros, zeros, *xy(ends), arrows=True, index=None, widths=zeros + 1.6))
         tips = [names[j] for j in order]
         shares = 100 * np.asarray(model.explained_variance_ratio_)[pair]
         labels = [f"component {k + 1} ({share:.1f} %)" for k, share in zip(pair, shares)]
@@ -66,7 +67,7 @@ class BiplotDisplay(ModelDisplay):
         note = f"Arrows: loadings of the columns, stretched by {factor:.3g}."
         limits = [_roomy(c) for c in np.vstack([scores, ends]).T]
         x, y_axis = (Axis(label, *span) for label, span in zip(labels, limits))
-        marks.append(Text(*names_beside(ends, tips, limits).T, tips, bold=True, em=LONGEST))
+        marks.append(Text(*xy(names_beside(ends, tips, limits)), tips, bold=True, em=LONGEST))
         panel = Panel(
             tuple(marks), x, y_axis, width=480, height=340, title=title or "Biplot",
             note=note + (f" {left} shorter arrows not shown." if left else ""),

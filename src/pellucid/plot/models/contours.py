@@ -21,7 +21,7 @@ def contour_lines(x: np.ndarray, y: np.ndarray, z: np.ndarray, level: float) -> 
     """Lines (points, 2) on which the surface `z` (len(y), len(x)) has this level; NaN has no line."""
     above = z > level
     corners = (above[:-1, :-1], above[:-1, 1:], above[1:, 1:], above[1:, :-1])
-    case = sum(part.astype(int) << bit for bit, part in enumerate(corners))
+    case = np.sum([part.astype(int) << bit for bit, part in enumerate(corners)], axis=0)
     broken = np.isnan(z[:-1, :-1] + z[:-1, 1:] + z[1:, 1:] + z[1:, :-1])
     neighbours: dict[tuple, list[tuple]] = {}
     for i, j in zip(*np.nonzero((case > 0) & (case < 15) & ~broken)):

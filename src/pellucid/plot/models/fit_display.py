@@ -17,7 +17,7 @@ from pellucid.plot.models.answers import (
     rows_of,
 )
 from pellucid.plot.models.base import ModelDisplay
-from pellucid.plot.models.model_marks import Outline
+from pellucid.plot.models.model_marks import Outline, xy
 from pellucid.plot.models.plane import Source, source
 from pellucid.plot.models.region_displays import class_names
 from pellucid.plot.picture import Axis, Band, Line, Mark, Panel, Picture, Points
@@ -111,7 +111,7 @@ def _regression(
     ends = _mean_interval(model, rows, level)
     if ends is not None:
         data |= {"low": ends[:, 0].tolist(), "high": ends[:, 1].tolist()}
-        marks.append(Band(x, *ends.T, index=1))
+        marks.append(Band(x, *xy(ends), index=1))
     if target is not None:
         marks.append(Points(values, target.astype(float), name="rows", index=0))
     marks.append(Outline(x, found.values, name="prediction", index=1, width=2.0))

@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid.data.raw_column import is_missing
 from pellucid.draw.label_text import distinct
+from pellucid.plot.models.model_marks import xy
 from pellucid.plot.picture import Points
 
 MOST_GROUPS = 64  # series that differ in colour or marker
@@ -42,11 +43,11 @@ def grouped_points(
     """Points (n, 2) by class, coloured by number, or in one colour; `names` adds them to the legend."""
     found = groups_of(y)
     if y is None:
-        return (Points(*points.T, outline=outline),)
+        return (Points(*xy(points), outline=outline),)
     if found is None:
-        return (Points(*points.T, values=y.astype(float), name="y" if names else ""),)
+        return (Points(*xy(points), values=y.astype(float), name="y" if names else ""),)
     labels, codes = found
     return tuple(
-        Points(*points[codes == k].T, name=label if names else "", index=k, outline=outline)
+        Points(*xy(points[codes == k]), name=label if names else "", index=k, outline=outline)
         for k, label in enumerate(labels)
     )

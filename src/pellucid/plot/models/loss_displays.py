@@ -10,7 +10,7 @@ from pellucid.errors import DataError, DataTypeError, ParameterError
 from pellucid.plot.models.answers import check_fitted, rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.geometry import View
-from pellucid.plot.models.model_marks import Outline, Rings, Shapes, joined
+from pellucid.plot.models.model_marks import Outline, Rings, Shapes, joined, xy
 from pellucid.plot.models.parameter_grid import (
     address,
     changed,
@@ -115,11 +115,11 @@ class DescentDisplay(ModelDisplay):
         found = _Surface(fit.estimator, X, y, parameters, loss, resolution, steps, owner)
         losses = [_loss_of(found, step.state) for step in steps]
         marks: list[Mark] = [Heat(found.z, texts=()), *_contours(found)]
-        marks.append(Outline(*found.path.T, name="path of the fit", index=1, width=2.0))
+        marks.append(Outline(*xy(found.path), name="path of the fit", index=1, width=2.0))
         if len(steps) <= 60:
-            marks.append(Points(*found.path.T, index=1, sizes=[2.4] * len(steps)))
-        marks.append(Rings(*found.path[:1].T, name="start", radius=5.0))
-        marks.append(Rings(*found.path[-1:].T, name="end", radius=5.0, filled=True))
+            marks.append(Points(*xy(found.path), index=1, sizes=[2.4] * len(steps)))
+        marks.append(Rings(*xy(found.path[:1]), name="start", radius=5.0))
+        marks.append(Rings(*xy(found.path[-1:]), name="end", radius=5.0, filled=True))
         x, y_axis = (Axis(n, *ends, grid=False) for n, ends in zip(found.labels, found.limits))
         note = f"Contours: {found.what}. {found.others}".strip()
         panel = Panel(tuple(marks), x, y_axis, title=title or f"{fit.source}: path of the fit",
@@ -205,7 +205,7 @@ class LossSurfaceDisplay(ModelDisplay):
         marks += _mesh(view, placed(grid, low, high))
         lowest = np.array([[*found.fitted, found.loss(model)]])
         marks.append(
-            Rings(*view(placed(lowest, low, high))[0].T, name="fitted", radius=5.0, filled=True)
+            Rings(*xy(view(placed(lowest, low, high))[0]), name="fitted", radius=5.0, filled=True)
         )
         panel = Panel(
             tuple(marks), *plain_axes(), title=title or f"{type(model).__name__}: {found.what}",
@@ -227,9 +227,9 @@ def _mesh(view: View, grid: np.ndarray) -> list[Mark]:
         own = faces[(heights >= k / 6) & ((heights < (k + 1) / 6) | (k == 5))]
         if len(own):
             flat = view(own.reshape(-1, 3))[0].reshape(-1, 4, 2)
-            marks.append(Shapes(*joined(list(flat)).T, index=0, opacity=0.12 + 0.1 * k))
+            marks.append(Shapes(*xy(joined(list(flat))), index=0, opacity=0.12 + 0.1 * k))
     lines = [view(row)[0] for row in [*grid, *np.swapaxes(grid, 0, 1)]]
-    return [*marks, Outline(*joined(lines).T, width=0.6, opacity=0.6)]
+    return [*marks, Outline(*xy(joined(lines)), width=0.6, opacity=0.6)]
 
 
 def descent(

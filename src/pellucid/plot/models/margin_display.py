@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.errors import DataError, ParameterError
 from pellucid.plot.models.answers import check_fitted, classes_of, codes_of, rows_of
 from pellucid.plot.models.base import ModelDisplay
-from pellucid.plot.models.model_marks import Rings
+from pellucid.plot.models.model_marks import Rings, xy
 from pellucid.plot.models.plane import plane, source
 from pellucid.plot.models.region_displays import (
     RESOLUTION,
@@ -74,11 +74,11 @@ class MarginDisplay(ModelDisplay):
         marks += _lines(model, grid) if len(classes) == 2 else []
         marks += class_points(where.points, codes, names)
         rings = where.points[support]
-        marks.append(Rings(*rings.T, name="support vector"))
+        marks.append(Rings(*xy(rings), name="support vector"))
         note = (
             f"{int(support.sum())} of {len(support)} rows are support vectors. {where.note}".strip()
         )
-        panel = Panel(tuple(marks), **grid.axes(where), title=title or type(model).__name__,
+        panel = Panel(tuple(marks), *grid.axes(where), title=title or type(model).__name__,
                       note=note, width=460, height=320)  # fmt: skip
         data = dict(zip(where.labels, where.points.T.tolist()))
         data |= {"class": target.tolist(), **_decision_columns(values, classes)}
@@ -106,9 +106,9 @@ def support_rows(model: Any, values: np.ndarray, codes: np.ndarray) -> np.ndarra
         mask[np.asarray(found, dtype=int)] = True
         return mask
     if values.ndim == 1:
-        return np.where(codes == 1, values, -values) <= 1 + TOLERANCE
+        return np.asarray(np.where(codes == 1, values, -values) <= 1 + TOLERANCE)
     own = np.where(np.arange(values.shape[1]) == codes[:, None], values, -values)
-    return (own <= 1 + TOLERANCE).any(axis=1)
+    return np.asarray((own <= 1 + TOLERANCE).any(axis=1))
 
 
 def _lines(model: Any, grid: Grid) -> list[Mark]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,22 @@ def joined(parts: list[np.ndarray]) -> np.ndarray:
     """Lines or polygons (points, 2) one after the other, with NaN between them."""
     kept = [row for part in parts if len(part) for row in (part, np.full((1, 2), np.nan))]
     return np.vstack(kept[:-1]) if kept else np.zeros((0, 2))
+
+
+def xy(points: np.ndarray) -> tuple[Any, Any]:
+    """The two columns of points (n, 2)."""
+    return points[:, 0], points[:, 1]
+
+
+def ends_of(lines: np.ndarray) -> tuple[Any, Any, Any, Any]:
+    """x1, y1, x2 and y2 of straight lines (n, 4)."""
+    return lines[:, 0], lines[:, 1], lines[:, 2], lines[:, 3]
+
+
+def columns_of(places: Sequence[tuple[float, float, str]]) -> tuple[Any, Any, Any]:
+    """x, y and the text of each place."""
+    x, y, texts = zip(*places)
+    return x, y, texts
 
 
 @extents.values.register(Outline)

@@ -11,7 +11,7 @@ from pellucid.errors import ParameterError, shown
 from pellucid.plot.models.answers import check_fitted
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.component_displays import term_names
-from pellucid.plot.models.model_marks import Rings
+from pellucid.plot.models.model_marks import Rings, columns_of, ends_of, xy
 from pellucid.plot.picture import Axis, Mark, Panel, Picture, Segments, Text
 
 WIDEST = 5.0  # pixels of the largest weight
@@ -106,9 +106,11 @@ def _picture(
     ):
         widths = WIDEST * np.abs(values[own]) / largest
         drawn = widths > 0.05  # thinner lines cannot be seen
-        marks.append(Segments(*ends[own][drawn].T, widths=widths[drawn], index=index, name=name))
+        marks.append(
+            Segments(*ends_of(ends[own][drawn]), widths=widths[drawn], index=index, name=name)
+        )
     spots = np.array(list(places.values()))
-    marks.append(Rings(*spots.T, radius=7.0, filled=True))
+    marks.append(Rings(*xy(spots), radius=7.0, filled=True))
     marks += _texts(model, places, sizes, units)
     tallest = max(len(layer) for layer in units)
     left_out = [f"layer {k}: {len(u)} of {n} units" for k, (u, n) in enumerate(zip(units, sizes))
@@ -136,7 +138,7 @@ def _texts(model: Any, places: Any, sizes: list[int], units: list[list[int]]) ->
     classes = getattr(model, "classes_", None)
     two = classes is not None and sizes[-1] == 1
     names = (
-        [str(classes[-1])] if two
+        [str(model.classes_[-1])] if two
         else ["output"] if classes is None and sizes[-1] == 1
         else [f"output {j}" for j in range(sizes[-1])] if classes is None or len(classes) != sizes[-1]
         else [str(c) for c in classes]
@@ -145,7 +147,7 @@ def _texts(model: Any, places: Any, sizes: list[int], units: list[list[int]]) ->
     for k, texts, shift, anchor in ((0, inputs, -0.07, "end"), (last, names, 0.07, "start")):
         spots = [(places[k, u][0] + shift, places[k, u][1], texts[u]) for u in units[k]]
         em = SIDE * _width(len(sizes)) / (last + 2 * SIDE) / 14
-        sides.append(Text(*zip(*spots), anchor=anchor, em=em))  # type: ignore[arg-type]
+        sides.append(Text(*columns_of(spots), anchor=anchor, em=em))
     bottom = -max(len(layer) for layer in units) / 2 - 0.9
     hidden = [f"hidden {k} ({sizes[k]})" for k in range(1, last)]
     layers = [f"inputs ({sizes[0]})", *hidden, f"outputs ({sizes[-1]})"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid.draw.number import number
 from pellucid.plot.models.geometry import View
+from pellucid.plot.models.model_marks import ends_of, xy
 from pellucid.plot.picture import Axis, Mark, Segments, Text
 
 
@@ -42,7 +43,7 @@ def cube_marks(view: View, names: list[str], low: np.ndarray, high: np.ndarray) 
         and not (corners[b] == nearest).all()
     ]
     lines = np.array([[*flat[a], *flat[b]] for a, b in edges])
-    marks: list[Mark] = [Segments(*lines.T, widths=[0.8] * len(lines), index=None)]
+    marks: list[Mark] = [Segments(*ends_of(lines), widths=[0.8] * len(lines), index=None)]
     for axis in range(3):
         marks += _axis_texts(view, axis, names[axis], (low[axis], high[axis]))
     return marks
@@ -77,5 +78,5 @@ def _axis_texts(view: View, axis: int, name: str, ends: tuple[float, float]) -> 
     anchor = "start" if out[0] > 0.2 else "end" if out[0] < -0.2 else "middle"
     return [
         Text([place[0]], [place[1]], [name], anchor=anchor, bold=True, em=14.0),
-        Text(*ends_at.T, written, size=11),
+        Text(*xy(ends_at), written, size=11),
     ]

@@ -21,7 +21,7 @@ from pellucid.plot.models.answers import (
 )
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.contours import contour_lines
-from pellucid.plot.models.model_marks import Outline, joined
+from pellucid.plot.models.model_marks import Outline, joined, xy
 from pellucid.plot.models.plane import Plane, plane, source
 from pellucid.plot.picture import Axis, Heat, Mark, Panel, Picture, Points, Regions
 
@@ -46,11 +46,12 @@ class Grid:
     def shaped(self, values: np.ndarray) -> np.ndarray:
         return values.reshape(len(self.y), len(self.x))
 
-    def axes(self, where: Plane) -> dict[str, Axis]:
-        return {
-            name: Axis(label, *ends, grid=False, dates=where.dates.get(f"{name}_dates", False))
+    def axes(self, where: Plane) -> tuple[Axis, Axis]:
+        x, y = (
+            Axis(label, *ends, grid=False, dates=where.dates.get(f"{name}_dates", False))
             for name, label, ends in zip("xy", where.labels, self.limits)
-        }
+        )
+        return x, y
 
 
 def _centres(ends: tuple[float, float], n: int) -> np.ndarray:
@@ -65,7 +66,7 @@ def class_points(
     if codes is None:
         return (Points(points[:, 0], points[:, 1], outline=outline),)
     return tuple(
-        Points(*points[codes == k].T, name=name, index=k, outline=outline)
+        Points(*xy(points[codes == k]), name=name, index=k, outline=outline)
         for k, name in enumerate(names)
     )
 
@@ -138,8 +139,8 @@ def region_panel(
     shares = () if certainty is None else grid.shaped(certainty)
     area = Regions(grid.shaped(grid.found.values), inside, shares)
     marks = (area, *class_points(where.points, codes, names))
-    settings = {"note": where.note, "width": 460, "height": 300} | look
-    return Panel(marks, **grid.axes(where), title=title, **settings)
+    settings: dict[str, Any] = {"note": where.note, "width": 460, "height": 300} | look
+    return Panel(marks, *grid.axes(where), title=title, **settings)
 
 
 def class_names(classes: tuple[Any, ...]) -> list[str]:
@@ -205,9 +206,9 @@ class SurfaceDisplay(ModelDisplay):
         if codes is not None:
             marks += class_points(where.points, codes, class_names(classes or ()))
         elif target is not None:
-            marks.append(Points(*where.points.T, name="rows", outline=True))
+            marks.append(Points(*xy(where.points), name="rows", outline=True))
         panel = Panel(
-            tuple(marks), **grid.axes(where), title=title or f"{type(model).__name__}: {what}",
+            tuple(marks), *grid.axes(where), title=title or f"{type(model).__name__}: {what}",
             note=where.note, width=460, height=300,
         )  # fmt: skip
         table = dict(list(grid_columns(grid, where).items())[:2]) | {what: values.tolist()}
@@ -242,7 +243,7 @@ def level_line(
     x: np.ndarray, y: np.ndarray, z: np.ndarray, level: float, name: str = "", thin: bool = True
 ) -> Outline:
     """All contour lines of one level as one mark, with NaN between them."""
-    return Outline(*joined(contour_lines(x, y, z, level)).T, name=name, dotted=thin, width=1.5)
+    return Outline(*xy(joined(contour_lines(x, y, z, level))), name=name, dotted=thin, width=1.5)
 
 
 def regions(

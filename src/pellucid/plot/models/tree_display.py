@@ -13,7 +13,7 @@ from pellucid.draw.tree_chart import DETAIL, GAP, ROW, TALL, places
 from pellucid.errors import ParameterError, shown
 from pellucid.plot.models.answers import check_fitted
 from pellucid.plot.models.base import ModelDisplay
-from pellucid.plot.models.model_marks import Outline, Shapes, joined
+from pellucid.plot.models.model_marks import Outline, Shapes, columns_of, joined, xy
 from pellucid.plot.picture import Axis, Mark, Panel, Picture, Text
 from pellucid.tree.export import drawn_nodes, path_of
 from pellucid.tree.nodes import Nodes
@@ -94,8 +94,9 @@ def _single(model: Any, number: int) -> tuple[Any, Any, str]:
         )
     labels = getattr(model, "classes_", None)
     own = getattr(trees[number], "classes_", None)
-    same = labels is not None and own is not None and len(own) == len(labels)
-    return trees[number], list(labels) if same else None, f"{type(model).__name__}: tree {number}"
+    known = labels is not None and own is not None and len(own) == len(labels)
+    names = np.asarray(labels).tolist() if known else None
+    return trees[number], names, f"{type(model).__name__}: tree {number}"
 
 
 def _plain_tree(nodes: Nodes) -> Any:
@@ -152,17 +153,17 @@ def _picture(nodes: list[draw.Node], classes: list[str], path: list[int], title:
     marks: list[Mark] = []
     for on in (False, True):
         own = [_box(left[i], middle[i], tall) for i in range(len(nodes)) if (i in path) is on]
-        marks.append(Outline(*joined(own).T, width=2.5 if on else 1.0))
+        marks.append(Outline(*xy(joined(own)), width=2.5 if on else 1.0))
     marks += _branches(nodes, left, middle, path)
     marks += _bars(nodes, classes, left, middle - tall / 2 + 8)
     texts = [(x + 8, y + tall / 2 - 11, n.text, n.left < 0) for n, x, y in zip(nodes, left, middle)]
     for bold in (False, True):
-        own = [text[:3] for text in texts if text[3] is bold]
-        if own:
-            marks.append(Text(*zip(*own), anchor="start", bold=bold, em=18.0))  # type: ignore[arg-type]
+        some = [text[:3] for text in texts if text[3] is bold]
+        if some:
+            marks.append(Text(*columns_of(some), anchor="start", bold=bold, em=18.0))
     below = [(x + 8, y + tall / 2 - 26, f"{n.detail} ({n.samples:g} rows)") for n, x, y in
              zip(nodes, left, middle)]  # fmt: skip
-    marks.append(Text(*zip(*below), anchor="start", size=10, em=23.0))  # type: ignore[arg-type]
+    marks.append(Text(*columns_of(below), anchor="start", size=10, em=23.0))
     n_leaves = sum(node.left < 0 for node in nodes)
     plain = Axis(ticks=False, grid=False)
     width, height = int(left.max() + BOX), int(n_leaves * step)
@@ -189,8 +190,8 @@ def _branches(
                     lines.append(np.array([*ends, [left[child], middle[child]]]))
                     texts.append((left[child] - 3, middle[child] + 8, answer))
         if lines:
-            marks.append(Outline(*joined(lines).T, width=2.5 if on else 1.0))
-            marks.append(Text(*zip(*texts), anchor="end", size=10, bold=on))  # type: ignore[arg-type]
+            marks.append(Outline(*xy(joined(lines)), width=2.5 if on else 1.0))
+            marks.append(Text(*columns_of(texts), anchor="end", size=10, bold=on))
     return marks
 
 
@@ -206,7 +207,7 @@ def _bars(
                 a, b = x + start * (BOX - 16), x + end * (BOX - 16)
                 parts.append(np.array([[a, y], [b, y], [b, y + 7], [a, y + 7]]))
         name = classes[k] if classes else ""
-        marks.append(Shapes(*joined(parts).T, name=name, index=k, opacity=0.85))
+        marks.append(Shapes(*xy(joined(parts)), name=name, index=k, opacity=0.85))
     return marks
 
 
