@@ -58,6 +58,9 @@ ACTIVATIONS = {
 }
 
 
+ALIASES = {"linear": "identity", "sigmoid": "logistic"}
+
+
 @dataclass(frozen=True)
 class Loss:
     """A loss and the activation of the last layer that belongs to it.
@@ -136,8 +139,8 @@ class Dense:
     Parameters
     ----------
     units : number of outputs of the layer.
-    activation : "relu", "tanh", "logistic" (the sigmoid) or "identity" (or "linear"); for the last layer
-        also "softmax" and "exp", as the loss requires.
+    activation : "relu", "tanh", "logistic" (or "sigmoid") or "identity" (or "linear"); for the last
+        layer also "softmax" and "exp", as the loss requires.
     dropout : share of its outputs that are set to 0 in each training step.
     """
 
@@ -150,8 +153,7 @@ class Dense:
             raise ParameterError(
                 f"The 'units' parameter of Dense must be {Integer(1)}. Got {shown(self.units)} instead."
             )
-        if self.activation == "linear":
-            object.__setattr__(self, "activation", "identity")
+        object.__setattr__(self, "activation", ALIASES.get(self.activation, self.activation))
         known = [*ACTIVATIONS, "softmax", "exp"]
         if self.activation not in known:
             raise ParameterError(

@@ -45,11 +45,12 @@ def test_regions_are_the_predictions_on_the_grid(make):
         np.testing.assert_array_equal(certainty.ravel(), proba.max(axis=1))
     else:
         assert "probability" not in frame
-    axis = display.picture().panels[0].x
-    step = (axis.high - axis.low) / 17
-    np.testing.assert_allclose(
-        np.unique(frame[x].round(9)), axis.low + step * (np.arange(17) + 0.5)
-    )
+    panel = display.picture().panels[0]
+    for axis, name, turned in ((panel.x, x, False), (panel.y, y, True)):
+        step = (axis.high - axis.low) / 17
+        centres = np.tile(axis.low + step * (np.arange(17) + 0.5), (17, 1))
+        expected = centres.T if turned else centres
+        np.testing.assert_allclose(frame[name].to_numpy().reshape(17, 17), expected)
 
 
 def test_the_plane_of_discriminants():
