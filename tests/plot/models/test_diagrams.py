@@ -181,7 +181,7 @@ def _data():
 
 @pytest.mark.parametrize(
     ("model", "factor"),
-    [(LinearRegression(solver="gd"), 60), (Ridge(alpha=3.0, solver="gd"), 60), (Lasso(alpha=0.1), 0.5),
+    [(LinearRegression(solver="gd"), 30), (Ridge(alpha=3.0, solver="gd"), 30), (Lasso(alpha=0.1), 0.5),
      (LogisticRegression(solver="gd"), 60), (LogisticRegression(solver="gd", C=0.1), 60)],
 )  # fmt: skip
 def test_the_loss_of_a_path_is_the_objective_of_the_fit(model, factor):
