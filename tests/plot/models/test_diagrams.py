@@ -267,6 +267,20 @@ def test_parameters_of_a_network():
     assert all((a == b).all() for a, b in zip(before, model.coefs_))
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")
+def test_the_path_of_a_network():
+    model = MLPClassifier((3,), random_state=0, max_iter=20, standardize=True)
+    with pellucid.watching() as watch:
+        model.fit(MATRIX, IRIS.y)
+    pair = (("coefs_", 0, 2, 1), ("intercepts_", 1, 0))
+    frame = plot.descent(watch, MATRIX, IRIS.y, parameters=pair, resolution=4).frame()
+    assert frame["coefs_[0][2][1]"] == [step.state["coefs_"][0][2, 1] for step in watch.steps]
+    codes = np.searchsorted(model.classes_, IRIS.y)
+    for k in (0, 7, -1):
+        proba = watch.model(k).predict_proba(MATRIX)[np.arange(150), codes]
+        assert frame["mean log loss"][k] == pytest.approx(-np.log(proba).mean())
+
+
 def test_own_losses_and_wrong_ones():
     X, t = _data()
     model = LinearRegression().fit(X, t)
