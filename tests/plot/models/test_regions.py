@@ -164,7 +164,8 @@ def test_galleries_fit_what_is_not_fitted():
     tree = DecisionTreeClassifier(random_state=0).fit(MOONS.X, MOONS.y)
     assert tree.predict(own[MOONS.features].to_numpy()).tolist() == own["predicted"].tolist()
     panels = display.picture().panels
-    assert "100.0 % of the shown rows" in panels[1].note
+    assert panels[1].note == f"Accuracy on these rows: {tree.score(MOONS.X, MOONS.y):.3f}."
+    assert panels[0].note == f"Accuracy on these rows: {fitted.score(MOONS.X, MOONS.y):.3f}."
     named = plot.gallery({"mine": fitted}, MOONS.X, MOONS.y, resolution=4)
     assert named.picture().panels[0].title == "mine"
 

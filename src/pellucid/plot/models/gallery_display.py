@@ -71,7 +71,7 @@ class GalleryDisplay(ModelDisplay):
             where = plane(table, columns, codes)
             grid = Grid(one, where, classes, check_resolution(resolution, owner), owner)
             correct = float(np.mean(np.asarray(one.predict(X)) == target))
-            note = f"{100 * correct:.1f} % of the shown rows are classified correctly."
+            note = f"Accuracy on these rows: {correct:.3f}."
             named = len(classes) <= MOST_NAMES
             look = {"note": note, "width": 300, "height": 190}
             panels.append(region_panel(grid, where, codes, name, named, **look))
