@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.draw.number import number
+from pellucid.draw.number import beside_marks, number
 from pellucid.errors import ParameterError
 from pellucid.model_selection.search import fresh
 from pellucid.plot.display import Display
@@ -195,7 +195,7 @@ class CoefficientsDisplay(Display):
         panel = Panel(
             marks, Axis("coefficient"), Axis("", names=tuple(self.names[i] for i in order)),
             note=note, height=max(60, 24 * len(order)),
-            right_texts=tuple(number(self.estimate[i], 3) for i in order),
+            right_texts=tuple(beside_marks(self.estimate[order].tolist())),
         )  # fmt: skip
         return Picture((panel,), "Coefficients with intervals", "Coefficients")
 
