@@ -94,7 +94,7 @@ class Lloyd:
         if not converged:
             status = Status(
                 "max_iter",
-                f"{self.max_iter} iterations were not enough: the centers still move.",
+                f"max_iter={self.max_iter} was not enough: the centers still move.",
                 "Increase max_iter or tol.",
             )
         return Solution(x, status, recorder.history(), iteration)

@@ -269,7 +269,12 @@ class PCA(Transformer):
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows (encoded columns, in the order of `terms_`) whose components are X."""
         self._check_fitted()
-        Z = np.asarray(X, dtype=np.float64)
+        try:
+            Z = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataTypeError(
+                "inverse_transform needs numbers, one column per component, but X contains others."
+            ) from None
         if Z.ndim != 2 or Z.shape[1] != self.n_components_:
             raise DataError(
                 f"inverse_transform takes {self.n_components_} columns, one per component. "

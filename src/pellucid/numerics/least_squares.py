@@ -252,7 +252,7 @@ def _assemble(
         error = np.ldexp(np.sqrt(variance), np.append(units, 0))
         coef = np.ldexp(coef, units + lift[:, None])
         intercept = np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits))
-        singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
+        singular = _singular_values(moments.R, units)
         mean = np.ldexp(moments.mean, -units)
         root = np.zeros((design.X.p, factor.rank))
         rows = factor.inverse_rows()
@@ -276,6 +276,14 @@ def _assemble(
         drift=drift,
         null=null,
     )
+
+
+def _singular_values(R: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Singular values of R on the original scale; those beyond the floats are infinite."""
+    scaled = np.ldexp(R, -units)
+    room = 0 if np.isfinite(scaled).all() else 64
+    scaled = np.ldexp(R, -units - room) if room else scaled
+    return np.ldexp(np.linalg.svd(scaled, compute_uv=False), room)
 
 
 def _shortest(

@@ -75,3 +75,13 @@ def moments(X: Any, weights: np.ndarray, full: bool = True) -> Moments:
         Moments.merge,
         table.blocks,
     )
+
+
+def weighted_mean(values: np.ndarray, weights: np.ndarray) -> Any:
+    """The mean of the rows, also where their sum overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = weights @ values / weights.sum()
+        if not np.isfinite(mean).all():
+            mean = (weights / weights.sum()) @ values
+            mean = np.clip(mean, values.min(axis=0), values.max(axis=0))
+    return mean

@@ -28,14 +28,18 @@ PATIENCE = 20  # iterations without progress: L-BFGS only stirs rounding errors
 IDLE = 6  # steps of Newton's method that can only stir them
 
 
+def _counted(iterations: int) -> str:
+    return "1 iteration" if iterations == 1 else f"{iterations} iterations"
+
+
 def converged(iterations: int) -> Status:
-    return Status("converged", f"Converged after {iterations} iterations.")
+    return Status("converged", f"Converged after {_counted(iterations)}.")
 
 
 def out_of_iterations(iterations: int, measure: str) -> Status:
     return Status(
         "max_iter",
-        f"Stopped after {iterations} iterations (max_iter) before convergence; {measure}.",
+        f"Stopped after {_counted(iterations)} (max_iter) before convergence; {measure}.",
         "Increase max_iter, bring the columns to similar scales, or accept a larger tol.",
     )
 

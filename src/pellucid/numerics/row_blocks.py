@@ -13,6 +13,8 @@ from pellucid.numerics.simd import fastest
 
 loops = fastest(_loops)
 
+LARGEST_PENALTY = 1e250  # beyond this strength a coefficient is 0 anyway
+
 
 def as_dense(X: Any) -> np.ndarray:
     """A dense or CSR table as an array, without a copy if it is one."""
@@ -98,3 +100,9 @@ def ordinary(table: Rows, limit: int) -> bool:
 def exponents(x: np.ndarray) -> np.ndarray:
     """The e for which 2**-e x lies in [1/2, 1); 0 where x is 0."""
     return np.frexp(x)[1]
+
+
+def scaled_penalty(strength: Any, exponents: Any) -> np.ndarray:
+    """strength * 2**exponents, for columns that were scaled by powers of two; never infinite."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.ldexp(strength, exponents), LARGEST_PENALTY)

@@ -24,6 +24,7 @@ from pellucid.parameters.constraints import (
     TableOptions,
     Verbose,
     check,
+    number_list,
 )
 from pellucid.parameters.constructors import Constructor, Docstring
 from pellucid.parameters.declarations import (
@@ -100,6 +101,7 @@ __all__ = [
     "changed",
     "check",
     "learned",
+    "number_list",
     "param",
     "parameters_of",
     "positional",

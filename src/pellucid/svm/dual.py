@@ -23,6 +23,7 @@ from pellucid.svm.kernels import Kernel
 WHOLE = 1500  # largest number of rows for which all rows are one working set
 WORKING = 512  # rows of a working set otherwise
 # The conditions cannot be met more closely than this share of the largest gradient.
+MOST = np.finfo(float).max
 ROUNDING = 1e-14
 NEGATIVE = 1e-10  # a curvature below minus this share of its terms is not due to rounding
 FEWEST_STEPS = 10_000_000  # without max_iter at least this many steps are allowed, or 100 per row
@@ -225,12 +226,19 @@ def _offset(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
     free = (a > 0) & (a < problem.limits)
     signed = problem.signs * gradient
     if free.any():
-        return float(signed[free].mean())
+        return _mean(signed[free])
     upper, lower = _sides(problem, a)
     above = signed[upper].min() if upper.any() else np.nan
     below = signed[lower].max() if lower.any() else np.nan
     ends = [end for end in (above, below) if np.isfinite(end)]
-    return float(np.mean(ends)) if ends else 0.0
+    return _mean(np.array(ends)) if ends else 0.0
+
+
+def _mean(values: np.ndarray) -> float:
+    """The mean, also where the sum overflows."""
+    if np.abs(values).max() < MOST / len(values):
+        return float(values.mean())
+    return float((values / len(values)).sum())
 
 
 def _status(violation: float, rule: StoppingRule, taken: int, beyond: bool, late: bool) -> Status:

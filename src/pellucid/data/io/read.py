@@ -78,6 +78,9 @@ def read(
     found = find(source)
     head = found.head()
     kind = _format(found, head, format)
+    is_list = kind == "jsonl" and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    if kind in ("csv", "tsv", "jsonl") and not is_list:  # a list may stand on one line
+        found.refuse_long_lines()
     if kind == "parquet":
         table = _read_parquet(found, columns, note)
     elif kind == "jsonl":
