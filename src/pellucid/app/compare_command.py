@@ -124,6 +124,8 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
     if given["out"] is None and request.folder is None:  # a resumed runs/latest is that link
         files.link_latest(folder)
     progress = make_progress(messages, plan, given["no_progress"])
+    again = f" --out {quote(given['out'])}" if given["out"] else ""
+    resume = f"Resume: pellucid compare --resume{again}"
     try:
         with progress:
             result = Run(plan, folder, progress.update, findings, config, began).run()
@@ -137,25 +139,20 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
             return NO_RESULT
         reported = write_report(messages, result, folder)
     except KeyboardInterrupt:  # twice, or while the report is written
-        messages.write("stopped", f"finished fits are kept. {how_to_resume(given)}")
+        messages.write("stopped", f"finished fits are kept. {resume}")
         return INTERRUPTED
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
         partial = f"Partial report: {folder / 'report.html'}. " if reported else ""
         messages.write(
             "stopped",
-            f"{done} of {len(result.rows)} models finished. {partial}{how_to_resume(given)}",
+            f"{done} of {len(result.rows)} models finished. {partial}{resume}",
         )
         return INTERRUPTED
     wrote(messages, folder, result, request.data)
     if given["open_"] and reported:
         click.launch((folder / "report.html").resolve().as_uri())
     return code
-
-
-def how_to_resume(given: dict[str, Any]) -> str:
-    out = f" --out {quote(given['out'])}" if given["out"] else ""
-    return f"Resume: pellucid compare --resume{out}"
 
 
 def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -183,10 +180,10 @@ def _write_again(messages: Messages, folder: Path) -> None:
 
 def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int:
     """Print the result in the requested format; returns the exit code."""
-    from pellucid.report import formats
+    from pellucid.report.write_report import formatted
 
     form = request.given["format_"]
-    text = formats.render(form, data, timings, width())
+    text = formatted(form, data, timings, width())
     request.messages.show(text) if form == "text" else click.echo(text, nl=False)
     limit = request.given["fail_under"]
     if data["recommended"] is None and data["stopped"] != "Ctrl-C":

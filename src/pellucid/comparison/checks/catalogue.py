@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, sentence, short
+from pellucid.comparison.checks.findings import Facts, Finding, on_columns, option, short
 from pellucid.comparison.checks.leakage import copies, leaks, one_class_columns, sums, suspects
 from pellucid.comparison.checks.row_checks import duplicates, identifiers, panels, repeated_rows
 from pellucid.comparison.checks.time_checks import durations, times
@@ -103,17 +103,13 @@ def constant(facts: Facts) -> Iterator[Finding]:
         cells = column.values[column.present()]
         if len(cells) == len(column.values) and len(cells) and (cells == cells[0]).all():
             names.append(name)
-    if names:
-        yield Finding("D002", "note", sentence(names, "is", "are", " constant: excluded"), "",
-                      tuple(names), exclude=True)  # fmt: skip
+    yield from on_columns("D002", "note", names, "is/are", "constant: excluded", exclude=True)
 
 
 def all_missing(facts: Facts) -> Iterator[Finding]:
     """D003"""
     names = [name for name, column in facts.raw.items() if not column.present().any()]
-    if names:
-        yield Finding("D003", "note", sentence(names, "has", "have", " no values: excluded"), "",
-                      tuple(names), exclude=True)  # fmt: skip
+    yield from on_columns("D003", "note", names, "has/have", "no values: excluded", exclude=True)
 
 
 def mostly_missing(facts: Facts) -> Iterator[Finding]:
@@ -122,14 +118,10 @@ def mostly_missing(facts: Facts) -> Iterator[Finding]:
     names = [name for name, share in shares.items() if 0 < share < 0.5]
     if names:
         worst = min(names, key=lambda name: shares[name])
-        yield Finding("D004", "warning", sentence(names, "is", "are", " missing in most rows ")
-                      + f"({_percent(1 - shares[worst])} of {short(worst)})",
-                      option("--drop", worst), tuple(names))  # fmt: skip
-
-
-def _percent(share: float) -> str:
-    """A percentage; a share below 1 is never rounded to 100 %."""
-    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+        share = 1 - shares[worst]  # below 1, so it is never rounded to 100 %
+        percent = "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+        rest = f"missing in most rows ({percent} of {short(worst)})"
+        yield from on_columns("D004", "warning", names, "is/are", rest, option("--drop", worst))
 
 
 def small_classes(facts: Facts) -> Iterator[Finding]:
@@ -204,9 +196,8 @@ def wide(facts: Facts) -> Iterator[Finding]:
 def texts(facts: Facts) -> Iterator[Finding]:
     """D014"""
     names = [name for name, column in facts.raw.items() if column.kind == "text"]
-    if names:
-        yield Finding("D014", "note", sentence(names, "is", "are", " free text: models that "
-                      "cannot use text ignore it"), "", tuple(names))  # fmt: skip
+    rest = "free text: models that cannot use text ignore it"
+    yield from on_columns("D014", "note", names, "is/are", rest)
 
 
 def skewed_target(facts: Facts) -> Iterator[Finding]:
@@ -227,13 +218,11 @@ def skewed_target(facts: Facts) -> Iterator[Finding]:
 def counts(facts: Facts) -> Iterator[Finding]:
     """D021"""
     if facts.dataset.classes is None and small_counts(facts.dataset.y[facts.rows]):
-        text = f"the target {short(facts.dataset.target)} looks like a count: Poisson deviance "
-        yield Finding(
-            "D021",
-            "note",
-            text
-            + "suits it better than RMSE, because the variance of counts grows with their mean",
+        text = (
+            f"the target {short(facts.dataset.target)} looks like a count: Poisson deviance suits "
         )
+        text += "it better than RMSE, because the variance of counts grows with their mean"
+        yield Finding("D021", "note", text)
 
 
 CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {

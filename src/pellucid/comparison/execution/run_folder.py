@@ -149,13 +149,9 @@ def _is_run(path: Path) -> bool:
 def openings(folder: Path, test_set_id: str) -> int:
     """How often a test set was used by this run and the other runs in the same parent folder."""
     journals = (run / "events.jsonl" for run in runs(folder.resolve().parent))
-    return sum(
-        _opens(record, test_set_id) for path in journals for record in _readable(path, test_set_id)
-    )
-
-
-def _opens(record: dict[str, Any], test_set_id: str) -> bool:
-    return record.get("event") in OPENED and record.get("vault") == test_set_id
+    records = [record for path in journals for record in _readable(path, test_set_id)]
+    own = [record for record in records if record.get("vault") == test_set_id]
+    return sum(record.get("event") in OPENED for record in own)
 
 
 def _readable(path: Path, word: str) -> list[dict[str, Any]]:

@@ -248,13 +248,9 @@ def _likely(names: list[str]) -> str:
 
 
 def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str, list[str]]:
-    roles = {
-        "group": [settings.group] if settings.group else [],
-        "time": [settings.time] if settings.time else [],
-        "weights": [settings.weights] if settings.weights else [],
-        "id": named(settings.id, table.column_names),
-        "drop": named(settings.drop, table.column_names),
-    }
+    single = {role: settings.values[role] for role in ("group", "time", "weights")}
+    roles = {role: [name] if name else [] for role, name in single.items()}
+    roles |= {role: named(settings.values[role], table.column_names) for role in ("id", "drop")}
     for role, names in roles.items():
         for name in names:
             require_column(table, name, source)
