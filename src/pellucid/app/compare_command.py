@@ -54,15 +54,13 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         request.messages.show(plan_text(plan, findings, given["format_"], width()))
         return 0
     if request.folder is not None and (given["use"] or finished is not None):
+        from pellucid.app.use_model import use
         from pellucid.comparison.execution.journal import RunState
         from pellucid.comparison.run import refuse_changes
 
         refuse_changes(RunState.read(request.folder / "events.jsonl").start, plan)
-    if request.folder is not None and given["use"]:
-        from pellucid.app.use_model import use
-
-        return use(request.folder, plan, given["use"], given["format_"])
-    if request.folder is not None and finished is not None:
+        if given["use"]:
+            return use(request.folder, plan, given["use"], given["format_"])
         request.messages.note(f"{request.folder} is complete: there is nothing to resume")
         _write_again(request.messages, request.folder)
         return show(request, *finished)

@@ -192,13 +192,11 @@ def reason(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     if len(alike) == 1:
         return f"is the simplest of the {len(good)} models that are as good as the best"
     loss = "log_loss" if data["data"]["task"] == "classification" else data["plan"]["metric"]
-    known = own["metrics"].get(loss)
-    best = "best" if known is None or known != known or loss not in METRICS else "lowest"
-    named = metric_name(loss if best == "lowest" else data["plan"]["metric"])
-    best = "highest" if best == "lowest" and loss == "r2" else best
-    return (
-        f"has the {best} {named} of the {len(alike)} simplest models that are as good as the best"
-    )
+    known, best = own["metrics"].get(loss), "highest" if loss == "r2" else "lowest"
+    if known is None or known != known or loss not in METRICS:
+        best, loss = "best", data["plan"]["metric"]
+    which = f"{len(alike)} simplest models that are as good as the best"
+    return f"has the {best} {metric_name(loss)} of the {which}"
 
 
 def rule(data: Mapping[str, Any]) -> str:

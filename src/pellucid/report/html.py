@@ -110,7 +110,12 @@ def _environment() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=False,
     )
-    environment.filters |= {"name": name, "lines": lines, "plural": wording.plural, "count": count}
+    environment.filters |= {
+        "name": name,
+        "lines": lines,
+        "plural": wording.plural,
+        "count": "{:,}".format,
+    }
     return environment
 
 
@@ -122,11 +127,6 @@ def name(text: Any, limit: int = LONGEST) -> Any:
     if shown == whole:
         return Markup("<bdi>{}</bdi>").format(shown)
     return Markup('<bdi title="{}">{}</bdi>').format(whole, shown)
-
-
-def count(amount: float) -> str:
-    """A number with commas between thousands."""
-    return f"{amount:,}"
 
 
 def lines(text: Any, limit: int = 2000) -> str:

@@ -104,7 +104,10 @@ def model_evidence(design: CVDesign, predictions: Mapping[str, np.ndarray]) -> E
     units = design.units[rows[there]]
     parts = np.bincount(units, (share * (values - score))[there], size)
     used = np.bincount(units, minlength=size) > 0
-    losses, pooled = _losses(design, rows, predicted, share, used), None
+    losses, pooled = row_losses(metric, design.y[rows], predicted), None
+    if losses is not None:  # the mean loss of each unit
+        total = np.bincount(units, (share * losses)[there], size)
+        losses = total[used] / np.bincount(units, share[there], size)[used]
     if metric.name == "r2" and design.folds > design.repeats:
         per = design.folds // design.repeats
         pooled = model_evidence(
@@ -120,19 +123,6 @@ def _needed(metric: Metric, predictions: Mapping[str, np.ndarray]) -> np.ndarray
     if metric.needs == "scores" and "proba" not in predictions:
         return predictions.get("scores")
     return predictions.get("proba") if metric.needs != "model" else None
-
-
-def _losses(
-    design: CVDesign, rows: np.ndarray, predicted: np.ndarray, share: np.ndarray, used: np.ndarray
-) -> np.ndarray | None:
-    """Mean loss by unit, for metrics that are made of losses."""
-    found = row_losses(design.metric, design.y[rows], predicted)
-    if found is None:
-        return None
-    there = share > 0
-    units = design.units[rows[there]]
-    total = np.bincount(units, (share * found)[there], len(used))
-    return total[used] / np.bincount(units, share[there], len(used))[used]
 
 
 @dataclass(frozen=True)

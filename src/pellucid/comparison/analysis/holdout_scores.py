@@ -145,9 +145,7 @@ def _at_least(
         squares = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
         low, high = _of_errors(2, test, rng)
         return 1 - high / squares, 1 - low / squares
-    sample = statistics.EffectiveSample(
-        name, tuple(statistics.effective_rows(w[y == k]) for k in range(test.K) if (y == k).any())
-    )
+    sample = statistics.EffectiveSample.of(name, y, w, test.K)
     return None if sample.rows is None else sample.interval(value)
 
 

@@ -135,11 +135,8 @@ def undefined(plan: Plan, state: RunState, contender: Contender, scores: list[fl
     first = plan.folds[without[0]][1]
     if plan.dataset.classes is not None and len(np.unique(plan.dataset.y[first])) < 2:
         return f"{metric.name} needs two classes, but the test rows of a fold have only one; reduce --cv"
-    missing = {
-        "probabilities": " (the model has no probabilities)",
-        "scores": " (the model has no scores)",
-    }
-    hint = missing.get(metric.needs, "")
+    lacks = metric.needs in ("probabilities", "scores")
+    hint = f" (the model has no {metric.needs})" if lacks else ""
     return f"{metric.name} is undefined in {len(without)} of {len(scores)} folds{hint}"
 
 

@@ -59,6 +59,12 @@ class EffectiveSample:
     metric: str
     by_class: tuple[float, ...]
 
+    @classmethod
+    def of(cls, metric: str, y: np.ndarray, w: np.ndarray, K: int) -> EffectiveSample:
+        """The sample of rows of K classes; classes without rows do not count."""
+        parts = [w[(y == k) & (w > 0)] for k in range(K)]
+        return cls(metric, tuple(effective_rows(part) for part in parts if len(part)))
+
     @property
     def rows(self) -> float | None:
         """Effective number of rows of a proportion; None if the metric is not one."""

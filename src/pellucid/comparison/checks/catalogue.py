@@ -85,15 +85,13 @@ def _without(facts: Facts, gone: set[str]) -> Facts:
 
 
 def _active(settings: Settings) -> list[str]:
+    """The codes of the checks that are not turned off."""
+    select, ignore = (tuple(map(str.upper, words)) for words in (settings.select, settings.ignore))
     for word in (*settings.select, *settings.ignore):
         if not any(code.startswith(word.upper()) for code in CHECKS):
             raise ParameterError(f"unknown check {word!r}. Checks: {', '.join(CHECKS)}.")
-
-    def named(code: str, words: tuple[str, ...]) -> bool:
-        return any(code.startswith(word.upper()) for word in words)
-
-    chosen = [code for code in CHECKS if not settings.select or named(code, settings.select)]
-    return [code for code in chosen if not named(code, settings.ignore)]
+    chosen = [code for code in CHECKS if not select or code.startswith(select)]
+    return [code for code in chosen if not code.startswith(ignore)]
 
 
 def constant(facts: Facts) -> Iterator[Finding]:

@@ -81,17 +81,10 @@ class Dataset:
             if kind in ("", self.kinds[name])
         }
 
-    def n_levels(self, name: str) -> int:
-        """Number of distinct values of a feature."""
-        return shared_tables.n_distinct(self.table, name)
-
-    def without(self, names: list[str], note: str = "") -> Dataset:
+    def without(self, names: list[str]) -> Dataset:
         """The dataset without some features."""
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
-        notes = (*self.notes, note) if note else self.notes
-        return replace(
-            self, table=shared_tables.without(self.table, names), kinds=kinds, notes=notes
-        )
+        return replace(self, table=shared_tables.without(self.table, names), kinds=kinds)
 
 
 @dataclass(frozen=True)
