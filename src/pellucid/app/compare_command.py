@@ -29,7 +29,6 @@ INTERRUPTED = 130
 class Request:
     """The arguments of the command, completed by those of the run that `--resume` continues."""
 
-    ctx: click.Context
     messages: Messages
     data: str
     settings: Any
@@ -105,7 +104,7 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
     if given["fail_under"] is not None and not math.isfinite(given["fail_under"]):
         raise click.UsageError("--fail-under must be a finite number", ctx)
     settings = gather_settings(ctx, given)
-    return Request(ctx, ctx.obj, data, settings, given, folder)
+    return Request(ctx.obj, data, settings, given, folder)
 
 
 def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
@@ -261,7 +260,11 @@ def wrote(messages: Messages, folder: Path, result: Any, data: str) -> None:
     if messages.level < 0:
         return
     model, page = folder / "model.pellucid", folder / "report.html"
-    made = [f"{p} ({_size(p)})" for p in (page, model) if p.exists()]
+    sizes = {path: path.stat().st_size for path in (page, model) if path.exists()}
+    made = [
+        f"{p} ({n / 1e6:.1f} MB)" if n >= 1e5 else f"{p} ({max(1, round(n / 1e3))} KB)"
+        for p, n in sizes.items()
+    ]
     lines = ["WROTE  " + "\n       ".join(made or [str(folder / "results.json")])]
     if result.finish.get("saved"):
         lines.append(f"       no model file: {result.finish['saved']}")
@@ -271,8 +274,3 @@ def wrote(messages: Messages, folder: Path, result: Any, data: str) -> None:
         lines.append(f"       pellucid explain {run}{rows} --row 17")
         lines.append(f"       pellucid report {run} --open")
     progress_text(messages, "\n".join(lines))
-
-
-def _size(path: Path) -> str:
-    size = path.stat().st_size
-    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} KB"

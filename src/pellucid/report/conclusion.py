@@ -64,7 +64,12 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     if len(rows) < 2:
         return []
     family = sum(row.get("p_holm") is not None for row in rows)
-    over = f"paired by {_paired_by(data)}" + (f", Holm over {family} tests" if family > 1 else "")
+    units = {"group": "groups", "time": "blocks of times"}.get(
+        data["plan"].get("folds", ""), "rows"
+    )
+    if data["plan"]["metric"] not in METRICS:  # scikit-learn's metrics have no value per row
+        units = "folds"
+    over = f"paired by {units}" + (f", Holm over {family} tests" if family > 1 else "")
     if not data["verdict"]["beats_baseline"]:
         lines = [f"= no significant difference from the baseline ({over})"]
         none = ["no gain: scores no higher than the baseline"]
@@ -84,13 +89,6 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     if reasons & {NO_BETTER, BELOW}:
         lines.append("no gain: not significantly better than the baseline")
     return lines
-
-
-def _paired_by(data: Mapping[str, Any]) -> str:
-    """The unit of the paired tests: folds for scikit-learn's metrics, which have no value per row."""
-    if data["plan"]["metric"] not in METRICS:
-        return "folds"
-    return {"group": "groups", "time": "blocks of times"}.get(data["plan"].get("folds", ""), "rows")
 
 
 def _margin(data: Mapping[str, Any]) -> str:

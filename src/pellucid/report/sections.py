@@ -135,7 +135,7 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
     scored = [row for row in summary["leaderboard"] if row["place"]]
     return {
         "metric": wording.metric_name(metric),
-        "meaning": wording.metric_meaning(metric),
+        "meaning": wording.METRICS.get(metric, ("", ""))[1],
         "better": "higher" if plan["greater_is_better"] else "lower",
         "charts": [pictures.board(summary, width) for width in (pictures.BROAD, pictures.WIDE)]
         if scored else [],

@@ -60,7 +60,9 @@ def run_checks(dataset: Dataset, settings: Settings, rows: np.ndarray) -> Findin
     found: list[Finding] = []
     for stage in STAGES:
         found += [f for code in stage if code in active for f in CHECKS[code](facts)]
-        facts = _without(facts, {name for f in found if f.exclude for name in f.columns})
+        gone = {name for f in found if f.exclude for name in f.columns}
+        left = {name: column for name, column in facts.raw.items() if name not in gone}
+        facts = replace(facts, raw=left, univariate={name: by_column[name] for name in left})
     facts = replace(facts, repeated=repeated_rows(facts.raw, dataset.y))
     rest = [code for code in active if not any(code in stage for stage in STAGES)]
     found += [f for code in rest for f in CHECKS[code](facts)]
@@ -75,13 +77,6 @@ def run_checks(dataset: Dataset, settings: Settings, rows: np.ndarray) -> Findin
     fine = {**FINE, ("D003",): "no missing values"} if full else FINE
     silent = [text for codes, text in fine.items() if not seen & {*codes} and codes[0] in active]
     return Findings(found, ", ".join(silent), facts.univariate)
-
-
-def _without(facts: Facts, gone: set[str]) -> Facts:
-    """The data without some columns."""
-    raw = {name: column for name, column in facts.raw.items() if name not in gone}
-    scores = {name: score for name, score in facts.univariate.items() if name in raw}
-    return replace(facts, raw=raw, univariate=scores)
 
 
 def _active(settings: Settings) -> list[str]:

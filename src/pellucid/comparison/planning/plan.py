@@ -77,7 +77,6 @@ class Contender:
     unsuitable: bool = False  # whether it is meant for tables of another kind
     dropped: tuple[str, ...] = ()  # columns that it cannot read, or would memorise
     note: str = ""
-    unit: float = 1.0  # of parameters that are searched in standard deviations of the target
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
 
     def make(self) -> Any:
@@ -353,5 +352,5 @@ def _contender(
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped,
-        note="; ".join(notes), unit=unit,
+        note="; ".join(notes),
     )  # fmt: skip
