@@ -1,14 +1,14 @@
 """Ordinary and weighted least squares."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import POSITIVE, LinearPredictor, check_coefficients
-from pellucid.parameters import COPY_X, FIT_INTERCEPT, N_JOBS, STATUS, Real, learned, param
+from pellucid.linear_model.base import POSITIVE, LinearPredictor
+from pellucid.parameters import COPY_X, N_JOBS, Real, learned, param
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -62,27 +62,6 @@ def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
     return facts
 
 
-def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
-    """Refuse a model file whose facts for `summary()` do not match its columns."""
-    lengths = {
-        "residual_ss": targets,
-        "total_ss": targets,
-        "exponent": targets,
-        "unit_error": p + 1,
-    }
-    if any(np.shape(kept[name]) != (length,) for name, length in lengths.items()):
-        raise DataError("its sums of squares do not match its columns or targets")
-    if not (kept["total"] > 0 and kept["rows"] > 0 and isinstance(kept["constant"], bool)):
-        raise DataError("it has no training rows")
-    if not all(isinstance(kept[name], float) for name in ("condition", "log_weights", "mass")):
-        raise DataError("its facts about the table are not numbers")
-    wide = any(np.ndim(kept[k]) != 2 or len(kept[k]) != p for k in ("root", "null") if k in kept)
-    for name, of in (("slack", "null"), ("drift", "root")):
-        wide = wide or (of in kept and np.shape(kept[name]) != np.shape(kept[of])[1:])
-    if wide or ("root" in kept and np.shape(kept["centre"]) != (p,)):
-        raise DataError("its covariance does not match its columns")
-
-
 class LinearRegression(LinearPredictor):
     """Least squares: the coefficients b and intercept b0 that minimise
 
@@ -102,7 +81,6 @@ class LinearRegression(LinearPredictor):
     Least squares...
     """
 
-    fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     tol: float = param(
         1e-6,
@@ -119,7 +97,6 @@ class LinearRegression(LinearPredictor):
     aliased_: np.ndarray = learned(
         "Positions in `terms_` of the columns that are combinations of others; direct solutions only."
     )
-    status_: Status = learned(STATUS)
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."
     )
@@ -130,10 +107,6 @@ class LinearRegression(LinearPredictor):
 
     def _coding(self) -> str:
         return "onehot" if self.positive else "reference"
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve the least-squares problem."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         Y = problem.y.reshape(problem.n, -1)
@@ -190,14 +163,24 @@ class LinearRegression(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        from pellucid.persist.fitted_state import expect_number, expect_positions
+        from pellucid.persist.fitted_state import expect_entries, expect_number, expect_positions
 
-        check_coefficients(self)
-        if "inference_" in vars(self):
-            targets, p = np.atleast_2d(self.coef_).shape
-            expect_number(self, "rank_", 0)
-            expect_positions(self, "aliased_", p)
-            _check_kept(self.inference_, p, targets)
+        super()._check_state()
+        if "inference_" not in vars(self):
+            return
+        k, p = np.atleast_2d(self.coef_).shape
+        expect_number(self, "rank_", 0)
+        expect_positions(self, "aliased_", p)
+        kept = expect_entries(
+            self, "inference_", residual_ss=(k,), total_ss=(k,), exponent=(k,), unit_error=(p + 1,),
+            total=(), rows=(), constant=(), condition=(), log_weights=(), mass=(),
+        )  # fmt: skip
+        if not (kept["total"] > 0 and kept["rows"] > 0):
+            raise DataError("it has no training rows")
+        if "root" in kept:
+            expect_entries(self, "inference_", root=(p, None), null=(p, None), centre=(p,))
+            slack, drift = kept["null"].shape[1:], kept["root"].shape[1:]
+            expect_entries(self, "inference_", slack=slack, drift=drift)
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation", weights: str = "frequency"

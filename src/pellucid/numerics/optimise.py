@@ -294,25 +294,20 @@ def gradient_descent(
     tol: float = 0.0,
     max_iter: int = 1000,
     penalty: Penalty | None = None,
-    recorder: Recorder | None = None,
 ) -> Solution:
     """x <- x - step g, with the proximal map of `penalty` after each step if there is one.
 
     Stops when the Euclidean length of the change is at most tol.
     """
-    recorder = recorder or Recorder("gd", max_iter)
-    flag = StopFlag()
+    recorder, flag = Recorder("gd", max_iter), StopFlag()
     x = np.array(x0, dtype=float)
     value, g = evaluate(x)
 
-    def total() -> float:
-        return value + (penalty.value(x) if penalty else 0.0)
-
     def write_down(k: int) -> None:
+        total = value + (penalty.value(x) if penalty else 0.0)
         recorder.add(
-            iteration=k, objective=total(), gradient_norm=length(g),
-            parameter_norm=length(x),
-        )  # fmt: skip
+            iteration=k, objective=total, gradient_norm=length(g), parameter_norm=length(x)
+        )
 
     write_down(0)
     change = np.inf

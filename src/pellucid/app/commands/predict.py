@@ -56,6 +56,11 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     help="Add the N largest contributions of each row as columns why_1, why_2, ..., and why_class.",
 )
 @allow_missing_option
+@click.option(
+    "--csv-safe",
+    is_flag=True,
+    help="Write ' before texts that a spreadsheet would run as a formula (=, +, -, @ at the start).",
+)
 @encoding_option
 @message_options
 @click.pass_obj
@@ -68,6 +73,7 @@ def predict(
     ids: tuple[str, ...],
     explained: int,
     allow_missing: bool,
+    csv_safe: bool,
     encoding: str | None,
 ) -> None:
     """Predict the rows of DATA (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
@@ -102,7 +108,7 @@ def predict(
             "file, or leave it out."
         )
     warn_outside(fitted, rows, messages)
-    write({**kept, **columns}, out, format_)
+    write({**kept, **columns}, out, format_, spreadsheet_safe=csv_safe)
 
 
 def contributions(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str]]:

@@ -10,23 +10,30 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import LinearClassifier, column_means
-from pellucid.linear_model.standardize import standardised
+from pellucid.linear_model.base import (
+    CLASS_FACTORS,
+    LinearClassifier,
+    column_means,
+)
+from pellucid.linear_model.standardize import Units
 from pellucid.parameters import (
     HISTORY,
+    N_JOBS,
+    RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
+    VERBOSE,
+    WARM_START,
     Boolean,
     Choice,
     Either,
     Integer,
     Nothing,
     Real,
+    changed,
     learned,
     param,
 )
 from pellucid.persist.fitted_state import expect_array
-from pellucid.records import Status
 
 PENALTY = param(
     "l2",
@@ -169,10 +176,28 @@ class StochasticClassifier(LinearClassifier):
     More than two classes are one problem each, that class against all others.
     """
 
+    penalty: str | None = PENALTY
+    alpha: float = ALPHA
+    l1_ratio: float = L1_RATIO
+    fit_intercept: bool = changed(after="l1_ratio")
+    max_iter: int = MAX_ITER
+    tol: float | None = TOL
+    shuffle: bool = SHUFFLE
+    verbose: int = VERBOSE
+    eta0: float = ETA0
+    n_jobs: int | None = N_JOBS
+    random_state: Any = RANDOM_STATE
+    early_stopping: bool = EARLY_STOPPING
+    validation_fraction: float = VALIDATION_FRACTION
+    n_iter_no_change: int = N_ITER_NO_CHANGE
+    class_weight: Any = CLASS_FACTORS
+    warm_start: bool = WARM_START
+    average: bool | int = AVERAGE
+    standardize: bool = SCALED_COLUMNS
+
     n_iter_: int = learned(N_EPOCHS)
     t_: float = learned(N_STEPS)
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
     standard_coef_: np.ndarray = learned(STANDARD_COEF)
     pulled_: np.ndarray = learned(L1_APPLIED)
     averaged_: np.ndarray = learned(AVERAGED)
@@ -193,7 +218,7 @@ class StochasticClassifier(LinearClassifier):
         """Learned attributes that only the subclass has; `Perceptron` counts mistakes."""
         return {}
 
-    def fit(
+    def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
         self,
         X: Any,
         y: Any,
@@ -225,15 +250,15 @@ class StochasticClassifier(LinearClassifier):
         problem = addressable(problem)
         q = 1 if problem.n_classes == 2 else problem.n_classes
         coef, intercept = initial_coefficients(self, q, problem.p, *start)
-        units = standardised(self.standardize, problem, bool(self.fit_intercept))
-        scaled = problem
-        if units is not None:
+        units, scaled = None, problem
+        if self.standardize:
+            units = Units.learn(problem, bool(self.fit_intercept))
             scaled, (coef, intercept) = units.apply(problem), units.scaled_coef(coef, intercept)
         states = [new_state(problem.p, coef[k], intercept[k]) for k in range(q)]
         learned = self._run(scaled, states, self.max_iter, 0)
-        return (
-            learned if units is None else units.sgd_to_original(learned, problem.X, problem.weights)
-        )
+        if units is None:
+            return learned
+        return units.sgd_to_original(learned, problem.X, problem.weights)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         from pellucid.linear_model._sgd.solver import STEPS, addressable, last_states, new_state
