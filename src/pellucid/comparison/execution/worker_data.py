@@ -133,9 +133,9 @@ class Evaluator:
             more |= {name: int(rng.integers(2**31)) for name in unseeded}
         if self.text and "table" in known and known["table"] is None:
             # How the model reads text: all words, the most frequent ones, or none (the baseline).
-            words = words_read(type(self.model))
-            kinds = dict.fromkeys(self.text, "text" if words else "categorical")
-            few = Text(max_words=int(words)) if 0 < words < np.inf else None
+            most = words_read(type(self.model))
+            kinds = dict.fromkeys(self.text, "text" if most else "categorical")
+            few = Text(max_words=int(most)) if 0 < most < np.inf else None
             more["table"] = Table(kinds=kinds, text=few)
         if self.foreign:  # scikit-learn's clone would take long to import
             return copy.deepcopy(self.model).set_params(**more)
