@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.data import problem as problems
-from pellucid.data.canonical import canonical, canonical_view, merged, ordered
+from pellucid.data.canonical import canonical, canonical_view
 from pellucid.data.problem import InputSpec, prepare
 from pellucid.data.row_view import RowView
 from pellucid.linear_model import Perceptron, SGDClassifier, SGDRegressor
@@ -77,5 +77,4 @@ def test_a_canonical_view_is_the_canonical_copy(fractions):
     copy, there = canonical(problem), canonical_view(problem)
     assert np.array_equal(there.X[:], copy.X) and np.array_equal(there.y, copy.y)
     assert np.array_equal(there.weights, copy.weights)
-    assert np.array_equal(ordered(problem)[0], merged(problem)[0])
     assert (there.n < problem.n) == (not fractions)

@@ -5,7 +5,7 @@ import pytest
 
 from pellucid.errors import ParameterError
 from pellucid.numerics import optimise
-from pellucid.numerics.objectives import penalties
+from pellucid.numerics.objectives.penalties import Penalty
 
 
 def logistic(seed=0, n=200, p=5, scale=1.0):
@@ -133,7 +133,7 @@ def test_proximal_gradient_descent_solves_the_lasso():
 
     for strength, slope in [(1.0, 1.8), (5.0, 1.0), (10.0, 0.0), (20.0, 0.0)]:
         found = optimise.gradient_descent(
-            evaluate, np.zeros(1), step=0.1, tol=1e-14, penalty=penalties.l1(strength)
+            evaluate, np.zeros(1), step=0.1, tol=1e-14, penalty=Penalty(strength, 1.0)
         )
         np.testing.assert_allclose(found.x, slope, atol=1e-12)
     assert found.x[0] == 0.0

@@ -54,9 +54,10 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         request.messages.show(plan_text(plan, findings, given["format_"], width()))
         return 0
     if request.folder is not None and (given["use"] or finished is not None):
-        from pellucid.comparison.run import refuse_other
+        from pellucid.comparison.execution.journal import RunState
+        from pellucid.comparison.run import refuse_changes
 
-        refuse_other(request.folder, plan)
+        refuse_changes(RunState.read(request.folder / "events.jsonl").start, plan)
     if request.folder is not None and given["use"]:
         from pellucid.app.use_model import use
 
@@ -128,7 +129,12 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
             result = Run(plan, folder, progress.update, findings, config, began).run()
         code = show(request, result.data, result.timings)
         if result.unwritten:
-            return not_kept(messages, result.unwritten, folder)
+            messages.write(
+                "error",
+                f"the results could not be written to {folder}: {result.unwritten}. The fits are kept. "
+                f"When the problem is fixed, run: pellucid compare --resume --out {quote(str(folder))}",
+            )
+            return NO_RESULT
         reported = write_report(messages, result, folder)
     except KeyboardInterrupt:  # twice, or while the report is written
         messages.write("stopped", f"finished fits are kept. {how_to_resume(given)}")
@@ -147,16 +153,6 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
     return code
 
 
-def not_kept(messages: Messages, why: str, folder: Path) -> int:
-    """Report that the results could not be written; returns the exit code."""
-    messages.write(
-        "error",
-        f"the results could not be written to {folder}: {why}. The fits are kept. When the problem is "
-        f"fixed, run: pellucid compare --resume --out {quote(str(folder))}",
-    )
-    return NO_RESULT
-
-
 def how_to_resume(given: dict[str, Any]) -> str:
     out = f" --out {quote(given['out'])}" if given["out"] else ""
     return f"Resume: pellucid compare --resume{out}"
@@ -171,8 +167,8 @@ def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, An
         return None
     data, timings, summary = (json.loads((folder / n).read_text(encoding="utf-8")) for n in names)
     known = data["schema"] == summary["schema"] == SCHEMA
-    judged = settings.affecting_verdict().items() <= data["settings"].items()
-    return (data, timings) if data["complete"] and judged and known else None
+    same = settings.affecting_results().items() <= data["settings"].items()
+    return (data, timings) if data["complete"] and same and known else None
 
 
 def _write_again(messages: Messages, folder: Path) -> None:

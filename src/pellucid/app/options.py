@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pellucid.comparison.planning.settings import BY_NAME, SETTINGS, Setting, Settings
+from pellucid.comparison.planning.settings import BY_NAME, KINDS, SETTINGS, Setting, Settings
 from pellucid.errors import ParameterError
 
 SHORT = {"target": ("-t",), "jobs": ("-j",), "seed": ("--random-state",)}
@@ -56,7 +56,8 @@ def option(setting: Setting) -> Callable:
         shown += f" Default: {setting.default}."
     return click.option(
         *names, default=None, help=shown, envvar=variables(setting.name),
-        metavar=metavar(setting), **more,
+        metavar="TEXT" if setting.name in ("metric", "positive") else KINDS[setting.kind].metavar,
+        **more,
     )  # fmt: skip
 
 
@@ -64,18 +65,6 @@ def variables(name: str) -> list[str]:
     """The environment variables of a setting: its own name, then its aliases."""
     other = [alias for alias, meant in ALIASES.items() if meant == name]
     return [f"PELLUCID_{word.upper()}" for word in (name, *other)]
-
-
-def metavar(setting: Setting) -> str:
-    words = {
-        "int": "N",
-        "float": "X",
-        "list": "A,B",
-        "columns": "A,B",
-        "duration": "TIME",
-        "choice": "WORD",
-    }
-    return words.get(setting.kind, "TEXT" if setting.name in ("metric", "positive") else "NAME")
 
 
 def setting_options(*names: str) -> Callable:

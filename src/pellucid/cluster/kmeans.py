@@ -6,12 +6,13 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Clusterer
-from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
+from pellucid.cluster.row_distances import RowTable, exponent, many_products
 from pellucid.data import Problem
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import opened
 from pellucid.errors import DataError, warn
+from pellucid.numerics.row_blocks import divided
 from pellucid.parameters import (
     COPY_X,
     RANDOM_STATE,
@@ -110,8 +111,8 @@ class KMeans(Clusterer, Transformer):
         dense = isinstance(problem.X, np.ndarray) and problem.schema.plain
         power = exponent(*(problem.schema.low, problem.schema.high) if dense else (problem.X,))
         with parallel.one_blas_thread():
-            best = self._best_run(scaled(problem.X, power), problem, power)
-        C, labels, inertia = best.x
+            best = self._best_run(divided(problem.X, power), problem, power)
+        (C, labels, inertia), place = best.x, problem.position
         inertia = float(_ldexp(inertia, 2 * power))
         if not np.isfinite(inertia):
             raise DataError(
@@ -121,8 +122,8 @@ class KMeans(Clusterer, Transformer):
         return {
             "cluster_centers_": np.ldexp(C, power),
             "labels_": labels
-            if problem.position is None
-            else _user_labels(labels, problem.position),
+            if place is None
+            else np.where(place < 0, np.int32(-1), labels[place]),
             "inertia_": inertia,
             "n_iter_": best.n_iter,
             "history_": _unscaled(best.history, power),
@@ -135,8 +136,8 @@ class KMeans(Clusterer, Transformer):
         from pellucid.cluster.lloyd import Lloyd
 
         table = RowTable(X, self.n_clusters)
-        tol, by_panel = self._tolerance(table, problem.weights), self.algorithm == "elkan"
-        run = Lloyd(table, problem.weights, self.max_iter, tol, by_panel)
+        tol = self.tol * table.variance(problem.weights) if self.tol > 0 else 0.0
+        run = Lloyd(table, problem.weights, self.max_iter, tol, self.algorithm == "elkan")
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
         for i in range(self._n_starts()):
@@ -162,9 +163,6 @@ class KMeans(Clusterer, Transformer):
                 RuntimeWarning,
             )
         return 1
-
-    def _tolerance(self, table: RowTable, weights: np.ndarray) -> float:
-        return self.tol * table.variance(weights) if self.tol > 0 else 0.0
 
     def _status(self, best: Solution, labels: np.ndarray) -> Status:
         found = len(np.unique(labels))
@@ -192,7 +190,7 @@ class KMeans(Clusterer, Transformer):
     def _scaled(self, X: Any, power: int) -> tuple[RowTable, np.ndarray]:
         """Rows and centers, divided by 2**power."""
         C = np.ascontiguousarray(np.ldexp(self.cluster_centers_, -power))
-        return RowTable(scaled(X, power), len(C)), C
+        return RowTable(divided(X, power), len(C)), C
 
     def _assign(self, X: Any) -> np.ndarray:
         # Squared distances of very distant rows overflow: all centers count as equally near to them.
@@ -256,11 +254,6 @@ class KMeans(Clusterer, Transformer):
         rows, C = self._scaled(encoded, power)
         squared = rows.own_distances(C, rows.label(C))
         return -float(_ldexp(squared @ weights_or_ones(sample_weight, rows.n), 2 * power))
-
-
-def _user_labels(labels: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Labels in the order of the user's rows; -1 for rows that were left out."""
-    return np.where(position < 0, np.int32(-1), labels[position])
 
 
 def _unscaled(history: dict[str, np.ndarray], power: int) -> dict[str, np.ndarray]:

@@ -160,6 +160,6 @@ class Lloyd:
             return Status("converged", "The labels or the centers no longer change.")
         return Status(
             "max_iter",
-            f"{self.max_iter} iterations were not enough: the centers still move.",
+            f"max_iter={self.max_iter} was not enough: the centers still move.",
             "Increase max_iter or tol.",
         )

@@ -108,14 +108,12 @@ def details_incomplete(record: dict[str, Any]) -> bool:
 def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] | None:
     """Scores on training and test rows for increasing shares of the training rows, over three folds."""
     fold_task, end = task.fold_task, time.monotonic() + 0.25 * task.fold_task.deadline
-    sizes: list[int] = []
-    train_scores: list[float] = []
-    test_scores: list[float] = []
+    curve: dict[str, Any] = {"rows": [], "train": [], "test": []}
     for share in SHARES_OF_ROWS:
         test_fold, train_fold = [], []
         for train, test in task.folds[:3]:
             if time.monotonic() > end:
-                return _curve(sizes, train_scores, test_scores)
+                break
             part = _part(evaluator, train, share)
             X = evaluator.rows(part)
             try:
@@ -125,17 +123,10 @@ def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] |
             except Exception:  # for example too few rows of a class; skip this size
                 break
         if len(test_fold) == len(task.folds[:3]):
-            sizes.append(int(share * len(task.folds[0][0])))
-            train_scores.append(float(np.mean(train_fold)))
-            test_scores.append(float(np.mean(test_fold)))
-    return _curve(sizes, train_scores, test_scores)
-
-
-def _curve(
-    sizes: list[int], train_scores: list[float], test_scores: list[float]
-) -> dict[str, Any] | None:
-    """The curve; None if it has only one point."""
-    return {"rows": sizes, "train": train_scores, "test": test_scores} if len(sizes) > 1 else None
+            curve["rows"].append(int(share * len(task.folds[0][0])))
+            curve["train"].append(float(np.mean(train_fold)))
+            curve["test"].append(float(np.mean(test_fold)))
+    return curve if len(curve["rows"]) > 1 else None
 
 
 def _part(evaluator: Evaluator, rows: np.ndarray, share: float) -> np.ndarray:
@@ -150,10 +141,8 @@ def _part(evaluator: Evaluator, rows: np.ndarray, share: float) -> np.ndarray:
 def _score(
     evaluator: Evaluator, fold_task: FoldTask, fitted: Any, X: Any, rows: np.ndarray
 ) -> float:
-    predictions = evaluator.predict(fitted, X)
-    return evaluator.score(fold_task.metrics[:1], fitted, X, rows, predictions)[
-        fold_task.metrics[0]
-    ]
+    name, predictions = fold_task.metrics[0], evaluator.predict(fitted, X)
+    return evaluator.score((name,), fitted, X, rows, predictions)[name]
 
 
 def save_model(fitted: Any, task: FinalFitTask) -> str:

@@ -20,7 +20,7 @@ from pellucid.errors import ParameterError
 from pellucid.numerics import bayes
 from pellucid.numerics.class_moments import class_moments
 from pellucid.numerics.covariance import ledoit_wolf
-from pellucid.parameters import Array, Choice, Either, Nothing, Real, param
+from pellucid.parameters import Choice, Either, Nothing, Real, param
 
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 # Distance of a column's mean from 0, in standard deviations, beyond which columns are centred. "svd"
@@ -32,12 +32,6 @@ IMPOSSIBLE = -1e300  # stands for log 0: below all distances
 PAIRS = 2**24  # largest number of entries of covariances of words
 LEAST_SHARE = 1e-6  # of the total variance, used where the pooled variance is 0
 
-PRIORS = param(
-    None,
-    Either(Nothing, Array),
-    "Prior probabilities of the classes, in the order of `classes_`. None uses the shares of the "
-    "classes in the training rows.",
-)
 SHRINKAGE = param(
     None,
     Either(Nothing, Choice("auto"), Real(0, 1, "both")),

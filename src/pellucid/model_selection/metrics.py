@@ -121,11 +121,20 @@ def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float
 
 def roc_auc(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
     """Area under the ROC curve; for more classes the mean over all classes, each against the rest."""
+    return float(each_against_rest(_binary_auc, y, scores, w, classes))
+
+
+def each_against_rest(
+    one: Callable[..., Any], y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray
+) -> Any:
+    """`one(positive, score, w)` of the last of two classes; for more classes the mean over all
+    classes, each against the rest.
+    """
     if scores.ndim == 1:
-        return _binary_auc(y == classes[-1], scores, w)
+        return one(y == classes[-1], scores, w)
     if len(classes) == 2:
-        return _binary_auc(y == classes[1], scores[:, 1], w)
-    return float(np.mean([_binary_auc(y == c, scores[:, k], w) for k, c in enumerate(classes)]))
+        return one(y == classes[1], scores[:, 1], w)
+    return np.mean([one(y == c, scores[:, k], w) for k, c in enumerate(classes)], axis=0)
 
 
 def last_of_equals(ordered: np.ndarray) -> np.ndarray:
@@ -149,12 +158,7 @@ def average_precision(
     y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray
 ) -> float:
     """Area under the precision-recall step function; for more classes the mean over the classes."""
-    if scores.ndim == 1:
-        return _binary_precision(y == classes[-1], scores, w)
-    if len(classes) == 2:
-        return _binary_precision(y == classes[1], scores[:, 1], w)
-    parts = [_binary_precision(y == c, scores[:, k], w) for k, c in enumerate(classes)]
-    return float(np.mean(parts))
+    return float(each_against_rest(_binary_precision, y, scores, w, classes))
 
 
 def r2(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:

@@ -18,15 +18,9 @@ from pellucid.data.schema import Schema
 from pellucid.naive_bayes.missing import first_terms, mark_missing
 from pellucid.naive_bayes.text_columns import beside_words
 from pellucid.numerics import bayes
-from pellucid.parameters import Array, Either, Nothing, learned, param
+from pellucid.parameters import learned
 
 SMALLEST = 1e-300  # replaces a probability of 0 in explanations
-CLASS_PRIOR = param(
-    None,
-    Either(Nothing, Array),
-    "Prior probabilities of the classes, in the order of `classes_`. None uses the shares of the "
-    "classes in the training rows.",
-)
 
 
 class NaiveBayes(Classifier):
@@ -93,7 +87,7 @@ class NaiveBayes(Classifier):
     @property
     def _prior(self) -> np.ndarray:
         """Prior probabilities of the fitted model."""
-        raise NotImplementedError
+        return self.class_prior_
 
     def _proba(self, X: Any) -> np.ndarray:
         return bayes.posterior(self._log_likelihood(X), self._prior)

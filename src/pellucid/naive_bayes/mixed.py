@@ -9,11 +9,12 @@ from pellucid.data import Problem
 from pellucid.data.batches import empty
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
-from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes, against_others
+from pellucid.naive_bayes.base import NaiveBayes, against_others
 from pellucid.naive_bayes.class_counts import (
     LOWEST,
     MOST,
     count_levels,
+    level_likelihood,
     level_probabilities,
     match_levels,
 )
@@ -30,7 +31,7 @@ from pellucid.naive_bayes.text_columns import (
     word_terms,
 )
 from pellucid.numerics.class_moments import class_moments
-from pellucid.parameters import Either, Nothing, Predicate, Real, learned, param
+from pellucid.parameters import PRIORS, Either, Nothing, Predicate, Real, learned, param
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Explanation
 
@@ -81,7 +82,7 @@ class MixedNB(NaiveBayes):
         Real(0, None),
         "Share of the variance of a normal column that is added to its variance in each class.",
     )
-    priors: Any = CLASS_PRIOR
+    priors: Any = PRIORS
 
     distributions_: tuple[str, ...] = learned("Distribution of each column.")
     theta_: np.ndarray = learned(
@@ -259,10 +260,6 @@ class MixedNB(NaiveBayes):
 
     # Predicting -----------------------------------------------------------------------------------
 
-    @property
-    def _prior(self) -> np.ndarray:
-        return self.class_prior_
-
     def _column(self, X: Any, j: int) -> np.ndarray:
         """What column j adds to the log-likelihood, (n, K); 0 for a missing cell."""
         kind, x = self.distributions_[j], codes_of(X)[:, j]
@@ -270,9 +267,7 @@ class MixedNB(NaiveBayes):
             return text_likelihood(kind, X, j, self.level_log_prob_[j])
         missing = np.isnan(x)
         if kind == "categorical":
-            logs = np.maximum(self.level_log_prob_[j], LOWEST)
-            table = np.vstack([logs.T, np.zeros(len(logs))])
-            return table[np.where(missing, len(table) - 1, np.nan_to_num(x)).astype(np.int64)]
+            return level_likelihood(self.level_log_prob_[j], _level_codes(x))
         if self.silent_[j] and kind != "multinomial":
             return np.zeros((len(x), len(self.classes_)))
         given = self._given_distributions(self.schema_).get(j)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.errors import ParameterError, shown
+from pellucid.neural_network import _loops
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Integer, Real
@@ -26,18 +27,6 @@ class Activation:
 
 def _identity(Z: np.ndarray, b: np.ndarray) -> None:
     Z += b
-
-
-def _relu(Z: np.ndarray, b: np.ndarray) -> None:
-    from pellucid.neural_network import _loops
-
-    _loops.add_and_rectify(Z, b)
-
-
-def _relu_derivative(A: np.ndarray, D: np.ndarray) -> None:
-    from pellucid.neural_network import _loops
-
-    _loops.rectified_slope(A, D)
 
 
 def _tanh(Z: np.ndarray, b: np.ndarray) -> None:
@@ -65,7 +54,7 @@ ACTIVATIONS = {
     "identity": Activation(_identity, lambda A, D: None),
     "logistic": Activation(_logistic, _logistic_derivative),
     "tanh": Activation(_tanh, _tanh_derivative),
-    "relu": Activation(_relu, _relu_derivative),
+    "relu": Activation(_loops.add_and_rectify, _loops.rectified_slope),
 }
 
 
@@ -90,12 +79,6 @@ def _squared(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
     value = 0.5 * float(share @ np.einsum("ij,ij->i", Z, Z))
     Z *= share[:, None]
     return value
-
-
-def _log(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
-    from pellucid.neural_network import _loops
-
-    return _loops.log_loss(Z, Y, share)
 
 
 def _cross_entropy(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
@@ -138,7 +121,7 @@ def _shares(Y: np.ndarray) -> np.ndarray:
 
 LOSSES = {
     "squared": Loss("identity", lambda Z: Z, _squared, _any_numbers, "numbers"),
-    "log": Loss("logistic", expit, _log, _probabilities, "between 0 and 1"),
+    "log": Loss("logistic", expit, _loops.log_loss, _probabilities, "between 0 and 1"),
     "cross_entropy": Loss(
         "softmax", softmax, _cross_entropy, _shares, "class probabilities that sum to 1"
     ),

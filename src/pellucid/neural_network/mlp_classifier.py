@@ -12,8 +12,7 @@ from pellucid.errors import DataError, ParameterError
 from pellucid.neural_network.base import MultiLayer
 from pellucid.neural_network.network import Network
 from pellucid.neural_network.training_options import ACTIVATION, HIDDEN_LAYER_SIZES
-from pellucid.numerics.objectives.links import expit
-from pellucid.numerics.objectives.losses import log_softmax, softmax
+from pellucid.numerics.objectives.losses import class_probabilities, log_softmax
 from pellucid.parameters import CLASS_WEIGHT
 
 # Scores that differ by more than this have different probabilities.
@@ -129,6 +128,4 @@ class MLPClassifier(MultiLayer, Classifier):
 
 def _probabilities(Z: np.ndarray) -> np.ndarray:
     """Probabilities (n, classes) from the scores of the outputs."""
-    if Z.shape[1] > 1:
-        return softmax(Z)
-    return expit(np.concatenate([-Z, Z], axis=1))
+    return class_probabilities(Z if Z.shape[1] > 1 else Z[:, 0])

@@ -176,7 +176,8 @@ class Network:
             try:
                 spaces = used.pop()
             except IndexError:  # all in use by other threads
-                spaces = self._spaces(min(blocks[0].stop, X.shape[0]))
+                rows_at_once = min(blocks[0].stop, X.shape[0])
+                spaces = [np.empty((rows_at_once, k), self.dtype) for k in self.units[1:-1]]
             A = self.rows_of(X, rows)
             for layer, W, b, space in zip(self.layers, self.coefs, self.intercepts, spaces):
                 Z = space[: rows.stop - rows.start]
@@ -190,10 +191,6 @@ class Network:
         with np.errstate(over="ignore", invalid="ignore"):
             parallel.map(one, blocks)
         return out
-
-    def _spaces(self, rows: int) -> list[np.ndarray]:
-        """Arrays for the values of the hidden layers."""
-        return [np.empty((rows, k), self.dtype) for k in self.units[1:-1]]
 
     def answers(self, X: Any) -> np.ndarray:
         """Outputs of the last layer; X is not checked."""

@@ -6,7 +6,6 @@ learned attributes, `constructors` and `descriptions` make `__init__` and the do
 """
 
 from pellucid.parameters.constraints import (
-    Anything,
     Array,
     Boolean,
     Choice,
@@ -34,7 +33,6 @@ from pellucid.parameters.declarations import (
     Parameter,
     attributes_of,
     changed,
-    dropped,
     learned,
     param,
     parameters_of,
@@ -50,6 +48,7 @@ from pellucid.parameters.shared import (
     N_ITER,
     N_JOBS,
     NO_RANDOM_STATE,
+    PRIORS,
     RANDOM_STATE,
     STANDARDIZE,
     STATUS,
@@ -68,6 +67,7 @@ __all__ = [
     "NO_RANDOM_STATE",
     "N_ITER",
     "N_JOBS",
+    "PRIORS",
     "RANDOM_STATE",
     "REQUIRED",
     "STANDARDIZE",
@@ -76,7 +76,6 @@ __all__ = [
     "TABLE",
     "VERBOSE",
     "WARM_START",
-    "Anything",
     "Array",
     "Attribute",
     "Boolean",
@@ -101,7 +100,6 @@ __all__ = [
     "attributes_of",
     "changed",
     "check",
-    "dropped",
     "learned",
     "number_list",
     "param",

@@ -201,7 +201,6 @@ Verbose = Either(Boolean, Integer(0))
 ClassWeight = Either(
     Predicate(lambda v: isinstance(v, dict), "a dict {label: weight}"), Choice("balanced"), Nothing
 )
-Anything = Predicate(lambda v: True, "anything")
 
 
 def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ from pellucid.persist.checks import (
 )
 from pellucid.persist.container import MAX_ITEMS, MAX_VALUES, Contents, blame
 from pellucid.persist.fitted_state import check_state
-from pellucid.persist.tree_reader import TENSOR_TYPES, TreeReader, get, parsed, unhex
+from pellucid.persist.tree_reader import TENSOR_TYPES, TreeReader, get, hashed_apart, parsed, unhex
 
 _LEARNED = re.compile(r"[A-Za-z]\w*_", re.ASCII)
 
@@ -92,7 +92,7 @@ class Decoder(TreeReader):
         pairs = get(tree, "items", list)
         if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
             raise ModelFileError("it holds a dictionary that is not made of pairs")
-        keys = [self.value(key) for key, _ in pairs]
+        keys = hashed_apart([self.value(key) for key, _ in pairs])
         if not all(map(is_key, keys)):
             raise ModelFileError("it holds a dictionary with impossible keys")
         table = {key: self.value(item) for key, (_, item) in zip(keys, pairs)}

@@ -269,7 +269,7 @@ def test_disagrees(data: Mapping[str, Any]) -> str:
             f"Do not rely on {model_name(own)}: {result}, worse than the baseline's "
             f"{score(base, metric)}."
         )
-    if agreement(data) == "no" and sign * value < sign * own["mean"]:
+    if agreement(data) == "much worse":
         return (
             f"Do not rely on the cross-validation score of {model_name(own)}: {result}, worse than "
             f"cross-validation predicted ({interval(own['ci'], metric)})."

@@ -26,16 +26,6 @@ from pellucid.report.views import (
 )
 
 MOST_COLUMNS = 200
-AGREEMENT = {
-    "": "",
-    "yes": "The test score agrees with cross-validation.",
-    "better": "The test score is better than cross-validation predicted, but the intervals overlap: "
-    "this may be chance.",
-    "worse": "The test score is worse than cross-validation predicted, but the intervals overlap: this "
-    "may be chance, or cross-validation was optimistic.",
-    "no": "The test score disagrees with cross-validation: they differ by more than the uncertainty of "
-    "both. Find out why before you rely on either.",
-}
 GROUPS = {
     "worst mistakes": "Largest errors",
     "most uncertain": "Most uncertain predictions",
@@ -74,8 +64,8 @@ def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
         "interval": wording.interval(ends, metric) if ends else "",
         "rows": found.get("rows") or summary["plan"]["test_rows"],
         "openings": found.get("openings") or 1,
-        "agreement": AGREEMENT[wording.agreement(summary)],
-        "agrees": wording.agreement(summary),
+        "agreement": wording.AGREEMENT[wording.agreement(summary)],
+        "disagrees": wording.disagrees(summary),
         "chart": pictures.test(summary, pictures.NARROW, False),
     }
 
@@ -87,7 +77,7 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
     """The table: classes or range of the target, features, charts of features and target."""
     facts = summary["data"]
     columns = facts.get("columns") or []
-    strongest = sorted(columns, key=lambda c: -_strength(c.get("alone")))
+    strongest = sorted(columns, key=lambda c: 1.0 if c.get("alone") is None else -c["alone"])
     found = (pictures.column(c, facts["target"]) for c in strongest)
     charts = list(islice((chart for chart in found if chart), detail.columns))
     return {
@@ -103,12 +93,6 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
         "charts": charts,
         "all_charts": len(charts) == len(facts["features"]),
     }
-
-
-def _strength(alone: float | None) -> float:
-    if alone is None:
-        return -1.0
-    return alone
 
 
 def _classes(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -212,20 +196,16 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
             for row in better
         ],
         "widths": [number(width) for width in rope],
-        "tables": _rounded([better, *(found["within"][str(width)] for width in rope)]),
+        "tables": [
+            [[None if v is None else round(unsure(v) or 0.0, 3) for v in row] for row in table]
+            for table in (better, *(found["within"][str(width)] for width in rope))
+        ],
     }
 
 
 def unsure(share: float | None) -> float | None:
     """A probability away from 0 and 1: a finite sample is never certain."""
     return None if share is None else min(max(share, 0.001), 0.999)
-
-
-def _rounded(tables: list[list[list[float | None]]]) -> list[list[list[float | None]]]:
-    return [
-        [[None if v is None else round(unsure(v) or 0.0, 3) for v in row] for row in t]
-        for t in tables
-    ]
 
 
 def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
@@ -302,18 +282,9 @@ def _searchable(
         which = f"the {known:,} training rows with the largest errors, of {total:,}"
     elif total > 1:
         which = f"all {which}"
-    return {
-        "which": which,
-        "labels": labels,
-        "data": {**lists, "about": _about(lists["p"], labels)},
-    }
-
-
-def _about(p: list[float] | None, labels: list[str]) -> str:
-    """The head of the column of probabilities."""
-    if p is None:
-        return ""
-    return f"probability of {labels[1]}" if len(labels) == 2 else "probability of the prediction"
+    about = f"probability of {labels[1] if len(labels) == 2 else 'the prediction'}"
+    about = "" if lists["p"] is None else about  # the head of the column of probabilities
+    return {"which": which, "labels": labels, "data": {**lists, "about": about}}
 
 
 def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
@@ -354,7 +325,7 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
         **view,
         "model": name_of(summary, found["model"]),
         "chart": pictures.test(summary),
-        "agreement": AGREEMENT[wording.agreement(summary)],
+        "agreement": wording.AGREEMENT[wording.agreement(summary)],
         "exact": wording.EXACT if wording.exact(found) else "",
         "openings": found.get("openings") or 1,
         "confusion": confusion_table(found.get("confusion")),

@@ -91,8 +91,7 @@ from pellucid.comparison.planning.settings import BY_NAME
 from pellucid.comparison.result import SCHEMA, Result
 from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import conclusion
-from pellucid.report.cards import card
-from pellucid.report.privacy import without_rows
+from pellucid.report.cards import card, confusion
 from pellucid.report.searchable_rows import searchable
 from pellucid.versions import versions
 
@@ -107,24 +106,35 @@ LIMITS = (
 MANY = f"Decision regions are shown for at most {MOST_CLASSES} classes."
 
 
-def summarise(result: Result, rows: bool = True) -> Summary:
-    """The summary of a result; `rows=False` leaves out all individual rows of the table."""
-    data, details = result.data, result.details
-    classes = details["classes"]
-    seed = data["settings"]["seed"]
+def summarise(result: Result) -> Summary:
+    """The summary of a result."""
+    data, details, times = result.data, result.details, result.timings.get("models", {})
+    classes, profile = details["classes"], details["profile"]
     summary = {
         "schema": SCHEMA,
         "title": data["data"]["name"],
         "answer": conclusion.answer(data),
-        "data": {**data["data"], **_columns(details)},
+        "data": {
+            **data["data"],
+            "columns": profile["columns"],
+            "columns_left_out": profile["columns_left_out"],
+            "target_histogram": profile["target"],
+        },
         "checks": data["checks"],
         "fine": details["fine"],
         "plan": data["plan"],
-        "leaderboard": [_with_seconds(row, result.timings) for row in data["leaderboard"]],
+        "leaderboard": [
+            {
+                **row,
+                "fit_seconds": times.get(row["model"], {}).get("fit"),
+                "predict_seconds": times.get(row["model"], {}).get("predict"),
+            }
+            for row in data["leaderboard"]
+        ],
         "verdict": data["verdict"],
         "pairwise": pairwise(data),
         "cards": {
-            row["model"]: _card(result, row, classes, seed)
+            row["model"]: _card(result, row)
             for row in data["leaderboard"]
             if row["model"] in result.predictions
         },
@@ -140,21 +150,7 @@ def summarise(result: Result, rows: bool = True) -> Summary:
         "recommended": data["recommended"],
         "timings": result.timings,
     }
-    return plain(summary if rows else without_rows(summary))
-
-
-def _columns(details: dict[str, Any]) -> dict[str, Any]:
-    profile = details["profile"]
-    return {
-        "columns": profile["columns"],
-        "columns_left_out": profile["columns_left_out"],
-        "target_histogram": profile["target"],
-    }
-
-
-def _with_seconds(row: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]:
-    own = timings.get("models", {}).get(row["model"], {})
-    return {**row, "fit_seconds": own.get("fit"), "predict_seconds": own.get("predict")}
+    return plain(summary)
 
 
 def pairwise(data: dict[str, Any]) -> dict[str, Any]:
@@ -185,11 +181,10 @@ def _known(share: float) -> float | None:
     return share if share == share else None
 
 
-def _card(
-    result: Result, row: dict[str, Any], classes: list[str] | None, seed: int
-) -> dict[str, Any]:
-    model, details = row["model"], result.details
-    own = card(result.predictions[model], details["y"], details["weights"], classes, seed)
+def _card(result: Result, row: dict[str, Any]) -> dict[str, Any]:
+    model, details, seed = row["model"], result.details, result.data["settings"]["seed"]
+    answers, classes = result.predictions[model], details["classes"]
+    own = card(answers, details["y"], details["weights"], classes, seed)
     search = details["search"].get(model, [])
     names = sorted({name for entry in search for name in entry["params"]})
     return {
@@ -315,8 +310,6 @@ def test_set(result: Result) -> dict[str, Any] | None:
     classes = result.details["classes"]
     labels = (result.finish.get("test") or {}).get("labels")
     if classes is not None and labels is not None:
-        from pellucid.report.cards import confusion
-
         truth, w = (np.asarray(result.finish["test"][name]) for name in ("truth", "weights"))
         out["confusion"] = confusion(truth, np.asarray(labels), w, classes)
     return out

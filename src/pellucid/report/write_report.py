@@ -34,7 +34,7 @@ def read_run(folder: Path, name: str) -> dict[str, Any]:
 
 def write_report(result: Any, path: Path, rows: bool = True) -> Path:
     """Summarise a result and write its report."""
-    return write_summary(summarise(result, rows=rows), path, rows)
+    return write_summary(summarise(result), path, rows)
 
 
 def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Path:

@@ -23,6 +23,7 @@ from pellucid.svm.kernels import Kernel
 WHOLE = 1500  # largest number of rows for which all rows are one working set
 WORKING = 512  # rows of a working set otherwise
 # The conditions cannot be met more closely than this share of the largest gradient.
+MOST = np.finfo(float).max
 ROUNDING = 1e-14
 NEGATIVE = 1e-10  # a curvature below minus this share of its terms is not due to rounding
 FEWEST_STEPS = 10_000_000  # without max_iter at least this many steps are allowed, or 100 per row
@@ -172,9 +173,10 @@ def _record(problem: Dual, state: State, recorder: Recorder) -> float:
     """Record the objective, the violation and the duality gap; returns the violation."""
     upper, lower = _sides(problem, state.a)
     with np.errstate(over="ignore", invalid="ignore"):
+        dual = -0.5 * float(state.a @ (state.gradient + problem.linear))  # -(1/2 a'Qa + p'a)
         violation = _violation(-problem.signs * state.gradient, upper, lower)
         recorder.add(
-            iteration=state.taken, objective=_objective(problem, state.a, state.gradient),
+            iteration=state.taken, objective=dual,
             violation=violation, duality_gap=_duality_gap(problem, state.a, state.gradient),
         )  # fmt: skip
     return violation
@@ -224,22 +226,24 @@ def _working_set(
     return np.concatenate(parts)
 
 
-def _objective(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
-    """The dual objective, which is maximised: -(1/2 a'Qa + p'a)."""
-    return -0.5 * float(a @ (gradient + problem.linear))
-
-
 def _offset(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
     """rho: the mean of s_i g_i over free multipliers, or the middle of its bounds."""
     free = (a > 0) & (a < problem.limits)
     signed = problem.signs * gradient
     if free.any():
-        return float(signed[free].mean())
+        return _mean(signed[free])
     upper, lower = _sides(problem, a)
     above = signed[upper].min() if upper.any() else np.nan
     below = signed[lower].max() if lower.any() else np.nan
     ends = [end for end in (above, below) if np.isfinite(end)]
-    return float(np.mean(ends)) if ends else 0.0
+    return _mean(np.array(ends)) if ends else 0.0
+
+
+def _mean(values: np.ndarray) -> float:
+    """The mean, also where the sum overflows."""
+    if np.abs(values).max() < MOST / len(values):
+        return float(values.mean())
+    return float((values / len(values)).sum())
 
 
 def _status(violation: float, rule: StoppingRule, taken: int, beyond: bool, late: bool) -> Status:

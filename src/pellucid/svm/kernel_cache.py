@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.numerics.row_blocks import squared_lengths
 from pellucid.records import Status
 from pellucid.svm import _loops, kernels
 from pellucid.svm.kernel_checks import allowance, check_part, indefinite_status
@@ -25,7 +26,7 @@ class KernelRows:
         n = problem.X.shape[0]
         self.problem, self.megabytes, self.working = problem, megabytes, working
         precomputed = problem.K is not None
-        self.norms = np.zeros(n) if precomputed else problem.kernel.norms(problem.X)
+        self.norms = np.zeros(n) if precomputed else squared_lengths(problem.X)
         coarse = not precomputed and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
         self.kept = problem.K if precomputed else self._store(np.float32 if coarse else np.float64)
         self.whole: np.ndarray | None = None

@@ -10,25 +10,9 @@ from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
-from pellucid.parameters import (
-    VERBOSE,
-    Choice,
-    learned,
-    param,
-    positional,
-)
-from pellucid.svm.kernel_parameters import CLASS_WEIGHT
-from pellucid.svm.linear_base import (
-    DUAL,
-    FIXED_ORDER,
-    INTERCEPT,
-    INTERCEPT_SCALING,
-    MAX_ITER,
-    SCALED,
-    TOL,
-    LinearSVM,
-)
-from pellucid.svm.linear_base import C as COST
+from pellucid.parameters import Choice, changed, learned, param, positional
+from pellucid.svm.linear_base import LinearSVM
+from pellucid.svm.multiclass import CLASS_FACTORS
 
 
 class LinearSVC(LinearSVM, Classifier):
@@ -62,22 +46,15 @@ class LinearSVC(LinearSVM, Classifier):
         description="Loss of a violated margin. 'hinge' cannot be combined with the penalty 'l1'.",
         kw_only=False,
     )
-    dual: Any = DUAL
-    tol: float = TOL
-    C: float = COST
     multi_class: str = param(
         "ovr",
         Choice("ovr", "crammer_singer"),
         "How more than two classes are learned: each class against all others ('ovr'), or jointly "
         "('crammer_singer'), where penalty and loss have no effect.",
+        after="C",
     )
-    fit_intercept: bool = INTERCEPT
-    intercept_scaling: float = INTERCEPT_SCALING.replace(default=1)
-    class_weight: Any = CLASS_WEIGHT
-    verbose: int = VERBOSE
-    random_state: Any = FIXED_ORDER
-    max_iter: int = MAX_ITER
-    standardize: bool = SCALED
+    intercept_scaling: float = changed(default=1)
+    class_weight: Any = CLASS_FACTORS.replace(after="intercept_scaling")
 
     coef_: np.ndarray = learned(
         "Coefficients, shape (1, n_terms) for two classes, otherwise (n_classes, n_terms)."
@@ -88,7 +65,7 @@ class LinearSVC(LinearSVM, Classifier):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.svm import linear_dual, primal
+        from pellucid.svm import crammer_singer, linear_dual, primal
 
         assert problem.classes is not None
         if self.penalty == "l1" and self.loss == "hinge" and self.multi_class == "ovr":
@@ -100,7 +77,13 @@ class LinearSVC(LinearSVM, Classifier):
         X, scale, shift, means = self._prepared(problem)
         costs = self._costs(class_weighted(self.class_weight, problem))
         if self.multi_class == "crammer_singer":
-            return self._fit_jointly(X, problem.y, costs, K, scale, shift) | {"means_": means}
+            jointly = parallel.interruptible(
+                crammer_singer.solve, X, problem.y, costs, K, self._bias(), self.tol, self.max_iter
+            )
+            # Two classes are reduced to the difference of their coefficients.
+            rows = jointly.x[1:] - jointly.x[:1] if K == 2 else jointly.x
+            learned = self._learned_from([replace(jointly, x=v) for v in rows], scale, shift)
+            return learned | {"history_": jointly.history, "means_": means}
 
         def one(k: int) -> Any:
             y = np.where(problem.y == k, 1.0, -1.0)
@@ -115,25 +98,6 @@ class LinearSVC(LinearSVM, Classifier):
         tasks = [1] if K == 2 else range(K)
         found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
         return self._learned_from(found, scale, shift) | {"means_": means}
-
-    def _fit_jointly(
-        self,
-        X: Any,
-        y: np.ndarray,
-        costs: np.ndarray,
-        K: int,
-        scale: np.ndarray,
-        shift: np.ndarray,
-    ) -> dict[str, Any]:
-        """All classes jointly; two classes are reduced to the difference of their coefficients."""
-        from pellucid.svm import crammer_singer
-
-        found = parallel.interruptible(
-            crammer_singer.solve, X, y, costs, K, self._bias(), self.tol, self.max_iter
-        )
-        V = found.x[1:] - found.x[:1] if K == 2 else found.x
-        rows = [replace(found, x=v) for v in V]
-        return self._learned_from(rows, scale, shift) | {"history_": found.history}
 
     def _scores(self, X: Any) -> np.ndarray:
         return self._linear_scores(X)

@@ -49,7 +49,6 @@ class CVDesign:
     folds : number of folds, including repeats
     ratio : test rows / training rows of a fold, on average
     in_time : whether units follow one another in time, so that neighbours may be correlated
-    shared, shared_by_score : weight of the term for shared training rows, for differences and scores
     """
 
     metric: Metric
@@ -61,8 +60,6 @@ class CVDesign:
     ratio: float
     repeats: int = 1
     in_time: bool = False
-    shared: float = SHARED
-    shared_by_score: float = SHARED_BY_SCORE
 
     def inflation(self, shared: float) -> float:
         """Factor on the variance of the rows for shared training rows."""
@@ -169,18 +166,17 @@ class Difference:
         """Combined with a second test in the same direction: the smaller p-value, doubled."""
         if second.mean * self.mean <= 0:
             return self
-        p = min(1.0, 2 * min(self.p, second.p))
-        return Difference(self.mean, self.error, self.df, p, self.log)
+        return replace(self, p=min(1.0, 2 * min(self.p, second.p)))
 
     @property
     def reversed(self) -> Difference:
-        return Difference(-self.mean, self.error, self.df, self.p, self.log)
+        return replace(self, mean=-self.mean)
 
 
 def difference(design: CVDesign, one: Evidence, other: Evidence) -> Difference:
     """The difference of two models that were tested on the same rows; positive if `one` is better."""
     mean, parts, log = _on_scale(design.metric, one, other)
-    factor, df = design.inflation(design.shared), len(parts) - 1
+    factor, df = design.inflation(SHARED), len(parts) - 1
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
     if design.in_time and parts.any():

@@ -31,17 +31,13 @@ NO_MARK = dict.fromkeys(("p", "p_holm", "p_baseline", "lost")) | {"as_good": Fal
 
 def fold_scores(plan: Plan, state: RunState, model: str) -> dict[str, list[float]] | None:
     """{metric: one score per outer fold}; None unless all folds are done."""
-    records = [state.done.get((model, str(k))) for k in range(len(plan.folds))]
-    if model in state.failed or any(record is None for record in records):
+    if not state.completed(model, len(plan.folds)):
         return None
+    found = [state.done[model, str(k)]["metrics"] for k in range(len(plan.folds))]
     return {
-        name: [_number(record["metrics"][name]) for record in records if record is not None]
+        name: [float("nan") if own[name] is None else float(own[name]) for own in found]
         for name in plan.metrics
     }
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
 
 
 def status(plan: Plan, state: RunState, contender: Contender) -> tuple[str, str]:
@@ -117,7 +113,7 @@ def _row(
         "baseline": contender.id == BASELINES[plan.dataset.task],
         "recommended": contender.id == reached.recommended,
         "rank": contender.rank,
-        "class": f"{contender.entry.module}.{contender.entry.class_name}"
+        "class": f"pellucid.{contender.entry.path}"
         if contender.entry
         else type(contender.estimator).__name__,
         "params": contender.candidates[last["best"]] if last else None,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, present, sentence, short
+from pellucid.comparison.checks.findings import Facts, Finding, option, sentence, short
 from pellucid.comparison.checks.leakage import copies, leaks, one_class_columns, sums, suspects
 from pellucid.comparison.checks.row_checks import duplicates, identifiers, panels, repeated_rows
 from pellucid.comparison.checks.time_checks import durations, times
@@ -71,7 +71,7 @@ def run_checks(dataset: Dataset, settings: Settings, rows: np.ndarray) -> Findin
     found.sort(key=lambda f: (order[f.level], f.code))
     seen = {f.code for f in found}
     seen |= {"D006"} if facts.repeated else set()  # repeated by chance, but there are some
-    full = all(present(column).all() for column in raw.values())
+    full = all(column.present().all() for column in raw.values())
     fine = {**FINE, ("D003",): "no missing values"} if full else FINE
     silent = [text for codes, text in fine.items() if not seen & {*codes} and codes[0] in active]
     return Findings(found, ", ".join(silent), facts.univariate)
@@ -100,7 +100,7 @@ def constant(facts: Facts) -> Iterator[Finding]:
     """D002"""
     names = []
     for name, column in facts.raw.items():
-        cells = column.values[present(column)]
+        cells = column.values[column.present()]
         if len(cells) == len(column.values) and len(cells) and (cells == cells[0]).all():
             names.append(name)
     if names:
@@ -110,7 +110,7 @@ def constant(facts: Facts) -> Iterator[Finding]:
 
 def all_missing(facts: Facts) -> Iterator[Finding]:
     """D003"""
-    names = [name for name, column in facts.raw.items() if not present(column).any()]
+    names = [name for name, column in facts.raw.items() if not column.present().any()]
     if names:
         yield Finding("D003", "note", sentence(names, "has", "have", " no values: excluded"), "",
                       tuple(names), exclude=True)  # fmt: skip
@@ -118,7 +118,7 @@ def all_missing(facts: Facts) -> Iterator[Finding]:
 
 def mostly_missing(facts: Facts) -> Iterator[Finding]:
     """D004"""
-    shares = {name: float(present(column).mean()) for name, column in facts.raw.items()}
+    shares = {name: float(column.present().mean()) for name, column in facts.raw.items()}
     names = [name for name, share in shares.items() if 0 < share < 0.5]
     if names:
         worst = min(names, key=lambda name: shares[name])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.planning.dataset import Dataset, shown
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.data.raw_column import RawColumn
 
 
@@ -54,18 +54,18 @@ def option(flag: str, name: str) -> str:
 
 def short(name: str) -> str:
     """A quoted name, cut if it is long."""
-    return shown([repr(name)])
+    quoted = repr(name)
+    return quoted if len(quoted) <= 60 else quoted[:57] + "..."
+
+
+def some(names: list[str], most: int = 4) -> str:
+    """Some of the names, including the last one, and their number."""
+    if len(names) <= most:
+        return ", ".join(map(short, names))
+    first = ", ".join(map(short, names[: most - 1]))
+    return f"{first}, ..., {short(names[-1])} ({len(names)} columns)"
 
 
 def sentence(names: list[str], one: str, many: str, rest: str) -> str:
     """`'a' is ...` or `'a', 'b' are ...`: the names, then the verb in singular or plural."""
-    return f"{shown([repr(name) for name in names], 4)} {one if len(names) == 1 else many}{rest}"
-
-
-def present(column: RawColumn) -> np.ndarray:
-    """Mask of the cells that are not missing."""
-    if column.kind == "categorical":
-        return column.values >= 0
-    if column.kind == "text":
-        return np.array([cell is not None for cell in column.values])
-    return ~np.isnan(column.values)
+    return f"{some(names)} {one if len(names) == 1 else many}{rest}"

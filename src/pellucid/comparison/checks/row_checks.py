@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, present, sentence, short
+from pellucid.comparison.checks.findings import Facts, Finding, option, sentence, short
 from pellucid.comparison.checks.time_checks import TIME_WORD, is_time
 from pellucid.comparison.checks.univariate import codes_of
 from pellucid.data.raw_column import RawColumn
@@ -63,7 +63,7 @@ def identifiers(facts: Facts) -> Iterator[Finding]:
 
 def is_row_id(name: str, column: RawColumn, first: bool = False) -> bool:
     """Whether a column only identifies the rows; `first`: whether it is the first column."""
-    values = column.values[present(column)]
+    values = column.values[column.present()]
     n = len(values)
     if n < MIN_IDS or column.kind in ("text", "datetime") or is_time(name, column):
         return False
@@ -222,7 +222,7 @@ def _unit_strength(facts: Facts, name: str) -> float:
     column = facts.raw[name]
     if column.kind in ("text", "datetime") or is_time(name, column) or TIME_WORD.search(name):
         return 0.0
-    whole = column.values[present(column)]
+    whole = column.values[column.present()]
     if column.kind == "number" and not (whole == np.floor(whole)).all():
         return 0.0
     rows, units = _rows_of_units(facts, column)
@@ -273,7 +273,7 @@ def _similarity_within_units(
         column = facts.raw[other]
         if column.kind == "text":
             continue
-        kept = present(column)[rows]
+        kept = column.present()[rows]
         levels = column.kind == "categorical"
         out.append(_between(column.values[rows[kept]], units[kept], levels))
     return np.array([share for share in out if share == share])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, present, sentence, short
+from pellucid.comparison.checks.findings import Facts, Finding, option, sentence, short
 from pellucid.comparison.checks.univariate import codes_of
 from pellucid.comparison.planning.time_parsing import are_times
 from pellucid.data.raw_column import RawColumn
@@ -43,7 +43,7 @@ def is_time(name: str, column: RawColumn) -> bool:
         return False
     if column.kind == "categorical":
         return _written_dates(column)
-    values = column.values[present(column)]
+    values = column.values[column.present()]
     if not TIME_WORD.search(name) or EVENT_BEFORE.search(name) or not len(values):
         return False
     return _calendar(name, values) or _order(values)
@@ -103,7 +103,7 @@ _UNREADABLE = ". Excluded as a feature, because almost every row has its own cat
 
 
 def _is_unique(column: RawColumn) -> bool:
-    codes = column.values[present(column)]
+    codes = column.values[column.present()]
     return len(np.unique(codes)) >= 0.95 * len(codes)
 
 
@@ -124,7 +124,7 @@ def _lasts(facts: Facts, name: str) -> bool:
     """Whether numbers can be durations: none negative, many different values, no dates."""
     if name == facts.dataset.target:
         return True
-    values = facts.raw[name].values[present(facts.raw[name])]
+    values = facts.raw[name].values[facts.raw[name].present()]
     if not len(values) or values.min() < 0 or len(np.unique(values)) < MIN_TIMES:
         return False
     return not _calendar(name, values)

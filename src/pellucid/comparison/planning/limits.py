@@ -93,7 +93,8 @@ def describe_limits(plan: Plan) -> list[tuple[str, str]]:
         budget = f"{timeout:g} s of wall-clock time, {timeout / rounds:.3g} s per fold"
     whole = "none" if limit is None else f"{limit:g} s of wall-clock time, including the report"
     fit, rest = final_fit_seconds(plan)
-    memory = process_memory(plan.settings, plan.settings.jobs or get_threads())
+    jobs = plan.settings.jobs or get_threads()
+    memory = process_memory(plan.settings, jobs)
     free = "" if plan.settings.memory_limit else ", its share of free memory"
     return [
         ("work", work),
@@ -102,6 +103,7 @@ def describe_limits(plan: Plan) -> list[tuple[str, str]]:
         ("hanging", guard),
         ("final fit", f"{fit:g} s of wall-clock time, {rest:g} s for its part of the report"),
         ("memory", f"{memory / 1e9:.2g} GB per process{free}" if memory else "none"),
+        ("processes", str(jobs)),
     ]
 
 

@@ -22,6 +22,7 @@ import importlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -61,8 +62,8 @@ class Choices:
 class Entry:
     """One model of the registry."""
 
-    id: str
     task: str  # "classification" or "regression"
+    id: str
     path: str  # "linear_model.LogisticRegression"
     rank: int
     cost: float
@@ -94,13 +95,22 @@ class Entry:
         """The search space as grids and lists, for a target of standard deviation 1."""
         return {name: axis.axis(effort) for name, axis in self.space.items()}
 
+    def values(self, effort: str) -> dict[str, list[Any]]:
+        """The search space as lists of values."""
+        axes = self.axes(effort).items()
+        return {name: a.values() if hasattr(a, "values") else list(a) for name, a in axes}
+
     def candidates(self, effort: str, unit: float = 1.0) -> list[dict[str, Any]]:
         """All candidates, simple ones first; `unit` is the standard deviation of the target."""
-        found, rescale = candidates(self.axes(effort)), self.rescale or self._scaled
-        return found if unit == 1.0 else [rescale(params, unit) for params in found]
-
-    def _scaled(self, params: dict[str, Any], unit: float) -> dict[str, Any]:
-        return params | {name: float(f"{params[name] * unit:.6g}") for name in self.in_units}
+        found = candidates(self.axes(effort))
+        if unit == 1.0:
+            return found
+        if self.rescale is not None:
+            return [self.rescale(params, unit) for params in found]
+        return [
+            params | {name: float(f"{params[name] * unit:.6g}") for name in self.in_units}
+            for params in found
+        ]
 
     def model_class(self) -> type:
         return getattr(importlib.import_module(self.module), self.class_name)
@@ -110,16 +120,7 @@ class Entry:
         return self.model_class()(**self.params)
 
 
-def _c(
-    id: str, path: str, rank: int, cost: float, title: str, description: str, **more: Any
-) -> Entry:
-    return Entry(id, "classification", path, rank, cost, title, description, **more)
-
-
-def _r(
-    id: str, path: str, rank: int, cost: float, title: str, description: str, **more: Any
-) -> Entry:
-    return Entry(id, "regression", path, rank, cost, title, description, **more)
+_c, _r = partial(Entry, "classification"), partial(Entry, "regression")
 
 
 def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
@@ -135,9 +136,8 @@ def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
 _C = Range(0.001, 1000, (4, 7, 13))
 _MARGIN = Range(0.001, 10, (3, 5, 9))  # for standardised columns; larger C is slow and gains little
 _ALPHA = Range(1000, 0.001, (4, 7, 13))
-_PATIENT = {
-    "max_iter": 1000
-}  # wide tables with rare levels need more than scikit-learn's 100 iterations
+# Wide tables with rare levels need more than scikit-learn's 100 iterations.
+_PATIENT = {"max_iter": 1000}
 _SCALED = {"standardize": True}  # distances, margins, steps and penalties depend on the scale
 _NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
 _LEAVES = Range(40, 1, (3, 5, 7), whole=True)

@@ -20,6 +20,7 @@ from pellucid.linear_model._inference.intervals import slack
 from pellucid.linear_model._logistic.solver import INFERENCE_SIZE
 from pellucid.numerics.collinearity import find_aliases
 from pellucid.numerics.linalg import GRAM_DIGITS, cholesky_factor
+from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.row_blocks import Rows
 
@@ -48,7 +49,7 @@ def facts(
     y, w = problem.y, problem.weights
     task.objective.evaluate(x)
     eta, null_eta = task.objective.last["eta"], constant_scores(task, loss)
-    mean = w @ y / w.sum()
+    mean = weighted_mean(y, w)
 
     def sums(rows: slice) -> np.ndarray:
         with np.errstate(all="ignore"):

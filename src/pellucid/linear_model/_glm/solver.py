@@ -16,6 +16,7 @@ from pellucid.linear_model._glm.boundary import always_interior, polished
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
 from pellucid.linear_model.base import check_size, column_means
 from pellucid.linear_model.scaled_columns import ScaledColumns, mean_and_spread
+from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
@@ -94,7 +95,7 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
     objective = task.objective
     y, w, offset = objective.y, objective.weights, objective.offset
     x = np.zeros(objective.X.p + 1)
-    mean = _possible(float(w @ y / w.sum()), y, loss)
+    mean = _possible(float(weighted_mean(y, w)), y, loss)
     if objective.intercept:
         if offset is not None and loss.link.name == "log":
             top = float(offset.max())
@@ -317,7 +318,8 @@ def _solve(model: Any, problem: Problem, loss: GLMLoss, task: Task) -> tuple[Sol
         found = solve_sparse(task, loss, total, model.max_iter, start)
     else:
         kind = "lbfgs" if model.solver == "lbfgs" and problem.p > NEWTON_SIZE else "auto"
-        found = solve(task, loss, kind, model.tol, model.max_iter, start)
+        with np.errstate(over="ignore", invalid="ignore"):  # a loss beyond the floats is no start
+            found = solve(task, loss, kind, model.tol, model.max_iter, start)
     return found, task.original(found.x)
 
 

@@ -80,10 +80,10 @@ def maximise(
         if met and change < SETTLED:
             break
     coef = made.vectors @ (z * alpha / (lamb + alpha * L))
-    status = Status("converged", f"The evidence stopped growing after {step} iterations.")
+    status = Status("converged", f"The evidence stopped growing at iteration {step}.")
     if not met:
         status = Status(
-            "max_iter", f"The evidence still grew after {step} iterations.", "Increase max_iter."
+            "max_iter", f"The evidence still grew at iteration {step}.", "Increase max_iter."
         )
     return Evidence(
         alpha * unit, lamb * unit, coef, np.array(scores), step, recorder.history(), status
