@@ -21,7 +21,7 @@ from pellucid.linear_model._glm.boundary import (
 )
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
 from pellucid.linear_model.base import check_size, column_means
-from pellucid.linear_model.scaled_columns import ScaledColumns, mean_and_spread
+from pellucid.linear_model.scaled_columns import ScaledColumns
 from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
@@ -78,7 +78,8 @@ def prepare(
         units = -exponents(largest).astype(np.int64)
         table = table.scaled(units)
     first = table.dense(table.blocks[0])
-    mean, spread = mean_and_spread(first)
+    mean, spread = first.mean(axis=0), first.std(axis=0)
+    spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
     far = intercept and bool(np.any(np.abs(mean) > FAR * spread))
     strength = scaled_penalty(alpha * float(weights.sum()), 2 * units)
     objective = GLMObjective(
