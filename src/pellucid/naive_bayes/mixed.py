@@ -9,7 +9,7 @@ from pellucid.data import Problem
 from pellucid.data.batches import empty
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
-from pellucid.naive_bayes.base import NaiveBayes, against_others
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA, NaiveBayes, against_others
 from pellucid.naive_bayes.class_counts import (
     LOWEST,
     MOST,
@@ -83,6 +83,7 @@ class MixedNB(NaiveBayes):
         "Share of the variance of a normal column that is added to its variance in each class.",
     )
     priors: Any = PRIORS
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     distributions_: tuple[str, ...] = learned("Distribution of each column.")
     theta_: np.ndarray = learned(
