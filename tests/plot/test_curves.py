@@ -50,7 +50,7 @@ def test_history():
 
 
 def test_history_of_scikit_learn():
-    model = TheirNetwork(max_iter=300, random_state=0).fit(X / X.max(axis=0), Y)
+    model = TheirNetwork(max_iter=3000, tol=1e-3, random_state=0).fit(X / X.max(axis=0), Y)
     frame = plot.history(model).frame()
     np.testing.assert_array_equal(frame["objective"], model.loss_curve_)
     assert frame["iteration"] == list(range(1, model.n_iter_ + 1))

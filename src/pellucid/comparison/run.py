@@ -35,7 +35,7 @@ from pellucid.comparison.execution.refit import Refitter
 from pellucid.comparison.execution.scheduler import Scheduler
 from pellucid.comparison.execution.time_limit import TimeBudget
 from pellucid.comparison.execution.worker_data import SharedTable, share_table
-from pellucid.comparison.execution.worker_pool import PendingResult, WorkerPool
+from pellucid.comparison.execution.worker_pool import WorkerPool, collect_parts
 from pellucid.comparison.final_fit import FinalFitTask, details_incomplete, run_final_fit
 from pellucid.comparison.planning.limits import final_fit_seconds, process_memory
 from pellucid.comparison.planning.plan import Plan
@@ -178,7 +178,6 @@ class Run:
         memory, plane = scheduler.memory_limit, self.profile["plane"]
         task = FinalFitTask(
             fold_task=refitter.task(best, shared, memory=memory, plane=plane),
-            params=refitter.params(best),
             path=str(self.folder / "model.pellucid"),
             provenance=refitter.provenance(best),
             rows=self.report_data.pick(self.predictions.get(best)),
@@ -193,8 +192,8 @@ class Run:
             seconds, more = max(budget.limit / 20, left), max(0.2, left)
         if scheduler.stopping:
             more = min(more, STOPPED_SECONDS)
-        pending = PendingResult(worker, seconds, more, lambda: scheduler.stopping > 1)
-        return pending.collect(budget.end - budget.report)
+        latest = budget.end - budget.report
+        return collect_parts(worker, seconds, more, lambda: scheduler.stopping > 1, latest)
 
     # 5 -----------------------------------------------------------------------------------------
 

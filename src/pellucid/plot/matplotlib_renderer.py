@@ -34,7 +34,7 @@ def require() -> None:
     except ImportError as error:
         raise PellucidError(
             "This picture needs matplotlib, which is not installed. Install it with "
-            "`pip install pellucid[plot]`, or save the picture as .svg or .html."
+            "`pip install 'pellucid[plot]'`, or save the picture as .svg or .html."
         ) from error
 
 

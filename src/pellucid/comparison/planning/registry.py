@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
@@ -70,7 +70,7 @@ class Entry:
     title: str  # its usual name
     description: str  # how it works, in a few words
     params: dict[str, Any] = field(default_factory=dict)
-    space: dict[str, Range | Choices] = field(default_factory=dict)
+    space: Mapping[str, Range | Choices] = field(default_factory=dict)
     only: str = ""  # "", "text", "counts", "positive" or "skewed": what the data must be
     max_rows: int | None = None  # above this a fit takes too long
     in_units: tuple[str, ...] = ()  # parameters searched in standard deviations of the target

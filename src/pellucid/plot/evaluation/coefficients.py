@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.draw.number import number
+from pellucid.draw.number import beside_marks, number
 from pellucid.errors import ParameterError
 from pellucid.model_selection.search import fresh
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import column_names, table
 from pellucid.plot.picture import Axis, Band, Intervals, Line, Panel, Picture, Rule
 
-PENALTIES = ("alpha", "C", "tau", "prior_variance", "lambda_init")
+PENALTIES = ("alpha", "C", "prior_variance")
 MOST_NAMES = 12  # lines with an entry in the legend
 MOST_ROWS = 40
 MOST_PANELS = 6
@@ -68,7 +68,7 @@ class CoefficientPathDisplay(Display):
 
         Parameters
         ----------
-        parameter : name of the penalty or prior; by default `alpha` or `C`.
+        parameter : name of the penalty or prior; by default `alpha`, `C` or `prior_variance`.
         values : its values; by default 30 from 0.001 to 1000, and for a lasso from the smallest
             penalty that makes all coefficients 0, down to a thousandth of it.
         """
@@ -195,7 +195,7 @@ class CoefficientsDisplay(Display):
         panel = Panel(
             marks, Axis("coefficient"), Axis("", names=tuple(self.names[i] for i in order)),
             note=note, height=max(60, 24 * len(order)),
-            right_texts=tuple(number(self.estimate[i], 3) for i in order),
+            right_texts=tuple(beside_marks(self.estimate[order].tolist())),
         )  # fmt: skip
         return Picture((panel,), "Coefficients with intervals", "Coefficients")
 

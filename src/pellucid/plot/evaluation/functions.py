@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, ndtr, xlogy
 
 from pellucid.errors import ParameterError
 from pellucid.plot.display import Display
 from pellucid.plot.picture import Axis, Line, Panel, Picture
+
+
+def _bits(p: np.ndarray) -> np.ndarray:
+    """-p log2 p, which is 0 for p = 0."""
+    return -p * np.log2(np.where(p > 0, p, 1.0))
+
 
 CLASSIFICATION = {
     "0-1": lambda z: np.where(z > 0, 0.0, 1.0),
@@ -27,14 +33,14 @@ REGRESSION = {
     "epsilon-insensitive (0.5)": lambda r: np.maximum(0.0, np.abs(r) - 0.5),
 }
 LINKS = {
-    "logit (sigmoid)": expit,
-    "probit": ndtr,
+    "logit (sigmoid)": lambda z: 1 / (1 + np.exp(-z)),
+    "probit": lambda z: np.array([math.erfc(-v / math.sqrt(2)) / 2 for v in z]),
     "complementary log-log": lambda z: -np.expm1(-np.exp(z)),
     "cauchit": lambda z: 0.5 + np.arctan(z) / np.pi,
 }
 IMPURITIES = {
     "Gini": lambda p: 2 * p * (1 - p),
-    "entropy (bits)": lambda p: -(xlogy(p, p) + xlogy(1 - p, 1 - p)) / np.log(2),
+    "entropy (bits)": lambda p: _bits(p) + _bits(1 - p),
     "misclassification": lambda p: np.minimum(p, 1 - p),
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtri
 
 from pellucid.errors import DataError, ParameterError
 from pellucid.plot.display import Display
@@ -58,7 +58,7 @@ def _bins(positive: np.ndarray, p: np.ndarray, name: str, n_bins: int, strategy:
 
 def wilson(share: np.ndarray, n: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's interval of a proportion."""
-    z = float(ndtri((1 + level) / 2))
+    z = NormalDist().inv_cdf((1 + level) / 2)
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

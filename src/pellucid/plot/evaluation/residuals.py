@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtri
 
 from pellucid.draw.number import number
 from pellucid.errors import DataError
@@ -16,6 +15,7 @@ from pellucid.plot.given_predictions import fitted_folds, numbers, table
 from pellucid.plot.picture import Axis, Line, Mark, Panel, Picture, Points, Rule
 
 COOK = (0.5, 1.0)
+QUARTILE = 0.6744897501960817  # of the standard normal distribution
 FARTHEST = 3  # rows with a number beside their point
 
 
@@ -146,6 +146,8 @@ class ResidualsDisplay(Display):
         known = np.isfinite(self.standardized)
         n = int(known.sum())
         a = 3 / 8 if n <= 10 else 1 / 2
+        from scipy.special import ndtri
+
         places = ndtri((np.arange(1, n + 1) - a) / (n + 1 - 2 * a))
         found = np.full(len(self.standardized), np.nan)
         rows = np.flatnonzero(known)
@@ -202,7 +204,7 @@ class ResidualsDisplay(Display):
         x, y = self.quantiles, self.standardized
         known = np.isfinite(y)
         low, high = np.quantile(y[known], [0.25, 0.75]) if known.any() else (0.0, 0.0)
-        slope = (high - low) / (2 * ndtri(0.75))
+        slope = (high - low) / (2 * QUARTILE)
         middle = (low + high) / 2
         ends = np.array([np.nanmin(x), np.nanmax(x)]) if known.any() else np.array([-1.0, 1.0])
         line = Line(ends, middle + slope * ends, "through the quartiles", reference=True)
