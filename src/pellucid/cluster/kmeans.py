@@ -114,6 +114,7 @@ class KMeans(Clusterer, Transformer):
             best = self._best_run(divided(problem.X, power), problem, power)
         (C, labels, inertia), place = best.x, problem.position
         inertia = float(_ldexp(inertia, 2 * power))
+        squares = {name: _ldexp(best.history[name], 2 * power) for name in ("objective", "shift")}
         if not np.isfinite(inertia):
             raise DataError(
                 "The sum of squared distances exceeds the largest float64. Divide the columns by a "
@@ -126,7 +127,7 @@ class KMeans(Clusterer, Transformer):
             else np.where(place < 0, np.int32(-1), labels[place]),
             "inertia_": inertia,
             "n_iter_": best.n_iter,
-            "history_": _unscaled(best.history, power),
+            "history_": best.history | squares,
             "status_": self._status(best, labels),
         }
 
@@ -254,11 +255,6 @@ class KMeans(Clusterer, Transformer):
         rows, C = self._scaled(encoded, power)
         squared = rows.own_distances(C, rows.label(C))
         return -float(_ldexp(squared @ weights_or_ones(sample_weight, rows.n), 2 * power))
-
-
-def _unscaled(history: dict[str, np.ndarray], power: int) -> dict[str, np.ndarray]:
-    squares = {name: _ldexp(history[name], 2 * power) for name in ("objective", "shift")}
-    return {**history, **squares}
 
 
 def _ldexp(values: Any, power: int) -> Any:

@@ -102,13 +102,7 @@ class SGDRegressor(LinearPredictor):
     walk_: np.ndarray = learned(sgd.SCALARS)
 
     _takes_text = True
-
-    @property
-    def _rows(self) -> str:
-        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
-        if not self.shuffle:
-            return "user"
-        return "canonical" if self.standardize else "canonical_view"
+    _rows = property(sgd.order_of_rows)
 
     def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
         self,

@@ -76,13 +76,8 @@ class State:
     last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
+@parallel.one_blas_thread()  # sums do not depend on the number of threads
 def solve(problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorder) -> Solution:
-    """The minimum, with BLAS on one thread so that sums do not depend on the number of threads."""
-    with parallel.one_blas_thread():
-        return _solved(problem, rule, megabytes, recorder)
-
-
-def _solved(problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorder) -> Solution:
     """Multipliers, gradient and offset by steps on working sets.
 
     1. Working set: the rows that violate the conditions most, and half of the last working set.
