@@ -119,6 +119,7 @@ class KMeans(Clusterer, Transformer):
             best = self._best_run(divided(problem.X, power), problem, power)
         found = dict(zip(("C", "labels", "inertia"), best.x))
         learned = _attributes(found, power, problem)
+        squares = {name: _ldexp(best.history[name], 2 * power) for name in ("objective", "shift")}
         if not np.isfinite(learned["inertia_"]):
             raise DataError(
                 "The sum of squared distances exceeds the largest float64. Divide the columns by a "
@@ -126,7 +127,7 @@ class KMeans(Clusterer, Transformer):
             )
         return learned | {
             "n_iter_": best.n_iter,
-            "history_": _unscaled(best.history, power),
+            "history_": best.history | squares,
             "status_": self._status(best, found["labels"]),
         }
 
@@ -269,11 +270,6 @@ def _attributes(state: Mapping[str, Any], power: int, problem: Problem) -> dict[
         "labels_": labels,
         "inertia_": float(_ldexp(state["inertia"], 2 * power)),
     }
-
-
-def _unscaled(history: dict[str, np.ndarray], power: int) -> dict[str, np.ndarray]:
-    squares = {name: _ldexp(history[name], 2 * power) for name in ("objective", "shift")}
-    return {**history, **squares}
 
 
 def _ldexp(values: Any, power: int) -> Any:

@@ -77,27 +77,21 @@ class State:
     last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
+@parallel.one_blas_thread()  # sums do not depend on the number of threads
 def solve(
     problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorder, first: int = 0,
     **facts: Any,
 ) -> Solution:  # fmt: skip
-    """The minimum, with BLAS on one thread so that sums do not depend on the number of threads.
-
-    For those who watch, `first` is the number of steps of the problems that were solved before, and
-    `facts` are part of every event.
-    """
-    with parallel.one_blas_thread():
-        return _solved(problem, rule, megabytes, _Viewer(problem, recorder, first, facts))
-
-
-def _solved(problem: Dual, rule: StoppingRule, megabytes: float, viewer: "_Viewer") -> Solution:
     """Multipliers, gradient and offset by steps on working sets.
 
     1. Working set: the rows that violate the conditions most, and half of the last working set.
     2. Steps on pairs inside it, until its violation is a tenth of the violation of all rows.
     3. The gradient of all rows is updated with the kernel rows of the multipliers that moved.
+
+    For those who watch, `first` is the number of steps of the problems that were solved before, and
+    `facts` are part of every event.
     """
-    n = len(problem.signs)
+    viewer, n = _Viewer(problem, recorder, first, facts), len(problem.signs)
     size = n if n <= WHOLE else WORKING
     rows = KernelRows(problem, megabytes, size, rule.tol)
     state = State(problem.start.copy(), problem.linear.copy())

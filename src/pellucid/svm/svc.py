@@ -1,6 +1,7 @@
 """`SVC`: support vector classification with a kernel."""
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -283,8 +284,9 @@ class SVC(KernelSVM, Classifier):
             return contributions.linear_parts(base, parts, self._scores(X), "votes")
         scores = self._pair_scores(X)
         if self.decision_function_shape == "ovo":
-            named = {"classes": contributions.pair_names(self.classes_)}
-            return contributions.linear_parts(base, parts, scores, "votes") | named
+            pairs = tuple(f"{a} over {b}" for a, b in combinations(self.classes_, 2))
+            found = contributions.linear_parts(base, parts, scores, "votes")
+            return found | {"classes": pairs}
         return contributions.vote_parts(base, parts, scores, self._scores(X))
 
     def _explain_vectors(self, X: Any, single: bool) -> Any:
