@@ -166,3 +166,18 @@ def test_looking_starts_light(arguments, tmp_path):
     )
     loaded = set(json.loads(done.stdout.splitlines()[-1]))
     assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "rich", "jinja2"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only a POSIX shell can close standard output")
+def test_closed_standard_output_is_no_failure():
+    line = " ".join(f"'{part}'" for part in [*COMMAND, "models"])
+    done = subprocess.run(f"{line} >&-", shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("text", ["", "malloc of size 131136 failed"])
+def test_too_little_memory_is_said_and_is_no_internal_error(failing, capsys, text):
+    failing(MemoryError(text))
+    assert cli.run(["predict"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: not enough memory") and text in said and "internal" not in said

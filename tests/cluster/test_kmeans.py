@@ -232,7 +232,7 @@ def test_history_and_status():
     assert objective[-1] == pytest.approx(model.inertia_, rel=1e-13)
     assert model.history_["moved"][-1] == 0
     assert model.status_.code == "converged"
-    with pytest.warns(ConvergenceWarning, match="2 iterations were not enough"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 was not enough"):
         stopped = KMeans(3, init=iris()[:3], tol=0, max_iter=2).fit(iris())
     assert stopped.n_iter_ == 2
     assert (stopped.labels_ == stopped.predict(iris())).all()

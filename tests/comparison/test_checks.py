@@ -47,6 +47,17 @@ def test_counts_are_told_that_poisson_deviance_suits_them(rng):
         assert not found(regression(rng, y), "D021", task="regression")
 
 
+@pytest.mark.parametrize(
+    "half, columns, leaks", [(6, 1000, False), (6, 3, False), (20, 1000, True)]
+)
+def test_noise_that_separates_a_few_rows_is_no_leak(rng, half, columns, leaks):
+    """Of 1,000 noise columns two separate six rows from six: C(12, 6) / 2 = 462."""
+    y = np.repeat(["no", "yes"], half)
+    table = pd.DataFrame(rng.normal(size=(2 * half, columns))).add_prefix("c").assign(y=y)
+    table["c1"] = (y == "yes") + 0.1 * rng.random(2 * half)
+    assert [f.columns for f in found(table, "D011")] == ([("c1",)] if leaks else [])
+
+
 def test_suspicions_of_leaks_are_marked_in_the_results(rng):
     table = numbers(rng, 300)
     table["copy"] = table.y.map({"no": "A", "yes": "B"})

@@ -87,7 +87,7 @@ def test_intervals_of_squared_errors_cover(errors, n, weighted, rng):
         w = rng.exponential(size=n) + 0.05 if weighted else np.ones(n)
         squares = ERRORS[errors](rng, n) ** 2
         unseen = loss_intervals.beyond_errors(squares, 2, w.sum() ** 2 / (w**2).sum())
-        low, high = loss_intervals.mean_interval(squares, rng, 0.95, 250, w, unseen)
+        low, high = loss_intervals.mean_interval(squares, rng, 250, w, unseen)
         inside += low <= 1.0 <= high
     assert inside / 300 >= 0.90
 

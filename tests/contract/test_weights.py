@@ -122,6 +122,8 @@ def test_order_of_rows_does_not_matter(Model):
     order = np.random.default_rng(9).permutation(len(sample.weights))
     one, other = fitted(Model, sample), fitted(Model, sample.take(order))
     said = answers_of_new_rows(one, sample.X), answers_of_new_rows(other, sample.X)
+    if not said[0]:  # a model that describes its training rows describes the same ones
+        said = {"rows": one.embedding_[order]}, {"rows": other.embedding_}
     assert_close(*said, one)
 
 

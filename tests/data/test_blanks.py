@@ -2,7 +2,7 @@
 
 import pytest
 
-from pellucid.data.io.read import batches, read
+from pellucid.data.io.read import read
 from pellucid.errors import DataError
 
 
@@ -25,7 +25,6 @@ def test_runs_of_blanks_separate(content):
     table, remarks = noted(content)
     assert table.to_pydict() == {"OBS": [1, 10], "GPA": [2.66, 2.89], "who": ["ann", "bob"]}
     assert "blank-separated" in remarks[-1]
-    assert next(batches(content, note=print)).to_pydict() == table.to_pydict()
 
 
 def test_quotes_keep_blanks_and_row_names_of_r_have_none():
@@ -58,7 +57,6 @@ def test_single_quotes_are_taken_off_where_all_cells_have_them():
     cells = b"a,b,c\n1,'x, y',q\n2,'z',r\n"
     table = noted(cells)[0]
     assert table.to_pydict() == {"a": [1, 2], "b": ["x, y", "z"], "c": ["q", "r"]}
-    assert next(batches(cells)).to_pydict() == table.to_pydict()
     with pytest.raises(DataError, match="quote opened in line 62 is never closed"):
         read(b"'a','b'\n" + b"1,'x'\n" * 60 + b"2,'z\n3,'y", note=print)
 

@@ -5,11 +5,10 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from pellucid.app import cli
-from pellucid.data.io.read import batches, read
+from pellucid.data.io.read import read
 from pellucid.errors import DataError
 
 ORIGIN = datetime.datetime(1899, 12, 30)
@@ -110,7 +109,6 @@ def test_types(tmp_path):
         "ok": [True, False], "1960": [7, None], "zip": ["01", "02"], "mixed": ["x", "3"],
     }  # fmt: skip
     assert [str(t) for t in table.schema.types[:4]] == ["string", "int64", "double", "date32[day]"]
-    assert pa.Table.from_batches(batches(path)).equals(table)
     assert read(path.read_bytes()).equals(table)
     assert read(path, columns=["x", "n"], text=["n"]).to_pydict() == {
         "x": [1.5, 2],

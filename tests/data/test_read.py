@@ -13,10 +13,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from pellucid.data.io.delimited import stream_delimited
-from pellucid.data.io.dialect import Dialect, sniff_delimiter
-from pellucid.data.io.read import FORMATS, batches, read
-from pellucid.data.io.source import find
+from pellucid.data.io import delimited
+from pellucid.data.io.dialect import sniff_delimiter
+from pellucid.data.io.read import FORMATS, read
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, ParameterError
 from pellucid.linear_model import LinearRegression
 
@@ -87,7 +86,6 @@ def test_every_container_gives_the_same_table(file):
         path = file(name, content)
         assert read(path).equals(table), name
         assert read(str(path)).equals(table), name
-        assert pa.Table.from_batches(batches(path)).equals(table), name
 
 
 def test_buffers_are_recognised_by_content():
@@ -116,7 +114,6 @@ def test_standard_input():
 def test_columns_are_chosen_by_name(file):
     path = file("a.csv", PLAIN)
     assert read(path, columns=["weight", "name"]).column_names == ["weight", "name"]
-    assert next(batches(path, columns=["size"])).column_names == ["size"]
     with pytest.raises(DataError, match=r"no column 'wieght'. Did you mean 'weight'\? Columns: n"):
         read(path, columns=["wieght"])
     with pytest.raises(
@@ -164,16 +161,18 @@ def test_types(case):
 
 
 @pytest.mark.parametrize("case", CELLS)
-def test_types_do_not_depend_on_the_size_of_blocks(case):
+def test_types_do_not_depend_on_the_size_of_blocks(case, monkeypatch):
     cells, expected = CELLS[case]
     padding = ["", "", ""]
     for order in (cells, cells[::-1]):
         content = column_file([*padding, *order, *padding])
-        parts = list(stream_delimited(find(content), Dialect(), block=28))
-        assert len(parts) > 1
-        assert all(types(part)["x"] == expected for part in parts)
         whole = read(content)
-        assert pa.Table.from_batches(parts).combine_chunks().equals(whole.combine_chunks())
+        monkeypatch.setattr(delimited, "_HEAD", 28)
+        parts = read(content)
+        monkeypatch.undo()
+        assert parts.column("y").num_chunks > 1
+        assert types(parts)["x"] == types(whole)["x"] == expected
+        assert parts.combine_chunks().equals(whole.combine_chunks())
 
 
 def test_values_survive():
@@ -248,8 +247,6 @@ def test_notes_are_warnings_by_default():
     with pytest.warns(DataConversionWarning, match="semicolon-separated") as caught:
         read(b"a;b\n1;2\n")
     assert caught[0].filename == __file__
-    with pytest.warns(DataConversionWarning, match="semicolon-separated"):
-        batches(b"a;b\n1;2\n")
 
 
 def test_few_cells_that_are_no_numbers_are_noted():
@@ -276,7 +273,7 @@ def test_encodings(file):
     text = "name,x\ncafé,1\n"
     assert read(text.encode("cp1252"), encoding="cp1252")["name"].to_pylist() == ["café"]
     path = file("a.csv", text.encode("cp1252"))
-    assert next(batches(path, encoding="cp1252"))["name"].to_pylist() == ["café"]
+    assert read(path, encoding="cp1252")["name"].to_pylist() == ["café"]
     table, remarks = noted(text.encode("utf-16"))
     assert table["name"].to_pylist() == ["café"] and "UTF-16" in remarks[0]
     with pytest.raises(ParameterError, match="no encoding 'klingon'"):
@@ -334,8 +331,6 @@ def test_faults(file, name, content, message):
     path = file(name, content)
     with pytest.raises(DataError, match=message):
         read(path)
-    with pytest.raises(DataError, match=message):
-        list(batches(path))
 
 
 @pytest.mark.parametrize(
@@ -352,8 +347,6 @@ def test_ragged_rows(file, content, message):
     for options in ({}, {"columns": ["b"]}):
         with pytest.raises(DataError, match=message):
             read(file("bad.csv", content), note=print, **options)
-        with pytest.raises(DataError, match=message):
-            list(batches(file("bad.csv", content), note=print, **options))
 
 
 CAFE = [
@@ -373,7 +366,6 @@ def test_windows_texts_are_read_with_a_note(file, content, line):
         "not UTF-8" in remarks[0]
         and f"cp1252 (Windows), where line {line} holds 'café'" in remarks[0]
     )
-    assert pa.Table.from_batches(batches(path, note=print)).equals(table)
     assert noted(path, encoding="latin-1")[1] == []
 
 
@@ -423,9 +415,8 @@ def test_damaged_parquet(file):
     pa.parquet.write_table(pa.table({"a": np.random.default_rng(0).normal(size=1000)}), whole)
     data = whole.getvalue()
     for bad in (data[:1000], data[:-1], b"PAR1", data[:20] + b"\xff" * 300 + data[320:]):
-        for reader in (read, lambda path: list(batches(path))):
-            with pytest.raises(DataError, match=r"cannot be read: .*again"):
-                reader(file("bad.parquet", bad))
+        with pytest.raises(DataError, match=r"cannot be read: .*again"):
+            read(file("bad.parquet", bad))
 
 
 def test_parquet_hides_the_labels_of_pandas(file, tmp_path):
@@ -434,7 +425,6 @@ def test_parquet_hides_the_labels_of_pandas(file, tmp_path):
     pandas.DataFrame({"x": [1, 2]}, index=["u", "v"]).to_parquet(path)
     table, remarks = noted(path)
     assert table.column_names == ["x"] and "row labels" in remarks[0]
-    assert len(list(batches(path, rows=1, note=print))) == 2
 
 
 def test_parquet_with_equal_names(file):
@@ -468,11 +458,6 @@ def test_unreadable_file(file, monkeypatch):
         read(path)
 
 
-def test_batches_bound_the_rows(file):
-    path = file("a.csv", b"x\n" + b"1\n" * 1000)
-    assert [part.num_rows for part in batches(path, rows=300)] == [300, 300, 300, 100]
-
-
 def test_formats_name_themselves():
     assert {FORMATS[end] for end in (".csv", ".tsv", ".parquet", ".jsonl")} == {
         *("csv", "tsv", "parquet", "jsonl")
@@ -483,8 +468,6 @@ def test_columns_can_stay_text():
     content = b"code,n\n1,1\n2.50,2\n"
     whole = read(content, text=["code", "absent"])
     assert whole["code"].to_pylist() == ["1", "2.50"] and whole["n"].to_pylist() == [1, 2]
-    (part,) = batches(content, text=["code", "absent"])
-    assert part.schema == whole.schema and part["code"].to_pylist() == ["1", "2.50"]
 
 
 def test_many_columns_are_read_in_time_and_twins_among_them_named():
@@ -500,9 +483,7 @@ def test_rows_longer_than_a_block(file):
     long = "x" * 3_000_000
     path = file("long.csv", f"a,b\n1,{long}\n2,y\n")
     assert read(path).column("b").to_pylist() == [long, "y"]
-    found = pa.Table.from_batches(stream_delimited(find(path), Dialect(), block=1 << 18))
-    assert found.column("b").to_pylist() == [long, "y"]
-    assert found.column("a").to_pylist() == [1, 2]
+    assert read(path).column("a").to_pylist() == [1, 2]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-32"])

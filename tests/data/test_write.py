@@ -106,6 +106,10 @@ def test_standard_output(monkeypatch):
     class Screen:
         buffer = io.BytesIO()
 
+        @staticmethod
+        def isatty():
+            return False
+
     monkeypatch.setattr(sys, "stdout", Screen)
     write({"a": [1, 2]}, "-")
     assert Screen.buffer.getvalue() == b"a\n1\n2\n"
@@ -119,3 +123,43 @@ def test_a_type_that_csv_lacks_is_named_before_anything_is_written(tmp_path):
     write(table, str(tmp_path / "a.jsonl"))
     for column in (pa.nulls(2), pa.array([1, 2]).cast(pa.duration("s"))):
         write({"a": column}, str(tmp_path / "b.csv"))
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_gets_no_control_characters(monkeypatch):
+    """A label with an escape sequence could write into the clipboard or rename the window."""
+    labels = ["ok", "\x1b]52;c;aGk=\x07", "tab\there", "\x9b31m", "grün", "\x7f"]
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    write({"prediction": np.array(labels)}, "-")
+    shown = sys.stdout.getvalue()
+    assert "\n" in shown and "grün" in shown and "tab\there" in shown
+    assert not any(c in shown for c in "\x1b\x07\x9b\x7f") and shown.count("\ufffd") == 4
+
+
+def test_parquet_is_not_written_to_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    with pytest.raises(DataError, match="Parquet is not text"):
+        write({"a": [1]}, "-", "parquet")
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_texts_that_a_spreadsheet_would_run_get_an_apostrophe(tmp_path, coded):
+    texts = ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "a=b", "", None, "'q"]
+    column = pa.array(texts).dictionary_encode() if coded else pa.array(texts)
+    columns = {"=name": column, "p": pa.array([-1.5] * len(texts))}
+    write(columns, str(tmp_path / "raw.csv"))
+    write(columns, str(tmp_path / "safe.csv"), spreadsheet_safe=True)
+
+    def read_back(name):
+        return list(csv.reader(io.StringIO((tmp_path / name).read_text(), newline="")))
+
+    assert [row[0] for row in read_back("raw.csv")] == ["=name", *(t or "" for t in texts)]
+    safe = read_back("safe.csv")
+    assert [row[0] for row in safe] == [
+        "'=name", "'=1+1", "'+x", "'-x", "'@SUM(A1)", "'\tx", "a=b", "", "", "'q",
+    ]  # fmt: skip
+    assert {row[1] for row in safe[1:]} == {"-1.5"}

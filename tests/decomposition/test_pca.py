@@ -71,6 +71,16 @@ def test_minka(name):
     equal_models(PCA("mle").fit(X), theirs, X)
 
 
+def test_minka_on_random_spectra(rng):
+    """The evidence of every dimension as in scikit-learn, also for spectra near a tie."""
+    from sklearn.decomposition._pca import _infer_dimension
+
+    for _ in range(500):
+        p, n = int(rng.integers(3, 15)), int(rng.integers(20, 500))
+        variance = np.sort(rng.exponential(size=p) ** rng.uniform(0.2, 3.0))[::-1].copy()
+        assert dimension.axes_by_evidence(variance, n) == _infer_dimension(variance, n)
+
+
 def test_a_share_must_be_exceeded():
     ratio = np.array([0.5, 0.25, 0.25])
     assert [dimension.axes_for_share(ratio, share) for share in (0.4, 0.5, 0.75, 0.9)] == [

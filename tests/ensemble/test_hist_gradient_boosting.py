@@ -700,3 +700,28 @@ def test_validation_rows_have_offsets_of_their_own():
     for given in ({"offset": shift[:300]}, {"offset_val": shift[300:]}):
         with pytest.raises(ParameterError, match="offset and offset_val"):
             model.fit(X[:300], y[:300], **held, **given)
+
+
+@pytest.mark.parametrize("constant", [1.0, 0.0, -3.5])
+@pytest.mark.parametrize("Model", [Classifier, Regressor])
+def test_a_column_of_one_value_or_missing_is_split_at_missing(rng, Model, constant):
+    """No threshold divides its values; only present against missing does."""
+    absent = rng.random(300) < 0.4
+    X = np.column_stack([np.where(absent, np.nan, constant), rng.normal(size=300)])
+    model = Model(max_iter=40, learning_rate=0.5, min_samples_leaf=5).fit(X, absent.astype(float))
+    assert model.score(X, absent.astype(float)) > 0.999
+
+
+def test_of_equal_splits_the_first_column_and_the_lowest_threshold_win():
+    x = np.repeat([0.0, 1.0, 2.0, 3.0], 50)
+    y = np.where(
+        x == 1.0, 1.0, np.where(x == 2.0, -1.0, 0.0)
+    )  # thresholds .5 and 2.5 gain the same
+    model = Regressor(max_iter=1, max_leaf_nodes=2, min_samples_leaf=1).fit(
+        np.column_stack([x, x]), y
+    )
+    assert set(model.predict([[0.0, 3.0], [3.0, 0.0]]).round(12)) != {
+        model.predict([[0.0, 0.0]])[0]
+    }
+    first, second = model.predict([[0.0, 3.0]])[0], model.predict([[3.0, 0.0]])[0]
+    assert first == model.predict([[0.0, 0.0]])[0] and second == model.predict([[3.0, 3.0]])[0]

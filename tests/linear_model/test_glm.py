@@ -476,3 +476,14 @@ def test_counts_of_extreme_size_leave_no_warning():
     for size in (1e200, 1e-200):  # warnings are errors here
         found = PoissonRegressor(alpha=0).fit(X, counts * size)
         np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("power", [-900, -600, 600, 900])
+def test_standard_errors_scale_with_the_columns(rng, power):
+    """Squares of such errors are beyond the floats; the errors are not."""
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + rng.normal(size=40)
+    plain = GeneralizedLinearModel().fit(X, y).summary()
+    scaled = GeneralizedLinearModel().fit(X * [2.0**power, 1.0], y).summary()
+    ours, theirs = (np.array(table.frame()["std error"], float) for table in (plain, scaled))
+    np.testing.assert_allclose(theirs * [1.0, 2.0**power, 1.0], ours, rtol=1e-9)

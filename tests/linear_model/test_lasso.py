@@ -6,7 +6,7 @@ import pytest
 from pellucid.errors import ParameterError
 from pellucid.linear_model import ElasticNet, Lasso, LassoCV, Ridge, enet_path, lasso_path
 from pellucid.linear_model._lasso import _coordinate, gram_products
-from pellucid.linear_model._lasso.coordinate_descent import descend as fastest
+from pellucid.linear_model._lasso.solver import descend as fastest
 from tests.linear_model.test_ridge import X4, Y4, standardised
 
 TEN = [

@@ -49,7 +49,7 @@ def test_gradient_descent_trace():
     for model in (Ridge(0.0, **options), LinearRegression(**options)):
         with pytest.warns(UserWarning, match="Stopped after 2 iterations"):
             model.fit(X4, Y4)
-        np.testing.assert_allclose(model.history_["objective"] / 2, losses, rtol=1e-9)
+        np.testing.assert_allclose(model.history_["objective"], losses, rtol=1e-9)
         assert model.intercept_ == pytest.approx(0.2978, abs=1e-12)
         assert model.coef_[0] == pytest.approx(0.917, abs=1e-12)
 
@@ -169,3 +169,15 @@ def test_sizes_that_only_later_rows_show():
             assert abs(found[1]) < 1e-6
             rest = Ridge(1e-30).fit(X[:, [0, 2]], y).coef_
             np.testing.assert_allclose(found[[0, 2]], rest, rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1e-30, 1e-12, 1.0])
+@pytest.mark.parametrize("n, p", [(60, 3), (8, 30)])
+def test_a_column_that_is_constant_up_to_rounding_has_no_effect(rng, alpha, n, p):
+    """0.1 + 0.2 and 0.3 differ in the last bit; a tiny penalty must not magnify it."""
+    X = rng.normal(size=(n, p))
+    y = X[:, 0] + rng.normal(size=n)
+    noise = np.where(rng.random(n) < 0.5, 0.1 + 0.2, 0.3)
+    model = Ridge(alpha=alpha).fit(np.column_stack([X, noise]), y)
+    assert abs(model.coef_[-1]) < 1e-12
+    np.testing.assert_allclose(model.coef_[:-1], Ridge(alpha=alpha).fit(X, y).coef_, rtol=1e-9)

@@ -263,8 +263,8 @@ def test_standardised_walks_leave_levels_and_words_their_common_unit(Model, monk
     city = np.where(np.arange(300) % 50 == 0, "rare", np.where(np.arange(300) % 2, "a", "b"))
     table = pandas.DataFrame({"size": rng.normal(1e4, 300.0, 300), "city": city})
     table.loc[::70, "size"] = np.nan
-    y, seen, learn = rng.normal(size=300) > 0, [], base.standardised
-    monkeypatch.setattr(base, "standardised", lambda *a: seen.append(learn(*a)) or seen[-1])
+    y, seen, learn = rng.normal(size=300) > 0, [], base.Units.learn
+    monkeypatch.setattr(base.Units, "learn", lambda *a: seen.append(learn(*a)) or seen[-1])
     model = Model(standardize=True, max_iter=5, tol=None, random_state=0).fit(table, y)
     filled = table["size"].fillna(table["size"].mean())
     scale = [1 / filled.std(ddof=0) if term == "size" else 1.0 for term in model.terms_]

@@ -161,7 +161,7 @@ def test_ridge_and_least_squares_descent(alpha):
         watch = watched(model, X, TARGET, sample_weight=W)
         assert_steps(watch, points)
         objective = np.sum(W * (A @ points[9] - TARGET) ** 2) + alpha * np.sum(points[9][:-1] ** 2)
-        assert watch.steps[9].numbers["objective"] == pytest.approx(objective)
+        assert watch.steps[9].numbers["objective"] == pytest.approx(objective / 2)
 
 
 def test_least_squares_descent_ends_at_the_direct_solution():
@@ -169,7 +169,17 @@ def test_least_squares_descent_ends_at_the_direct_solution():
     direct = LinearRegression().fit(X, TARGET)
     np.testing.assert_allclose(slow.coef_, direct.coef_, rtol=1e-8)
     assert slow.status_.code == "converged" and slow.n_iter_ == slow.history_["iteration"][-1]
-    assert not hasattr(direct, "n_iter_")
+    assert slow.history_["objective"][-1] == pytest.approx(direct.history_["objective"][0])
+    assert direct.n_iter_ == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": True}, {"fit_intercept": False}])
+def test_the_history_of_a_direct_solution_is_its_objective(options):
+    Y = np.column_stack([TARGET, 1e3 * COUNTS])
+    model = LinearRegression(**options).fit(X, Y, W)
+    half = 0.5 * np.sum(W[:, None] * (Y - model.predict(X)) ** 2)
+    assert model.history_["objective"] == pytest.approx([half])
+    assert model.history_["iteration"].tolist() == [1.0] == [model.n_iter_]
 
 
 def test_proximal_descent_of_the_lasso():

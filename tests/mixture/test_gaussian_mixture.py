@@ -193,7 +193,7 @@ def test_more_components_than_different_rows_is_said():
 
 
 def test_iterations_that_do_not_suffice_are_said():
-    with pytest.warns(ConvergenceWarning, match="1 iterations were not enough"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 was not enough"):
         GaussianMixture(3, max_iter=1, random_state=0).fit(load_iris().data)
 
 

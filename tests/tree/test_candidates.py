@@ -183,3 +183,15 @@ def test_other_rows_and_wrong_nodes():
         model.candidates(3, X, y)
     with pytest.raises(DataError, match="not a class of this tree"):
         model.candidates(0, X, ["a", "a", "b", "z"])
+
+
+def test_dates_and_several_targets():
+    days = pd.date_range("2024-01-01", periods=40)
+    X = pd.DataFrame({"day": days, "x": np.tile([1.0, 2.0], 20)})
+    Y = np.stack((np.repeat([0.0, 4.0], 20), np.tile([0.0, 1.0], 20)), axis=1)
+    model = DecisionTreeRegressor(max_depth=2).fit(X, Y)
+    found = model.candidates(0, X, Y).frame()
+    assert found["column"] == ["day", "x"]
+    assert found["threshold"] == ["2024-01-20 12:00", 1.5]
+    assert found["gain"] == pytest.approx([4.0 / 2, 0.25 / 2])  # means over the targets
+    assert found["impurity before"] == pytest.approx(2 * [(4.0 + 0.25) / 2])

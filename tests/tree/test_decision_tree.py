@@ -390,13 +390,13 @@ def test_ctrl_c_ends_a_fit_soon_and_leaves_nothing(rng):
     pressed: list[float] = []
 
     def press():
-        pressed.append(time.monotonic())
+        pressed.append(time.process_time())
         signal.raise_signal(signal.SIGINT)
 
     timer = threading.Timer(0.15, press)
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         model.fit(X, y)
         timer.join()
-    assert time.monotonic() - pressed[0] < 1
+    assert time.process_time() - pressed[0] < 1  # of work: a busy machine makes it no longer
     assert not hasattr(model, "tree_")

@@ -123,3 +123,9 @@ def test_a_step_explains_and_can_be_saved(tmp_path):
     one.save(tmp_path / "step")
     assert np.array_equal(pellucid.load(tmp_path / "step").predict(X), one.predict(X))
     assert one.explain(X).contributions.shape[0] == len(y)
+
+
+def test_a_split_by_date_says_the_date():
+    X = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=10)})
+    watch = watched(DecisionTreeRegressor(), X, np.repeat([0.0, 1.0], 5))
+    assert "day <= 2024-01-05 12:00, which lowers" in watch.steps[1].sentence

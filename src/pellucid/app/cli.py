@@ -118,18 +118,18 @@ def report(error: BaseException, messages: Messages) -> int:
 
         traceback.print_exception(error)
     text = one_line(error)
-    if not isinstance(error, (PellucidError, OSError, click.ClickException)):
+    if isinstance(error, MemoryError):
+        text = (
+            f"not enough memory{f' ({text})' if text else ''}. Use a smaller table or fewer processes "
+            "(-j 1), or raise the memory limit."
+        )
+    elif not isinstance(error, (PellucidError, OSError, click.ClickException)):
         text = (
             f"internal: {type(error).__name__}: {text.rstrip('.')}. Please report this with the output "
             "of -vv."
         )
     messages.write("error", text)
     return 2
-
-
-def silence_stdout() -> None:
-    """Discard buffered output after the reader of a pipe has closed it, so that exit does not raise."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def call(arguments: list[str], messages: Messages) -> int:
@@ -154,7 +154,8 @@ def run(arguments: list[str]) -> int:
         try:
             return call(arguments, messages)
         except BrokenPipeError:
-            silence_stdout()
+            # Discard buffered output, so that exit does not raise again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except (KeyboardInterrupt, click.Abort):
             click.echo("interrupted", err=True)
@@ -167,4 +168,7 @@ def main() -> None:
     """The entry point of the `pellucid` command."""
     # On SIGTERM (timeout, docker stop) exit normally, so that the shared copy of the table is removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller: what would go there is discarded
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     sys.exit(run(sys.argv[1:]))

@@ -9,6 +9,8 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any
 
 import click
 
@@ -92,3 +94,25 @@ def message_options(command: Callable) -> Callable:
         ("-v", "--verbose"), +1, "Print more; -vv also prints the traceback of an error."
     )
     return more(less(_colour()(command)))
+
+
+def format_options(*choices: str, envvar: str | None = None) -> Callable:
+    """Add `--format`, passed on as `format_`, and `--json`, short for `--format json`."""
+
+    def add(command: Callable) -> Callable:
+        @wraps(command)
+        def run(*args: Any, format_: str, as_json: bool, **given: Any) -> Any:
+            return command(*args, format_="json" if as_json else format_, **given)
+
+        form = click.option(
+            "--format", "format_", default="text", envvar=envvar, type=click.Choice(choices),
+            help="Format of the result on stdout.",
+        )  # fmt: skip
+        return form(json_option("Short for --format json.")(run))
+
+    return add
+
+
+def json_option(help: str = "Print JSON.") -> Callable:
+    """Add `--json`, passed on as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help=help)

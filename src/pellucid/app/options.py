@@ -6,6 +6,7 @@ Precedence: command line, environment, nearest file, default.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any
 
 import click
 
-from pellucid.comparison.planning.settings import BY_NAME, SETTINGS, Setting, Settings
+from pellucid.comparison.planning.settings import BY_NAME, KINDS, SETTINGS, Setting, Settings
 from pellucid.errors import ParameterError
 
 SHORT = {"target": ("-t",), "jobs": ("-j",), "seed": ("--random-state",)}
@@ -56,7 +57,8 @@ def option(setting: Setting) -> Callable:
         shown += f" Default: {setting.default}."
     return click.option(
         *names, default=None, help=shown, envvar=variables(setting.name),
-        metavar=metavar(setting), **more,
+        metavar="TEXT" if setting.name in ("metric", "positive") else KINDS[setting.kind].metavar,
+        **more,
     )  # fmt: skip
 
 
@@ -64,18 +66,6 @@ def variables(name: str) -> list[str]:
     """The environment variables of a setting: its own name, then its aliases."""
     other = [alias for alias, meant in ALIASES.items() if meant == name]
     return [f"PELLUCID_{word.upper()}" for word in (name, *other)]
-
-
-def metavar(setting: Setting) -> str:
-    words = {
-        "int": "N",
-        "float": "X",
-        "list": "A,B",
-        "columns": "A,B",
-        "duration": "TIME",
-        "choice": "WORD",
-    }
-    return words.get(setting.kind, "TEXT" if setting.name in ("metric", "positive") else "NAME")
 
 
 def setting_options(*names: str) -> Callable:
@@ -178,17 +168,5 @@ def toml_text(values: dict[str, Any], comment: str = "") -> str:
 
 
 def toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_value(item) for item in value) + "]"
-    if isinstance(value, str):
-        return '"' + "".join(_escaped(c) for c in value) + '"'
-    return repr(value)
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return "\\" + character
-    code = ord(character)
-    return f"\\u{code:04X}" if code < 32 or code == 127 else character
+    """A value in TOML: as in JSON, but without the character DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -10,6 +10,7 @@ from pellucid.comparison.execution.journal import plain
 from pellucid.comparison.planning import limits, time_estimate
 from pellucid.comparison.results_json import describe_data, describe_plan
 from pellucid.draw.label_text import clean
+from pellucid.parallel import get_threads
 from pellucid.report import terminal
 from pellucid.report.screen import PIPED, grid, wrapped
 
@@ -24,42 +25,28 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
         "data": describe_data(plan),
         "plan": describe_plan(plan),
         "estimated_seconds": time_estimate.seconds(plan),
-        "limits": dict(all_limits(plan)),
+        "limits": dict(limits.describe_limits(plan)),
         "checks": findings.plain(),
         "models": [
             {
                 "model": c.id,
                 "candidates": c.n_planned,
                 "skipped": c.skipped,
-                "space": _space(c.candidates),
+                # The values of each searched parameter, in the order of the candidates.
+                "space": {
+                    name: list(dict.fromkeys(candidate[name] for candidate in c.candidates))
+                    for name in (c.candidates[0] if c.candidates else ())
+                },
             }
             for c in plan.contenders
         ],
     }
 
 
-def _space(candidates: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """The values of each searched parameter, in the order of the candidates."""
-    names = candidates[0] if candidates else {}
-    return {name: list(dict.fromkeys(c[name] for c in candidates)) for name in names}
-
-
-def all_limits(plan: Any) -> list[tuple[str, str]]:
-    """Every limit of a run and its description: work, time, memory, processes."""
-    return [*limits.describe_limits(plan), ("processes", str(_machine(plan)[0]))]
-
-
-def _machine(plan: Any) -> tuple[int, float]:
-    """Processes, and gigabytes for each of them (0: unknown)."""
-    from pellucid.parallel import get_threads
-
-    jobs = plan.settings.jobs or get_threads()
-    return jobs, limits.process_memory(plan.settings, jobs) / 1e9
-
-
 def effective(plan: Any) -> dict[str, str]:
     """The effective values of settings that were not given, on this table and machine."""
-    material, (jobs, memory) = plan.dataset, _machine(plan)
+    material, jobs = plan.dataset, plan.settings.jobs or get_threads()
+    memory = limits.process_memory(plan.settings, jobs) / 1e9
     two = material.classes is not None and len(material.classes) == 2
     return {
         "target": material.target,
@@ -82,7 +69,7 @@ def effective(plan: Any) -> dict[str, str]:
 def limit_lines(plan: Any, width: int) -> list[str]:
     """The limits as text."""
     lines: list[str] = []
-    for name, text in all_limits(plan):
+    for name, text in limits.describe_limits(plan):
         head = "        " if lines else "limits  "
         lines += wrapped(f"{name}: {text}", head, "          ", width)
     return lines
@@ -108,7 +95,9 @@ def plan_text(plan: Any, findings: Any, format_: str, width: int = PIPED) -> str
     ]
     lines += ["", *grid(["setting", "value", "from"], settings, width, wraps=["value", "from"])]
     models = [
-        [m["model"], "" if m["skipped"] else str(m["candidates"]), _searched(m)]
+        [m["model"], "", f"skipped: {m['skipped']}"]
+        if m["skipped"]
+        else [m["model"], str(m["candidates"]), searched(m["space"])]
         for m in facts["models"]
     ]
     heads = ["model", "candidates", "search"]
@@ -121,12 +110,6 @@ def shown(value: Any, otherwise: str) -> str:
     if value is None or value == () or value == "auto":
         return clean(otherwise)
     return clean(", ".join(map(str, value)) if isinstance(value, tuple) else value, 4000)
-
-
-def _searched(model: dict[str, Any]) -> str:
-    if model["skipped"]:
-        return f"skipped: {model['skipped']}"
-    return searched(model["space"])
 
 
 def searched(space: dict[str, Any], starred: Collection[str] = ()) -> str:

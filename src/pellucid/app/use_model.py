@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import click
 
+from pellucid import persist
 from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.execution import run_folder as files
 from pellucid.comparison.execution.journal import Journal, RunState, plain
-from pellucid.comparison.execution.refit import Refitter, write
+from pellucid.comparison.execution.refit import Refitter
 from pellucid.draw.number import number
 
 
@@ -23,7 +25,7 @@ def use(folder: Path, plan: Any, model: str, format_: str) -> int:
     keeper.refuse_foreign(model)
     path = folder / f"{model}.pellucid"
     with keeper.fitted(model) as (fitted, bench, job):
-        write(fitted, path, keeper.provenance(model) | {"chosen": "by the user"})
+        persist.save(fitted, str(path), keeper.provenance(model) | {"chosen": "by the user"})
         test = None
         if len(plan.test):
             note_opening(journal_path, plan, model, keeper.chosen[model])
@@ -45,15 +47,12 @@ def use(folder: Path, plan: Any, model: str, format_: str) -> int:
 
 def note_opening(path: Path, plan: Any, model: str, candidate: int) -> None:
     """Record a use of the test set before it happens; the same model again is no new use."""
-    memory, known = RunState.read(path), {"model": model, "candidate": candidate}
-    if any(known.items() <= opened.items() for opened in memory.openings):
+    if RunState.read(path).opened_for(model, candidate):
         return
-    journal = Journal(path)
-    try:
-        journal.write("opened", vault=plan.test_set_id(), by="the user", **known)
+    with closing(Journal(path)) as journal:
+        vault = plan.test_set_id()
+        journal.write("opened", vault=vault, by="the user", model=model, candidate=candidate)
         journal.sync()
-    finally:
-        journal.close()
 
 
 def recommended(folder: Path) -> str | None:

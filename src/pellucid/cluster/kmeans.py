@@ -8,12 +8,13 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Clusterer
-from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
+from pellucid.cluster.row_distances import RowTable, exponent, many_products
 from pellucid.data import Problem
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import opened
 from pellucid.errors import DataError, warn
+from pellucid.numerics.row_blocks import divided
 from pellucid.parameters import (
     COPY_X,
     RANDOM_STATE,
@@ -115,23 +116,19 @@ class KMeans(Clusterer, Transformer):
             parallel.one_blas_thread(),
             converting(lambda state: _attributes(state, power, problem)),
         ):
-            best = self._best_run(scaled(problem.X, power), problem, power)
-        C, labels, inertia = best.x
-        inertia = float(_ldexp(inertia, 2 * power))
-        if not np.isfinite(inertia):
+            best = self._best_run(divided(problem.X, power), problem, power)
+        found = dict(zip(("C", "labels", "inertia"), best.x))
+        learned = _attributes(found, power, problem)
+        squares = {name: _ldexp(best.history[name], 2 * power) for name in ("objective", "shift")}
+        if not np.isfinite(learned["inertia_"]):
             raise DataError(
                 "The sum of squared distances exceeds the largest float64. Divide the columns by a "
                 f"power of ten: their values reach {np.ldexp(1.0, power - 1):.0e}."
             )
-        return {
-            "cluster_centers_": np.ldexp(C, power),
-            "labels_": labels
-            if problem.position is None
-            else _user_labels(labels, problem.position),
-            "inertia_": inertia,
+        return learned | {
             "n_iter_": best.n_iter,
-            "history_": _unscaled(best.history, power),
-            "status_": self._status(best, labels),
+            "history_": best.history | squares,
+            "status_": self._status(best, found["labels"]),
         }
 
     def _best_run(self, X: Any, problem: Problem, power: int) -> Solution:
@@ -140,8 +137,8 @@ class KMeans(Clusterer, Transformer):
         from pellucid.cluster.lloyd import Lloyd
 
         table = RowTable(X, self.n_clusters)
-        tol, by_panel = self._tolerance(table, problem.weights), self.algorithm == "elkan"
-        run = Lloyd(table, problem.weights, self.max_iter, tol, by_panel)
+        tol = self.tol * table.variance(problem.weights) if self.tol > 0 else 0.0
+        run = Lloyd(table, problem.weights, self.max_iter, tol, self.algorithm == "elkan")
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
         first, starts = np.zeros(0), self._n_starts()
@@ -171,9 +168,6 @@ class KMeans(Clusterer, Transformer):
             )
         return 1
 
-    def _tolerance(self, table: RowTable, weights: np.ndarray) -> float:
-        return self.tol * table.variance(weights) if self.tol > 0 else 0.0
-
     def _status(self, best: Solution, labels: np.ndarray) -> Status:
         found = len(np.unique(labels))
         if found == self.n_clusters:
@@ -200,7 +194,7 @@ class KMeans(Clusterer, Transformer):
     def _scaled(self, X: Any, power: int) -> tuple[RowTable, np.ndarray]:
         """Rows and centers, divided by 2**power."""
         C = np.ascontiguousarray(np.ldexp(self.cluster_centers_, -power))
-        return RowTable(scaled(X, power), len(C)), C
+        return RowTable(divided(X, power), len(C)), C
 
     def _assign(self, X: Any) -> np.ndarray:
         # Squared distances of very distant rows overflow: all centers count as equally near to them.
@@ -268,22 +262,14 @@ class KMeans(Clusterer, Transformer):
 
 def _attributes(state: Mapping[str, Any], power: int, problem: Problem) -> dict[str, Any]:
     """The state of an iteration as learned attributes."""
-    labels, position = state["labels"], problem.position
+    labels, place = state["labels"], problem.position
+    if place is not None:  # rows that were left out have no label
+        labels = np.where(place < 0, np.int32(-1), labels[place])
     return {
         "cluster_centers_": np.ldexp(state["C"], power),
-        "labels_": labels if position is None else _user_labels(labels, position),
+        "labels_": labels,
         "inertia_": float(_ldexp(state["inertia"], 2 * power)),
     }
-
-
-def _user_labels(labels: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Labels in the order of the user's rows; -1 for rows that were left out."""
-    return np.where(position < 0, np.int32(-1), labels[position])
-
-
-def _unscaled(history: dict[str, np.ndarray], power: int) -> dict[str, np.ndarray]:
-    squares = {name: _ldexp(history[name], 2 * power) for name in ("objective", "shift")}
-    return {**history, **squares}
 
 
 def _ldexp(values: Any, power: int) -> Any:

@@ -95,7 +95,14 @@ class Lloyd:
         if moved:
             self.assign(state)  # so that the labels belong to the final centres
         x = (state.C, state.labels, self.inertia(state))
-        return Solution(x, self.status(converged), recorder.history(), iteration)
+        status = Status("converged", "The labels or the centers no longer change.")
+        if not converged:
+            status = Status(
+                "max_iter",
+                f"max_iter={self.max_iter} was not enough: the centers still move.",
+                "Increase max_iter or tol.",
+            )
+        return Solution(x, status, recorder.history(), iteration)
 
     def _shown(self, state: State) -> dict[str, Any]:
         """What those who watch see; `KMeans` converts it to learned attributes."""
@@ -169,15 +176,6 @@ class Lloyd:
     def inertia(self, state: State) -> float:
         """Weighted sum of squared distances of the rows to the centres of their labels."""
         return float(self.table.own_distances(state.C, state.labels) @ self.weights)
-
-    def status(self, converged: bool) -> Status:
-        if converged:
-            return Status("converged", "The labels or the centers no longer change.")
-        return Status(
-            "max_iter",
-            f"{self.max_iter} iterations were not enough: the centers still move.",
-            "Increase max_iter or tol.",
-        )
 
 
 def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.cluster import _loops
 from pellucid.errors import DataError
+from pellucid.numerics.row_blocks import largest_cell, squared_lengths
 
 # Rows multiplied with the centres at once, so that the products stay in the cache.
 CHUNK = 512
@@ -38,22 +39,8 @@ def many_products(k: int, d: int) -> bool:
 
 def exponent(*arrays: Any) -> int:
     """Power of two to divide by so that no square overflows or vanishes; usually 0."""
-    largest = 0.0
-    for X in arrays:
-        cells = X.data if not isinstance(X, np.ndarray) else X
-        if cells.size:
-            largest = max(largest, float(cells.max()), -float(cells.min()))
-    power = int(np.frexp(largest)[1])
+    power = int(np.frexp(max(0.0, *map(largest_cell, arrays)))[1])
     return power if abs(power) > SAFE_POWER else 0
-
-
-def scaled(X: Any, power: int) -> Any:
-    """X / 2**power, exactly; X itself if power is 0."""
-    if power == 0:
-        return X
-    if not isinstance(X, np.ndarray):
-        return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
-    return np.ldexp(X, -power)
 
 
 def _short_indices(X: Any) -> Any:
@@ -107,10 +94,7 @@ class RowTable:
         return max(sums[-1] - float(sums[:-1] @ sums[:-1]), 0.0) / self.d
 
     def _block_norms(self, block: slice) -> np.ndarray:
-        rows = self._shifted(self.X[block])
-        if self.sparse:
-            return np.asarray(rows.multiply(rows).sum(axis=1), dtype=float).ravel()
-        return np.einsum("ij,ij->i", rows, rows)
+        return squared_lengths(self._shifted(self.X[block]))
 
     def _shifted(self, rows: Any) -> Any:
         return rows if self.sparse else rows - self.origin

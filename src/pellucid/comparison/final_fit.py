@@ -11,7 +11,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,6 @@ class FinalFitTask:
     """What the worker needs besides the fold task: where to save the model, and what to describe."""
 
     fold_task: FoldTask
-    params: dict[str, Any]
     path: str
     provenance: dict[str, Any]
     rows: dict[str, list[int]]  # example rows to explain, by group
@@ -68,7 +67,7 @@ def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[s
     fold_task, out = task.fold_task, dict[str, Any]()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = evaluator.unfitted(task.params, "final")
+        model = evaluator.unfitted(fold_task.params, "final")
         fitted = evaluator.fit(model, evaluator.rows(fold_task.train), fold_task.train)
         if len(fold_task.test):
             out["test"] = open_test(evaluator, fitted, fold_task)
@@ -84,7 +83,7 @@ def _report_parts(
     evaluator: Evaluator, fitted: Any, task: FinalFitTask
 ) -> dict[str, Callable[[], Any]]:
     """The parts of the report on the final model, in the order in which they are made."""
-    fold_task = replace(task.fold_task, best=task.fold_task.candidates.index(task.params))
+    fold_task = task.fold_task
     parts: dict[str, Callable[[], Any]] = {
         "rows": lambda: {
             name: explained(evaluator, fitted, rows) for name, rows in task.rows.items()
@@ -108,34 +107,25 @@ def details_incomplete(record: dict[str, Any]) -> bool:
 def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] | None:
     """Scores on training and test rows for increasing shares of the training rows, over three folds."""
     fold_task, end = task.fold_task, time.monotonic() + 0.25 * task.fold_task.deadline
-    sizes: list[int] = []
-    train_scores: list[float] = []
-    test_scores: list[float] = []
+    curve: dict[str, Any] = {"rows": [], "train": [], "test": []}
     for share in SHARES_OF_ROWS:
         test_fold, train_fold = [], []
         for train, test in task.folds[:3]:
             if time.monotonic() > end:
-                return _curve(sizes, train_scores, test_scores)
+                break
             part = _part(evaluator, train, share)
             X = evaluator.rows(part)
             try:
-                fitted = evaluator.fit(evaluator.unfitted(task.params, "learning"), X, part)
+                fitted = evaluator.fit(evaluator.unfitted(fold_task.params, "learning"), X, part)
                 train_fold.append(_score(evaluator, fold_task, fitted, X, part))
                 test_fold.append(_score(evaluator, fold_task, fitted, evaluator.rows(test), test))
             except Exception:  # for example too few rows of a class; skip this size
                 break
         if len(test_fold) == len(task.folds[:3]):
-            sizes.append(int(share * len(task.folds[0][0])))
-            train_scores.append(float(np.mean(train_fold)))
-            test_scores.append(float(np.mean(test_fold)))
-    return _curve(sizes, train_scores, test_scores)
-
-
-def _curve(
-    sizes: list[int], train_scores: list[float], test_scores: list[float]
-) -> dict[str, Any] | None:
-    """The curve; None if it has only one point."""
-    return {"rows": sizes, "train": train_scores, "test": test_scores} if len(sizes) > 1 else None
+            curve["rows"].append(int(share * len(task.folds[0][0])))
+            curve["train"].append(float(np.mean(train_fold)))
+            curve["test"].append(float(np.mean(test_fold)))
+    return curve if len(curve["rows"]) > 1 else None
 
 
 def _part(evaluator: Evaluator, rows: np.ndarray, share: float) -> np.ndarray:
@@ -150,10 +140,8 @@ def _part(evaluator: Evaluator, rows: np.ndarray, share: float) -> np.ndarray:
 def _score(
     evaluator: Evaluator, fold_task: FoldTask, fitted: Any, X: Any, rows: np.ndarray
 ) -> float:
-    predictions = evaluator.predict(fitted, X)
-    return evaluator.score(fold_task.metrics[:1], fitted, X, rows, predictions)[
-        fold_task.metrics[0]
-    ]
+    name, predictions = fold_task.metrics[0], evaluator.predict(fitted, X)
+    return evaluator.score((name,), fitted, X, rows, predictions)[name]
 
 
 def save_model(fitted: Any, task: FinalFitTask) -> str:

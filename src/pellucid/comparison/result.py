@@ -6,6 +6,7 @@ give the same bytes. Times and the number of uses of the test set are in `timing
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.comparison.execution.journal import plain
+from pellucid.errors import NotFittedError, ParameterError
 from pellucid.names import REPORT
 
 if TYPE_CHECKING:
@@ -73,8 +75,6 @@ class Result:
     @cached_property
     def best_(self) -> Any:
         """The recommended model, fitted on all training rows."""
-        from pellucid.errors import NotFittedError
-
         if self.model is not None:
             return self.model
         path = None if self.folder is None else self.folder / "model.pellucid"
@@ -91,8 +91,6 @@ class Result:
         Its parameters are those that its search chose, so the file contains what `best_` would be if
         this model had been recommended. The test set is not used again.
         """
-        from pellucid.errors import ParameterError
-
         if self.refitter is None:
             raise ParameterError(
                 "this result no longer has its table. Save a model from its run folder with "
@@ -107,53 +105,41 @@ class Result:
         For a path, a built-in data set or an array it is a pandas dataframe if pandas is installed,
         else polars, else an Arrow table.
         """
+        from importlib.util import find_spec
+
         from pellucid.records.frames import frame
 
-        return frame(board_columns(self.data), self._backend())
+        backend = self.container
+        if backend not in ("pandas", "polars", "arrow"):
+            backend = next((name for name in ("pandas", "polars") if find_spec(name)), "arrow")
+        return frame(board_columns(self.data), backend)
 
     def report(self, path: str | Path, rows: bool = True) -> Path:
         """Write the report to `path` (.html, .md or .json) and return its path.
 
         `rows=False` leaves out all individual rows of the table.
         """
-        import importlib
-
         return importlib.import_module(REPORT).write_report(self, Path(path), rows)
 
     def __repr__(self) -> str:
-        import importlib
-
         return importlib.import_module(REPORT).board(self)
 
     def _repr_html_(self) -> str:
-        import importlib
-
         return importlib.import_module(REPORT).card(self)
-
-    def _backend(self) -> str | None:
-        from importlib.util import find_spec
-
-        if self.container in ("pandas", "polars", "arrow"):
-            return self.container
-        return next((name for name in ("pandas", "polars") if find_spec(name)), "arrow")
 
 
 def board_columns(data: dict[str, Any]) -> dict[str, list[Any]]:
     """Columns of leaderboard.csv and of `.leaderboard`."""
     rows = data["leaderboard"]
-    metrics = data["plan"]["metrics"]
     out: dict[str, list[Any]] = {
-        "model": [row["model"] for row in rows],
-        "status": [row["status"] for row in rows],
-        "mean": [row.get("mean") for row in rows],
-        "ci_low": [row.get("ci", [None, None])[0] for row in rows],
-        "ci_high": [row.get("ci", [None, None])[1] for row in rows],
-        "p": [row.get("p") for row in rows],
-        "p_holm": [row.get("p_holm") for row in rows],
-        "as_good": [bool(row.get("as_good")) for row in rows],
-        "recommended": [row["recommended"] for row in rows],
+        name: [row.get(name) for row in rows] for name in ("model", "status", "mean")
     }
-    for name in metrics:
+    for end, name in enumerate(("ci_low", "ci_high")):
+        out[name] = [row.get("ci", [None, None])[end] for row in rows]
+    out |= {name: [row.get(name) for row in rows] for name in ("p", "p_holm")}
+    out["as_good"] = [bool(row.get("as_good")) for row in rows]
+    out["recommended"] = [row["recommended"] for row in rows]
+    for name in data["plan"]["metrics"]:
         out[name] = [row.get("metrics", {}).get(name) for row in rows]
     out["params"] = [json.dumps(plain(row["params"] or {}), sort_keys=True) for row in rows]
     out["reason"] = [row["reason"] for row in rows]

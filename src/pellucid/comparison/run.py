@@ -35,13 +35,14 @@ from pellucid.comparison.execution.refit import Refitter
 from pellucid.comparison.execution.scheduler import Scheduler
 from pellucid.comparison.execution.time_limit import TimeBudget
 from pellucid.comparison.execution.worker_data import SharedTable, share_table
-from pellucid.comparison.execution.worker_pool import PendingResult, WorkerPool
+from pellucid.comparison.execution.worker_pool import WorkerPool, collect_parts
 from pellucid.comparison.final_fit import FinalFitTask, details_incomplete, run_final_fit
 from pellucid.comparison.planning.limits import final_fit_seconds, process_memory
 from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.registry import BASELINES
 from pellucid.comparison.result import Result, board_columns, to_json
 from pellucid.comparison.results_json import describe
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
@@ -87,7 +88,7 @@ class Run:
             self.profile = self.report_data.profile()
             pool = WorkerPool()
             with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch, closing(pool):
-                shared = self.share(scratch)
+                shared = share_table(self.plan, scratch)
                 scheduler = self.make_scheduler(shared, state, pool)
                 with interrupting(scheduler, self.on_event):
                     scheduler.run()
@@ -105,8 +106,8 @@ class Run:
     def begin(self, state: RunState) -> None:
         """Record the plan, or check that it is the plan of the run that is resumed."""
         affecting_scores = self.plan.settings.affecting_scores()
+        refuse_changes(state.start, self.plan)
         if state.start is not None:
-            refuse_changes(state.start, self.plan)
             for record in (*state.done.values(), *state.failed.values()):
                 self.on_event({**record, "recalled": True})
         else:
@@ -115,17 +116,10 @@ class Run:
                 test_sha256=self.plan.dataset.test_sha256, settings=affecting_scores,
             )  # fmt: skip
         if self.config:
-            files.write_whole(self.folder / "config.toml", self.config)
+            write_whole(self.folder / "config.toml", self.config)
         self.parts.mkdir(exist_ok=True)
 
     # 2 -----------------------------------------------------------------------------------------
-
-    def share(self, scratch: str) -> SharedTable:
-        """Write the table to a folder where the workers find it."""
-        try:
-            return share_table(self.plan, scratch)
-        except OSError as error:
-            raise DataError(f"cannot write to {scratch}: {error.strerror or error}.") from None
 
     def make_scheduler(self, shared: SharedTable, state: RunState, pool: WorkerPool) -> Scheduler:
         """The scheduler of all rounds, with the limits on time and memory."""
@@ -160,10 +154,9 @@ class Run:
         if (best, FINAL) not in state.done:  # the run ended before its final round
             scheduler.skip_final_search(best)
         test_set_id, chosen = self.plan.test_set_id(), state.done[best, FINAL]["best"]
-        # Scoring the same model on the same test set again is not counted as another use.
-        known = {"model": best, "candidate": chosen}
-        if len(self.plan.test) and not any(known.items() <= o.items() for o in state.openings):
-            state.add(self.journal.write("opened", vault=test_set_id, **known))
+        if len(self.plan.test) and not state.opened_for(best, chosen):
+            opened = {"vault": test_set_id, "model": best, "candidate": chosen}
+            state.add(self.journal.write("opened", **opened))
         self.on_event({"event": "finishing", "model": best})
         try:
             final_fit = self.fit_recommended(shared, state, scheduler, best)
@@ -181,7 +174,16 @@ class Run:
         self, shared: SharedTable, state: RunState, scheduler: Scheduler, best: str
     ) -> dict[str, Any]:
         """The result of the final fit in its worker process."""
-        task = self.final_fit_task(shared, state, best, scheduler.memory_limit)
+        refitter = Refitter.of(self.plan, state)
+        memory, plane = scheduler.memory_limit, self.profile["plane"]
+        task = FinalFitTask(
+            fold_task=refitter.task(best, shared, memory=memory, plane=plane),
+            path=str(self.folder / "model.pellucid"),
+            provenance=refitter.provenance(best),
+            rows=self.report_data.pick(self.predictions.get(best)),
+            folds=self.plan.folds,
+            details_incomplete=details_incomplete(state.done[best, FINAL]),
+        )
         worker = scheduler.pool.submit(run_final_fit, task, task.fold_task.estimator)
         budget = scheduler.budget
         seconds, more = final_fit_seconds(self.plan)
@@ -190,22 +192,8 @@ class Run:
             seconds, more = max(budget.limit / 20, left), max(0.2, left)
         if scheduler.stopping:
             more = min(more, STOPPED_SECONDS)
-        pending = PendingResult(worker, seconds, more, lambda: scheduler.stopping > 1)
-        return pending.collect(budget.end - budget.report)
-
-    def final_fit_task(
-        self, shared: SharedTable, state: RunState, best: str, limit: float
-    ) -> FinalFitTask:
-        refitter = Refitter.of(self.plan, state)
-        return FinalFitTask(
-            fold_task=refitter.task(best, shared, memory=limit, plane=self.profile["plane"]),
-            params=refitter.params(best),
-            path=str(self.folder / "model.pellucid"),
-            provenance=refitter.provenance(best),
-            rows=self.report_data.pick(self.predictions.get(best)),
-            folds=self.plan.folds,
-            details_incomplete=details_incomplete(state.done[best, FINAL]),
-        )
+        latest = budget.end - budget.report
+        return collect_parts(worker, seconds, more, lambda: scheduler.stopping > 1, latest)
 
     # 5 -----------------------------------------------------------------------------------------
 
@@ -226,7 +214,11 @@ class Run:
         }  # fmt: skip
         unwritten = self.write_down(data, predictions, texts, finished=not stopped)
         self.on_event({"event": "reporting"})
-        own = self.own_model(final_fit)
+        # The user's own model has no file, it is sent.
+        pickled = final_fit.pop("pickled", None) or pickle.dumps(None)
+        own = self.report_data.attempt(
+            "your own fitted model", lambda: pickle.loads(pickled), instead=None
+        )
         picked = self.report_data.pick(predictions.get(data["recommended"]))
         return Result(
             data, timings, predictions, model_details_of(state, data["recommended"], final_fit),
@@ -241,29 +233,19 @@ class Run:
         finished: bool,
     ) -> str:  # fmt: skip
         """Write all files; return the reason if one cannot be written."""
+        from pellucid.data.io.write import write
+
         try:
-            self.write_tables(data, predictions)
+            write(board_columns(data), str(self.folder / "leaderboard.csv"))
+            write(wide(self.plan, predictions), str(self.folder / "predictions.parquet"))
             for name, text in texts.items():
-                files.write_whole(self.folder / name, text)
+                write_whole(self.folder / name, text)
             if finished:
                 self.journal.write("finished")
                 self.journal.sync()
         except OSError as error:
             return error.strerror or str(error)
         return ""
-
-    def own_model(self, final_fit: dict[str, Any]) -> Any:
-        """The final model if it is of the user's own class, which has no model file."""
-        own = final_fit.pop("pickled", None)
-        if own is None:
-            return None
-        return self.report_data.attempt("your own fitted model", lambda: pickle.loads(own), None)
-
-    def write_tables(self, data: dict[str, Any], predictions: dict[str, Any]) -> None:
-        from pellucid.data.io.write import write
-
-        write(board_columns(data), str(self.folder / "leaderboard.csv"))
-        write(wide(self.plan, predictions), str(self.folder / "predictions.parquet"))
 
 
 def model_details_of(
@@ -295,16 +277,9 @@ def interrupting(scheduler: Scheduler, on_event: OnEvent) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def refuse_other(folder: Path, plan: Plan) -> None:
-    """`refuse_changes` for a finished run."""
-    start = RunState.read(folder / "events.jsonl").start
-    if start is not None:
-        refuse_changes(start, plan)
-
-
-def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
+def refuse_changes(start: dict[str, Any] | None, plan: Plan) -> None:
     """Raise an error unless the table, settings and models are those of the run to resume."""
-    if start["key"] == plan.key():
+    if start is None or start["key"] == plan.key():
         return
     old, new = start["settings"], plan.settings.affecting_scores()
     lines = [

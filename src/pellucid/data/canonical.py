@@ -101,22 +101,22 @@ def _weights(problem: "Problem", order: np.ndarray, fresh: np.ndarray) -> np.nda
     return np.bincount(np.cumsum(fresh) - 1, weights[order])
 
 
-def ordered(problem: "Problem") -> tuple[np.ndarray, np.ndarray]:
-    """The first of each set of identical rows, in hash order, and their weights; only weights that
-    are counts are added up."""
-    order, fresh = _groups(problem)
-    weights = _weights(problem, order, fresh)
-    return order if fresh.all() else order[fresh], weights
+def merged(
+    problem: "Problem", positions: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The first of each set of identical rows, in hash order, their weights, and for every row of the
+    user the `position` of the row it is merged into (None without `positions`).
 
-
-def merged(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `ordered`, and for every row of the user the `position` of the row it is merged into."""
+    Only weights that are counts are added up.
+    """
     order, fresh = _groups(problem)
-    position = np.empty(problem.n, dtype=np.int64)
-    position[order] = np.cumsum(fresh) - 1
-    if problem.position is not None:
-        position = np.where(problem.position < 0, -1, position[problem.position])
-    return order[fresh], _weights(problem, order, fresh), position
+    weights, position = _weights(problem, order, fresh), None
+    if positions:
+        position = np.empty(problem.n, dtype=np.int64)
+        position[order] = np.cumsum(fresh) - 1
+        if problem.position is not None:
+            position = np.where(problem.position < 0, -1, position[problem.position])
+    return order if fresh.all() else order[fresh], weights, position
 
 
 def canonical(problem: "Problem") -> "Problem":
@@ -132,11 +132,7 @@ def canonical_view(problem: "Problem", positions: bool = False) -> "Problem":
     """
     if problem.n > np.iinfo(np.int32).max or problem.words:
         return canonical(problem)
-    position = None
-    if positions:
-        first, weights, position = merged(problem)
-    else:
-        first, weights = ordered(problem)
+    first, weights, position = merged(problem, positions)
     return replace(
         problem,
         X=RowView(problem.X, first.astype(np.int32)),

@@ -1,6 +1,6 @@
 """Weights of classes: the one rule of every classifier that has `class_weight`."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -9,20 +9,10 @@ from pellucid.errors import ParameterError, shown
 LARGEST = 1e150  # times weights of rows it is still an ordinary number
 
 
-class Labelled(Protocol):
-    """Rows with class codes y and weights; `classes` are the labels of the codes."""
-
-    @property
-    def y(self) -> np.ndarray: ...
-    @property
-    def weights(self) -> np.ndarray: ...
-    @property
-    def classes(self) -> np.ndarray | None: ...
-
-
-def class_factors(class_weight: Any, rows: Labelled) -> np.ndarray:
+def class_factors(class_weight: Any, rows: Any) -> np.ndarray:
     """One factor per class, by which the weights of its rows are multiplied.
 
+    `rows` have class codes `y`, `weights`, and `classes`, the labels of the codes.
     "balanced" makes the weights of all classes that occur equal; classes that a dict leaves out
     have the factor 1.
     """
@@ -47,7 +37,7 @@ def class_factors(class_weight: Any, rows: Labelled) -> np.ndarray:
     return factors
 
 
-def class_weighted(class_weight: Any, rows: Labelled) -> np.ndarray:
+def class_weighted(class_weight: Any, rows: Any) -> np.ndarray:
     """The weights of the rows, each times the factor of its class."""
     if class_weight is None:
         return rows.weights

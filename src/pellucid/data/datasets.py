@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,70 +93,50 @@ def load(name: str, **options: Any) -> Dataset:
         raise DataError(
             f"There is no data set {name!r}.{did_you_mean(str(name), names())} Known: {known}"
         )
+    from pellucid.data.io.write import as_table
+
     entry = _ENTRIES[name]
     try:
         made, facts = entry.make(**options), entry.facts(**options)
     except TypeError as error:
-        raise ParameterError(f"load({name!r}): {_option_error(error)}.") from None
-    table = _as_table(made)
+        reason = str(error).split("() ")[-1].rstrip(".")
+        raise ParameterError(f"load({name!r}): {reason}.") from None
+    table = as_table(made) if isinstance(made, dict) else made
     target = entry.target or table.column_names[-1]
     return Dataset(name, table, target, entry.task, entry.description, entry.licence, facts)
 
 
-def _option_error(error: TypeError) -> str:
-    return str(error).split("() ")[-1].rstrip(".")
+def _bundled(name: str) -> Any:
+    from pellucid.data.io.read import read
+
+    return read(_FILES / f"{name}.csv")
 
 
-def _as_table(made: Any) -> Any:
-    if not isinstance(made, dict):
-        return made
-    import pyarrow as pa
-
-    from pellucid.data.arrow_numpy import to_arrow
-
-    return pa.Table.from_arrays([to_arrow(values) for values in made.values()], names=list(made))
-
-
-def _bundled(name: str) -> Callable[[], Any]:
-    def read_bundled() -> Any:
-        from pellucid.data.io.read import read
-
-        return read(_FILES / f"{name}.csv")
-
-    return read_bundled
-
-
-def _from_sklearn(loader: str, target: str) -> Callable[..., dict[str, Any]]:
+def _from_sklearn(loader: str, target: str, **options: Any) -> dict[str, Any]:
     """A scikit-learn set with its classes by name, so that reports can name them."""
-
-    def load_from_sklearn(**options: Any) -> dict[str, Any]:
-        bunch = getattr(_sklearn.datasets(), loader)(**options)
-        columns = {str(c): bunch.data[:, j] for j, c in enumerate(bunch.feature_names)}
-        labels = bunch.get("target_names")
-        if labels is None or loader == "load_digits":
-            return {**columns, target: bunch.target}
-        return {**columns, target: [str(labels[code]) for code in bunch.target]}
-
-    return load_from_sklearn
+    bunch = getattr(_sklearn.datasets(), loader)(**options)
+    columns = {str(c): bunch.data[:, j] for j, c in enumerate(bunch.feature_names)}
+    labels = bunch.get("target_names")
+    if labels is None or loader == "load_digits":
+        return {**columns, target: bunch.target}
+    return {**columns, target: [str(labels[code]) for code in bunch.target]}
 
 
-def _from_file(file: str, loader: str, columns: list[str], target: str) -> Callable[..., Any]:
+def _from_file(
+    file: str, loader: str, columns: list[str], target: str, **options: Any
+) -> dict[str, Any]:
     """A scikit-learn set read from its file: the package takes seconds to import.
 
     The first line of such a file is: rows, columns, names of the classes.
     """
-
-    def load_from_file(**options: Any) -> dict[str, Any]:
-        path = _sklearn.data_file(file)
-        if path is None or options:
-            return _from_sklearn(loader, target)(**options)
-        head, *lines = path.read_text(encoding="utf-8").splitlines()
-        labels = head.split(",")[2:]
-        cells = np.array([line.split(",") for line in lines if line], dtype=float)
-        named = {name: np.ascontiguousarray(cells[:, j]) for j, name in enumerate(columns)}
-        return {**named, target: [labels[int(code)] for code in cells[:, -1]]}
-
-    return load_from_file
+    path = _sklearn.data_file(file)
+    if path is None or options:
+        return _from_sklearn(loader, target, **options)
+    head, *lines = path.read_text(encoding="utf-8").splitlines()
+    labels = head.split(",")[2:]
+    cells = np.array([line.split(",") for line in lines if line], dtype=float)
+    named = {name: np.ascontiguousarray(cells[:, j]) for j, name in enumerate(columns)}
+    return {**named, target: [labels[int(code)] for code in cells[:, -1]]}
 
 
 _NUCLEI = (
@@ -174,7 +155,7 @@ _WINE = [
 
 _ENTRIES = {
     "breast_cancer": _Entry(
-        _from_file("breast_cancer.csv", "load_breast_cancer", _BREAST_CANCER, "diagnosis"),
+        partial(_from_file, "breast_cancer.csv", "load_breast_cancer", _BREAST_CANCER, "diagnosis"),
         "classification",
         "569 tumours, 30 measurements of their cell nuclei; malignant or benign?",
         "as distributed with scikit-learn (UCI, CC BY 4.0)",
@@ -190,14 +171,14 @@ _ENTRIES = {
         "20 students, five yes-no facts about a course; their marks for it, -2 to 2.",
     ),
     "diabetes": _Entry(
-        _from_sklearn("load_diabetes", "progression"),
+        partial(_from_sklearn, "load_diabetes", "progression"),
         "regression",
         "442 patients, ten measurements (standardised; scaled=False for the units); progression of "
         "the disease after one year.",
         "as distributed with scikit-learn (Efron et al. 2004)",
     ),
     "digits": _Entry(
-        _from_sklearn("load_digits", "digit"),
+        partial(_from_sklearn, "load_digits", "digit"),
         "classification",
         "1797 handwritten digits as 8 x 8 grey pixels of 0 to 16.",
         "as distributed with scikit-learn (UCI, CC BY 4.0)",
@@ -208,7 +189,7 @@ _ENTRIES = {
         "Eight people measured in feet, pounds and inches; male or female?",
     ),
     "iris": _Entry(
-        _from_file("iris.csv", "load_iris", _IRIS, "species"),
+        partial(_from_file, "iris.csv", "load_iris", _IRIS, "species"),
         "classification",
         "150 irises of three species, four lengths in cm (Fisher 1936).",
         "as distributed with scikit-learn (UCI, CC BY 4.0)",
@@ -219,7 +200,7 @@ _ENTRIES = {
         "Two half moons that reach into each other: no straight line separates them.",
     ),
     "penguins": _Entry(
-        _bundled("penguins"),
+        partial(_bundled, "penguins"),
         "classification",
         "344 penguins of three species on the islands of the Palmer Archipelago: measurements, "
         "sex, island and year, with missing values (Gorman, Williams, Fraser 2014).",
@@ -227,7 +208,7 @@ _ENTRIES = {
         target="species",
     ),
     "tips": _Entry(
-        _bundled("tips"),
+        partial(_bundled, "tips"),
         "regression",
         "244 restaurant bills and the tips that one waiter recorded (Bryant, Smith 1995).",
         "MIT",
@@ -240,7 +221,7 @@ _ENTRIES = {
         facts=lambda **options: {"bayes_error": synthetic.bayes_error(options.get("p", 0.4))},
     ),
     "wine": _Entry(
-        _from_file("wine_data.csv", "load_wine", _WINE, "cultivar"),
+        partial(_from_file, "wine_data.csv", "load_wine", _WINE, "cultivar"),
         "classification",
         "178 Italian wines of three cultivars, 13 chemical measurements.",
         "as distributed with scikit-learn (UCI, CC BY 4.0)",

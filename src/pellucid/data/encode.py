@@ -192,25 +192,19 @@ def _sparse_matrix(
     first: dict[int, int] = {}
     for k, (j, _, _) in enumerate(blocks):
         first.setdefault(j, k)
-    rows, cols, data = [], [], []
+    parts: list[tuple[Any, ...]] = []  # rows, columns, values
     for k, (j, role, _level) in enumerate(blocks):
         if role in ("value", "indicator"):
             values = _term(schema, j, role, None, columns, levels)
-            rows.append(np.flatnonzero(values))
-            cols.append(np.full(rows[-1].size, k))
-            data.append(values[rows[-1]])
+            rows = np.flatnonzero(values)
+            parts.append((rows, np.full(rows.size, k), values[rows]))
     for j, codes in levels.items():
-        for part in _level_entries(schema, j, codes, first[j]):
-            rows.append(part[0])
-            cols.append(part[1])
-            data.append(part[2])
+        parts += _level_entries(schema, j, codes, first[j])
     for j in _texts(schema):
         row, position, value = _word_entries(schema, j, columns[j])
-        rows.append(row)
-        cols.append(first[j] + position)
-        data.append(value)
-    entries = (np.concatenate(data), (np.concatenate(rows), np.concatenate(cols)))
-    out = csr_array(entries, shape=(n_rows, len(blocks)))
+        parts.append((row, first[j] + position, value))
+    rows, cols, data = (np.concatenate(part) for part in zip(*parts))
+    out = csr_array((data, (rows, cols)), shape=(n_rows, len(blocks)))
     out.sort_indices()
     out.indices, out.indptr = out.indices.astype(np.int32), out.indptr.astype(np.int32)
     return out

@@ -61,23 +61,19 @@ def learn(
 
 def named_kinds(table: RawTable, kinds: Any) -> dict[int, str]:
     """Kinds by position; an unknown column is an error that lists what there is."""
-    names = table.names or tuple(f"x{j}" for j in range(table.n_columns))
+    d = table.n_columns
+    names = table.names or tuple(f"x{j}" for j in range(d))
     out = {}
     for column, kind in (kinds or {}).items():
         if isinstance(column, str) and column in names:
             out[names.index(column)] = kind
-        elif _is_position(column, len(names)):
-            out[column] = kind
+        elif type(column) is not bool and isinstance(column, int | np.integer) and 0 <= column < d:
+            out[int(column)] = kind
         else:
             raise DataError(
                 f"Table(kinds=...) names column {shown(column)}, which X does not have."
             )
     return out
-
-
-def _is_position(column: Any, d: int) -> bool:
-    whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
-    return whole and 0 <= column < d
 
 
 def _learn_numbers(
@@ -119,8 +115,7 @@ def _learn_words(column: RawColumn, weights: np.ndarray, options: Text) -> dict[
         return _nothing(weights.sum())
     words, frequency = vocabulary(column.values, weights, options)
     idf = np.log((1 + weights.sum()) / (1 + frequency)) + 1
-    return {"kind": TEXT, "levels": words, "shares": np.append(idf, 0.0), "mean": 0.0, "low": 0.0,
-            "high": 0.0, "n_missing": float(weights[missing].sum())}  # fmt: skip
+    return _facts(TEXT, float(weights[missing].sum()), words, np.append(idf, 0.0))
 
 
 def learn_column(
@@ -133,8 +128,7 @@ def learn_column(
         return _learn_levels(column, weights, declared)
     single = RawTable(len(weights), (column.name,), dense=column.values[:, None])
     mean, low, high, n_missing = (float(fact[0]) for fact in column_facts(single, weights))
-    return {"kind": column.kind, "levels": (), "mean": mean, "low": low, "high": high,
-            "n_missing": n_missing}  # fmt: skip
+    return _facts(column.kind, n_missing, mean=mean, low=low, high=high)
 
 
 def _learn_levels(column: RawColumn, weights: np.ndarray, declared: bool) -> dict[str, Any]:
@@ -148,14 +142,20 @@ def _learn_levels(column: RawColumn, weights: np.ndarray, declared: bool) -> dic
     levels = tuple(column.levels[k] for k in seen)
     if not levels:
         return _nothing(sums[0])
-    return {"kind": CATEGORICAL, "levels": levels, "shares": shares, "mean": 0.0, "low": 0.0,
-            "high": 0.0, "n_missing": float(sums[0])}  # fmt: skip
+    return _facts(CATEGORICAL, float(sums[0]), levels, shares)
 
 
 def _nothing(weight: float) -> dict[str, Any]:
     """Nothing but missing cells: a number that is always missing."""
-    return {"kind": NUMBER, "levels": (), "shares": np.zeros(1), "mean": 0.0, "low": 1.0,
-            "high": 0.0, "n_missing": float(weight)}  # fmt: skip
+    return _facts(NUMBER, float(weight), low=1.0)
+
+
+def _facts(
+    kind: str, n_missing: float, levels: tuple[Any, ...] = (), shares: Any = (0.0,),
+    mean: float = 0.0, low: float = 0.0, high: float = 0.0,
+) -> dict[str, Any]:  # fmt: skip
+    return {"kind": kind, "levels": levels, "shares": np.asarray(shares), "mean": mean, "low": low,
+            "high": high, "n_missing": n_missing}  # fmt: skip
 
 
 def level_key(level: Any) -> tuple[int, Any]:

@@ -35,6 +35,14 @@ class RawColumn:
             return np.array([*self.levels, None], dtype=object)[self.values]
         return self.values
 
+    def present(self) -> np.ndarray:
+        """Mask of the cells that are not missing."""
+        if self.kind == "categorical":
+            return self.values >= 0
+        if self.kind == "text":
+            return np.array([cell is not None for cell in self.values], dtype=bool)
+        return ~np.isnan(self.values)
+
 
 def is_missing(cell: Any) -> bool:
     """None, NaN, NaT, pandas.NA."""

@@ -205,15 +205,12 @@ class Schema:
         if not extra and not absent:
             return
         parts = ["The feature names should match those that were passed during fit."]
-        if extra:
-            parts += ["Feature names unseen at fit time:", *(f"- {n}" for n in extra[:5])]
-            parts += [f"- ... and {len(extra) - 5} more"] * (len(extra) > 5)
-        if absent:
-            parts += [
-                "Feature names seen at fit time, yet now missing:",
-                *(f"- {n}" for n in absent[:5]),
-            ]
-            parts += [f"- ... and {len(absent) - 5} more"] * (len(absent) > 5)
+        for title, names in (
+            ("Feature names unseen at fit time:", extra),
+            ("Feature names seen at fit time, yet now missing:", absent),
+        ):
+            parts += [title, *(f"- {n}" for n in names[:5])] if names else []
+            parts += [f"- ... and {len(names) - 5} more"] * (len(names) > 5)
         raise DataError("\n".join(parts) + f"\n({owner} was fitted on {self.n_columns} columns.)")
 
     def raw(self, table: RawTable) -> list[RawColumn]:

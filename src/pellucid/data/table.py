@@ -1,9 +1,10 @@
 """`Table`: how a model treats its table. One object, the same for every estimator."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
-from pellucid.data.text import Text
+from pellucid.data.text import Options, Text
 from pellucid.errors import ParameterError
 
 KINDS = ("number", "categorical", "datetime", "text")
@@ -14,7 +15,8 @@ CHOICES = {
 }
 
 
-class Table:
+@dataclass(repr=False)
+class Table(Options):
     """What to do with missing values, unseen levels and the kinds of columns.
 
     Parameters
@@ -40,53 +42,27 @@ class Table:
     Table(missing='drop')
     """
 
-    def __init__(
-        self,
-        missing: str = "indicator",
-        unseen: str = "missing",
-        kinds: Mapping[Any, str] | None = None,
-        coding: str = "auto",
-        text: Any = None,
-    ) -> None:
-        self.missing = missing
-        self.unseen = unseen
-        self.kinds = kinds
-        self.coding = coding
-        self.text = text
+    missing: str = "indicator"
+    unseen: str = "missing"
+    kinds: Mapping[Any, str] | None = None
+    coding: str = "auto"
+    text: Any = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, so that `table__missing` can be searched."""
-        names = ("missing", "unseen", "kinds", "coding", "text")
-        params = {name: getattr(self, name) for name in names}
+        """Parameters by name, so that `table__missing` and `table__text__min_df` can be searched."""
+        params = super().get_params()
         if deep and self.text is not None:
             params |= {f"text__{k}": v for k, v in self.text.get_params().items()}
         return params
 
-    def set_params(self, **params: Any) -> "Table":
+    def set_params(self, **params: Any) -> Self:
         """Set parameters by name."""
-        valid = self.get_params(deep=False)
-        for name, value in params.items():
-            if name.startswith("text__"):
-                self.text = Text() if self.text is None else self.text
-                self.text.set_params(**{name.removeprefix("text__"): value})
-                continue
-            if name not in valid:
-                raise ParameterError(
-                    f"Invalid parameter {name!r} for Table. Valid parameters are: {sorted(valid)}."
-                )
-            setattr(self, name, value)
+        inner = {name: value for name, value in params.items() if name.startswith("text__")}
+        super().set_params(**{name: value for name, value in params.items() if name not in inner})
+        if inner:
+            self.text = Text() if self.text is None else self.text
+            self.text.set_params(**{k.removeprefix("text__"): v for k, v in inner.items()})
         return self
-
-    def __repr__(self) -> str:
-        default = Table().get_params()
-        given = self.get_params(deep=False).items()
-        changed = [f"{k}={v!r}" for k, v in given if v != default[k]]
-        return f"Table({', '.join(changed)})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and self.get_params() == other.get_params()
-
-    __hash__ = None  # type: ignore[assignment]
 
     def check(self) -> "Table":
         """Raise a `ParameterError` unless every option is one of its choices."""

@@ -28,8 +28,9 @@ def as_vector(values: Any, what: str = "y") -> np.ndarray:
     if hasattr(values, "tocsr"):
         raise DataTypeError(f"{what} is sparse: use {what}.toarray().ravel().")
     if is_frame(values):
-        values = values.to_numpy() if hasattr(values, "to_numpy") else _arrow_columns(values)
-        return _plain(values)
+        if not hasattr(values, "to_numpy"):  # Arrow tables
+            return _plain(np.array([c.to_pylist() for c in values.columns], dtype=object).T)
+        return _plain(values.to_numpy())
     if hasattr(values, "to_pylist"):  # Arrow arrays
         from pellucid.data.arrow import plain
 
@@ -60,10 +61,6 @@ def _texts(values: Any, array: np.ndarray) -> np.ndarray:
     flat = cells.ravel()
     alike = all(isinstance(c, str) for c in flat) or all(isinstance(c, bytes) for c in flat)
     return array if alike and cells.shape == array.shape else cells
-
-
-def _arrow_columns(table: Any) -> np.ndarray:
-    return np.array([c.to_pylist() for c in table.columns], dtype=object).T
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@ here too: frequencies are sums of weights.
 
 import re
 from collections import Counter
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,7 +17,34 @@ from pellucid.errors import ParameterError
 _MODES = ("count", "binary", "tfidf")
 
 
-class Text:
+class Options:
+    """Options by name, as scikit-learn's searches read and set them; subclasses are dataclasses."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Options by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def set_params(self, **params: Any) -> Self:
+        """Set options by name."""
+        valid = self.get_params(deep=False)
+        for name, value in params.items():
+            if name not in valid:
+                raise ParameterError(
+                    f"Invalid parameter {name!r} for {type(self).__name__}. Valid parameters are: "
+                    f"{sorted(valid)}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        default = type(self)().get_params()
+        given = self.get_params(deep=False).items()
+        changed = [f"{name}={value!r}" for name, value in given if value != default[name]]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@dataclass(repr=False)
+class Text(Options):
     """How a text column becomes columns of words.
 
     Parameters
@@ -37,47 +65,12 @@ class Text:
     Text(mode='binary', max_words=1000)
     """
 
-    def __init__(
-        self,
-        mode: str = "count",
-        stop_words: Any = None,
-        min_df: int | float = 1,
-        max_df: int | float = 1.0,
-        max_words: int | None = 10_000,
-        pattern: str = r"\w\w+",
-    ) -> None:
-        self.mode = mode
-        self.stop_words = stop_words
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_words = max_words
-        self.pattern = pattern
-
-    _names = ("mode", "stop_words", "min_df", "max_df", "max_words", "pattern")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, so that `table__text__min_df` can be searched."""
-        return {name: getattr(self, name) for name in self._names}
-
-    def set_params(self, **params: Any) -> "Text":
-        """Set parameters by name."""
-        for name, value in params.items():
-            if name not in self._names:
-                raise ParameterError(
-                    f"Invalid parameter {name!r} for Text. Valid parameters are: {self._names}."
-                )
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        default = Text().get_params()
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != default[k]]
-        return f"Text({', '.join(changed)})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and self.get_params() == other.get_params()
-
-    __hash__ = None  # type: ignore[assignment]
+    mode: str = "count"
+    stop_words: Any = None
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_words: int | None = 10_000
+    pattern: str = r"\w\w+"
 
     def check(self) -> "Text":
         """Raise a `ParameterError` unless every option makes sense."""

@@ -4,12 +4,12 @@ Invariant: a shift near the mean is subtracted before anything is squared, the d
 shift and mean is corrected exactly afterwards, and blocks depend on the shape alone.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data import Schema
 from pellucid.numerics.linalg import block_qr
 from pellucid.numerics.row_blocks import Rows
 
@@ -23,24 +23,11 @@ class OutOfRange(Exception):
     """Squares may have overflowed or underflowed: scale the table and start again."""
 
 
-@dataclass(frozen=True)
-class ColumnStats:
-    """Means of the columns, accurate to rounding, and their smallest and largest values."""
-
-    mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-    @property
-    def near_zero(self) -> bool:
-        """Whether the means are likely to lie within a standard deviation of 0."""
-        return bool((6.0 * np.abs(self.mean) <= self.high - self.low).all())
-
-
 class Centred(Rows):
     """Rows sqrt(w_i) (x_i - mean), dense or CSR, never stored as a whole.
 
-    `mean` is exact after `gram`, `triangle` or `compute_mean`; statistics that are `known` save work.
+    `mean` is exact after `gram`, `triangle` or `compute_mean`; a schema with the `known` means and
+    ranges of the columns saves work.
     With `checked`, methods raise `OutOfRange` when squares may have overflowed or underflowed.
     """
 
@@ -48,7 +35,7 @@ class Centred(Rows):
         self,
         X: Any,
         weights: np.ndarray,
-        known: ColumnStats | None = None,
+        known: Schema | None = None,
         checked: bool = False,
     ) -> None:
         super().__init__(X)
@@ -59,8 +46,10 @@ class Centred(Rows):
             self.shift = self.dense(slice(0, self.n, max(self.n // SAMPLE, 1))).mean(axis=0)
         else:
             self.shift = known.mean
-        # Means within the spread of the columns cost no significant digits: then no copy is needed.
-        self.plain = known is not None and self.roots is None and known.near_zero
+        # Means that probably lie within a standard deviation of 0 cost no digits: no copy is needed.
+        self.plain = False
+        if known is not None and self.roots is None:
+            self.plain = bool((6.0 * np.abs(known.mean) <= known.high - known.low).all())
         if self.plain:
             self.shift = np.zeros(self.p)
         self.mean = self.shift

@@ -104,6 +104,7 @@ class PCA(Transformer):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.decomposition.centred import Centred, OutOfRange
         from pellucid.decomposition.principal_axes import fix_signs
+        from pellucid.numerics.row_blocks import divided, largest_cell
 
         n, limit = problem.total, int(min(problem.total, problem.p))
         if n < 2:
@@ -113,11 +114,12 @@ class PCA(Transformer):
         weights, power = _moderate(problem.weights), 0
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                table = Centred(problem.X, weights, self._column_stats(problem), checked=True)
+                known = None if sparse or not problem.schema.plain else problem.schema
+                table = Centred(problem.X, weights, known, checked=True)
                 found = self._axes(table, n_axes, limit)
         except OutOfRange:
-            power = _power(problem.X)
-            table = Centred(_scaled(problem.X, power), weights)
+            power = int(np.frexp(largest_cell(problem.X))[1])
+            table = Centred(divided(problem.X, power), weights)
             found = self._axes(table, n_axes, limit)
         divisor = table.total * (1.0 - 1.0 / n) if table.total != n else n - 1.0
         variance = found.singular**2 / divisor
@@ -136,15 +138,6 @@ class PCA(Transformer):
         }
         _check_finite(attributes, power)
         return attributes
-
-    def _column_stats(self, problem: Problem) -> Any:
-        """Statistics of the columns from the schema; None if the encoded columns are others."""
-        from pellucid.decomposition.centred import ColumnStats
-
-        schema = problem.schema
-        if not isinstance(problem.X, np.ndarray) or not schema.plain:
-            return None
-        return ColumnStats(schema.mean, schema.low, schema.high)
 
     def _n_axes(self, n: float, p: int, limit: int, sparse: bool) -> int:
         """Number of axes to compute, after checks against the shape of the table."""
@@ -259,7 +252,9 @@ class PCA(Transformer):
     def _projected(self, X: Any) -> np.ndarray:
         axes = np.ascontiguousarray(self.components_.T)
         out = np.empty((X.shape[0], axes.shape[1]))
-        center_last = not isinstance(X, np.ndarray) or self._means_are_small()
+        schema, center_last = self.schema_, not isinstance(X, np.ndarray)
+        if schema.plain:  # small means cost no digits after the product
+            center_last |= bool((np.abs(self.mean_) <= schema.high - schema.low).all())
 
         def one_block(rows: slice) -> None:
             if center_last:
@@ -271,17 +266,15 @@ class PCA(Transformer):
         parallel.map(one_block, parallel.row_blocks(*X.shape))
         return out
 
-    def _means_are_small(self) -> bool:
-        """Whether all means lie within the spread of their columns, so that subtracting them after the
-        product loses no digits.
-        """
-        schema = self.schema_
-        return schema.plain and bool((np.abs(self.mean_) <= schema.high - schema.low).all())
-
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows (encoded columns, in the order of `terms_`) whose components are X."""
         self._check_fitted()
-        Z = np.asarray(X, dtype=np.float64)
+        try:
+            Z = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataTypeError(
+                "inverse_transform needs numbers, one column per component, but X contains others."
+            ) from None
         if Z.ndim != 2 or Z.shape[1] != self.n_components_:
             raise DataError(
                 f"inverse_transform takes {self.n_components_} columns, one per component. "
@@ -355,21 +348,6 @@ def _moderate(weights: np.ndarray) -> np.ndarray:
     """Very large or small weights divided by a power of two: only their ratios matter."""
     power = int(np.frexp(weights.max())[1])
     return np.ldexp(weights, -power) if abs(power) > 100 else weights
-
-
-def _power(X: Any) -> int:
-    """Power of two to divide by so that the largest absolute value becomes about 1."""
-    cells = X if isinstance(X, np.ndarray) else X.data
-    largest = max(float(cells.max()), -float(cells.min())) if cells.size else 0.0
-    return int(np.frexp(largest)[1])
-
-
-def _scaled(X: Any, power: int) -> Any:
-    if power == 0:
-        return X
-    if isinstance(X, np.ndarray):
-        return np.ldexp(X, -power)
-    return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
 
 
 def _unscaled(values: Any, power: int) -> Any:

@@ -17,10 +17,9 @@ from pellucid.data import Problem
 from pellucid.data.encode import check_room
 from pellucid.data.schema import TEXT
 from pellucid.errors import ParameterError
-from pellucid.numerics import bayes
+from pellucid.numerics import bayes, covariance
 from pellucid.numerics.class_moments import class_moments
-from pellucid.numerics.covariance import ledoit_wolf
-from pellucid.parameters import Array, Choice, Either, Nothing, Real, param
+from pellucid.parameters import Choice, Either, Nothing, Real, param
 
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 # Distance of a column's mean from 0, in standard deviations, beyond which columns are centred. "svd"
@@ -32,12 +31,6 @@ IMPOSSIBLE = -1e300  # stands for log 0: below all distances
 PAIRS = 2**24  # largest number of entries of covariances of words
 LEAST_SHARE = 1e-6  # of the total variance, used where the pooled variance is 0
 
-PRIORS = param(
-    None,
-    Either(Nothing, Array),
-    "Prior probabilities of the classes, in the order of `classes_`. None uses the shares of the "
-    "classes in the training rows.",
-)
 SHRINKAGE = param(
     None,
     Either(Nothing, Choice("auto"), Real(0, 1, "both")),
@@ -116,16 +109,10 @@ def standard(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return cov / spread / spread[:, None], spread
 
 
-def whitening(cov: np.ndarray, tol: float) -> np.ndarray:
-    """W (p, r) with W' cov W = 1, largest variance first.
-
-    Directions with a standard deviation of at most tol, in standard units, are left out.
-    """
-    return whitened(cov, tol)[0]
-
-
 def whitened(cov: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    """`whitening`, and the positions of the columns in the directions that it leaves out."""
+    """W (p, r) with W' cov W = 1, largest variance first, and the positions of the columns in the
+    directions that it leaves out: their standard deviation, in standard units, is at most tol.
+    """
     correlation, spread = standard(cov)
     values, vectors = np.linalg.eigh(correlation)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -201,7 +188,7 @@ def _ledoit_wolf(X: np.ndarray, w: np.ndarray) -> np.ndarray:
     mean = share @ X
     spread = np.sqrt(share @ (X - mean) ** 2)
     spread = np.where(spread > 0, spread, 1.0)
-    cov, _ = ledoit_wolf((X - mean) / spread, w)
+    cov, _ = covariance.ledoit_wolf((X - mean) / spread, w)
     return cov * spread * spread[:, None]
 
 
@@ -220,10 +207,7 @@ def _estimated_by(estimator: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarr
 
 def shrunk(cov: np.ndarray, amount: Any) -> np.ndarray:
     """(1 - amount) cov + amount (mean variance) identity."""
-    if amount is None or amount == "auto":
-        return cov
-    p = len(cov)
-    return (1 - amount) * cov + amount * np.trace(cov) / p * np.eye(p)
+    return cov if amount is None or amount == "auto" else covariance.shrunk(cov, amount)
 
 
 def to_user(matrix: np.ndarray, exponents: np.ndarray) -> np.ndarray:

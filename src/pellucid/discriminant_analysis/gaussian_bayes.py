@@ -1,13 +1,12 @@
 """The Gaussian Bayes classifier: LDA, QDA and Gaussian naive Bayes as one family."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.discriminant_analysis.class_covariances import (
-    PRIORS,
     SHRINKAGE,
     chosen_priors,
     class_covariances,
@@ -15,7 +14,7 @@ from pellucid.discriminant_analysis.class_covariances import (
     shrunk_by_class,
 )
 from pellucid.discriminant_analysis.quadratic import QuadraticClassifier, whitened_classes
-from pellucid.parameters import Choice, learned, param
+from pellucid.parameters import PRIORS, Choice, learned, param
 
 # The covariance that each class uses, from its own and the pooled one.
 FORMS = {
@@ -56,10 +55,6 @@ class GaussianBayesClassifier(QuadraticClassifier):
     covariances_: np.ndarray = learned(
         "Covariances of the classes, shape (n_classes, n_terms, n_terms), in units of 2.0**units_."
     )
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Estimate the mean and covariance of every class."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         with parallel.one_blas_thread():

@@ -10,10 +10,9 @@ from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.numerics.objectives.links import expit
-from pellucid.numerics.objectives.losses import softmax
+from pellucid.numerics.objectives.losses import class_probabilities
 from pellucid.parameters import (
-    Array,
+    PRIORS,
     Boolean,
     Choice,
     Either,
@@ -61,11 +60,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         kw_only=False,
     )
     priors: Any = positional(
-        default=None,
-        check=Either(Nothing, Array),
-        description="Prior probabilities of the classes, in the order of `classes_`. None uses the "
-        "shares of the classes in the training rows.",
-        kw_only=False,
+        default=None, check=PRIORS.check, description=PRIORS.description, kw_only=False
     )
     n_components: int | None = positional(
         default=None,
@@ -171,11 +166,11 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         return linear_scores(X, self.coef_, self.offset_)
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
-        return _probabilities(self._finite(self._scores(X)))
+        return class_probabilities(self._finite(self._scores(X)))
 
     def _codes(self, X: np.ndarray) -> np.ndarray:
         scores = self._finite(self._scores(X))
-        return bayes.leading(scores, lambda rows: _probabilities(scores[rows]))
+        return bayes.leading(scores, lambda rows: class_probabilities(scores[rows]))
 
     def _transform(self, X: np.ndarray) -> np.ndarray:
         if self.solver == "lsqr":
@@ -211,10 +206,3 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
             expect_array(self, name, p)
         if self.solver != "lsqr":
             expect_array(self, "scalings_", p, None)
-
-
-def _probabilities(scores: np.ndarray) -> np.ndarray:
-    """Probabilities (n, K) of linear scores, (n,) log-odds for two classes."""
-    if scores.ndim == 1:
-        return np.column_stack([expit(-scores), expit(scores)])
-    return softmax(scores)

@@ -1,6 +1,6 @@
 """Quadratic discriminant analysis: normal classes, each with its own covariance."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +8,6 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.discriminant_analysis.class_covariances import (
     NO_VARIANCE,
-    PRIORS,
     SHRINKAGE,
     check_size,
     chosen_priors,
@@ -24,6 +23,7 @@ from pellucid.discriminant_analysis.quadratic import (
 )
 from pellucid.errors import ParameterError
 from pellucid.parameters import (
+    PRIORS,
     Boolean,
     Choice,
     Either,
@@ -87,10 +87,6 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
     covariance_: list[np.ndarray] = learned(
         "Covariance of each class; only with `store_covariance=True`."
     )
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Estimate the mean and covariance of every class."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         if self.solver == "svd" and (self.shrinkage, self.covariance_estimator) != (None, None):

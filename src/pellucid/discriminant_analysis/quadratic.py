@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pellucid.base import Classifier
 from pellucid.discriminant_analysis.class_covariances import (
     ClassCovariances,
+    Whitening,
     class_whitening,
     log_priors,
     to_user,
@@ -22,7 +23,7 @@ from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 
 if TYPE_CHECKING:  # predicting needs no SciPy
-    from pellucid.discriminant_analysis.row_space import ClassRows, Span, SpanWhitening
+    from pellucid.discriminant_analysis.row_space import ClassRows, Span
 
 
 def whitened_classes(
@@ -31,17 +32,11 @@ def whitened_classes(
     """Learned attributes: means, whitenings of the classes' covariances, and the status."""
     total = found.pooled + found.between()
     shapes = [class_whitening(cov, found.pooled, total) for cov in covariances]
-    width = max(shape.W.shape[1] for shape in shapes)
-    W = np.zeros((len(shapes), len(total), width))
-    for k, shape in enumerate(shapes):
-        half = triangular(shape.W)
-        W[k, :, : half.shape[1]] = half
     return {
         "units_": found.units,
         "centres_": found.means,
         "means_": to_user(found.means, found.units),
-        "whitening_": W,
-        **_report(shapes, labels, terms),
+        **_report(shapes, [triangular(shape.W) for shape in shapes], labels, terms),
         **NO_SPAN,
     }
 
@@ -50,32 +45,35 @@ NO_SPAN = {"base_": None, "span_": None, "outside_": 0.0}  # coordinates are the
 
 
 def whitened_in_span(
-    found: ClassRows, span: Span, shapes: list[SpanWhitening], labels: Any, terms: Any
+    found: ClassRows, span: Span, shapes: list[Whitening], labels: Any, terms: Any
 ) -> dict[str, Any]:
     """The same for classes that differ in a few coordinates of many columns."""
-    width = max(shape.W.shape[1] for shape in shapes)
-    W = np.zeros((len(shapes), span.axes.shape[1], width))
-    for k, shape in enumerate(shapes):
-        half = shape.W if shape.W.shape[1] == len(shape.W) else triangular(shape.W)
-        W[k, :, : half.shape[1]] = half
+    square = [shape.W.shape[1] == len(shape.W) for shape in shapes]  # those are triangular already
+    halves = [shape.W if one else triangular(shape.W) for shape, one in zip(shapes, square)]
     return {
         "units_": np.zeros(len(span.base), dtype=np.int64),
         "centres_": span.centres,
         "means_": found.means,
-        "whitening_": W,
-        **_report(shapes, labels, terms),
+        **_report(shapes, halves, labels, terms),
         "base_": span.base, "span_": np.ascontiguousarray(span.axes), "outside_": span.outside,
     }  # fmt: skip
 
 
-def _report(shapes: list[Any], labels: Any, terms: Any) -> dict[str, Any]:
-    """Log determinants, and the columns in which a class does not vary."""
+def _report(
+    shapes: list[Whitening], halves: list[np.ndarray], labels: Any, terms: Any
+) -> dict[str, Any]:
+    """Triangular whitenings, log determinants, and the columns in which a class does not vary."""
+    width = max(shape.W.shape[1] for shape in shapes)
+    W = np.zeros((len(shapes), len(halves[0]), width))
+    for k, half in enumerate(halves):
+        W[k, :, : half.shape[1]] = half
     named = [
         (label, [terms[j] for j in np.flatnonzero(shape.lacking)])
         for label, shape in zip(labels.tolist(), shapes)
         if shape.lacking.any()
     ]
     return {
+        "whitening_": W,
         "log_det_": np.array([shape.log_det for shape in shapes]),
         "collinear_": dict(named),
         "status_": status(named),
@@ -125,6 +123,10 @@ class QuadraticClassifier(Classifier):
 
     _takes_sparse = False
     _takes_text = True
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Estimate the mean and covariance of every class."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _log_density(self, X: np.ndarray) -> np.ndarray:
         """Logarithm of the density, up to a constant: (n, K)."""

@@ -13,7 +13,12 @@ import numpy as np
 from scipy import linalg
 
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.class_covariances import LEAST_SHARE, NO_VARIANCE, PART
+from pellucid.discriminant_analysis.class_covariances import (
+    LEAST_SHARE,
+    NO_VARIANCE,
+    PART,
+    Whitening,
+)
 from pellucid.numerics.class_moments import class_moments
 
 REFINEMENTS = 2  # steps of iterative refinement
@@ -182,15 +187,6 @@ class Span:
     centres: np.ndarray
 
 
-@dataclass(frozen=True)
-class SpanWhitening:
-    """Whitening (r, m) in the span, the log determinant in all columns, columns that do not vary."""
-
-    W: np.ndarray
-    log_det: float
-    lacking: np.ndarray
-
-
 def span_of(found: ClassRows, spread: np.ndarray, outside: float) -> Span:
     """Coordinates from the rows divided by `spread`."""
     size = np.sqrt(found.total.sum())
@@ -201,7 +197,7 @@ def span_of(found: ClassRows, spread: np.ndarray, outside: float) -> Span:
     return Span(base, Q / spread[:, None], outside, T.T, centres)
 
 
-def regular_whitenings(found: ClassRows, span: Span, reg: float) -> list[SpanWhitening]:
+def regular_whitenings(found: ClassRows, span: Span, reg: float) -> list[Whitening]:
     """Whitenings of (1 - reg) C_k + reg 1, class by class: every direction has variance."""
     n, r = len(found.y), span.axes.shape[1]
     p, out = len(span.base), []
@@ -214,11 +210,11 @@ def regular_whitenings(found: ClassRows, span: Span, reg: float) -> list[SpanWhi
         inverse, _ = linalg.lapack.dtrtri(L, lower=1)
         log_det = 2 * float(np.log(np.diagonal(L)).sum()) + (p - r) * np.log(reg)
         W = np.ascontiguousarray(np.tril(inverse).T[::-1, ::-1])
-        out.append(SpanWhitening(W, log_det, np.zeros(p, dtype=bool)))
+        out.append(Whitening(W, log_det, np.zeros(p, dtype=bool)))
     return out
 
 
-def plain_whitenings(found: ClassRows, span: Span, spread: np.ndarray) -> list[SpanWhitening]:
+def plain_whitenings(found: ClassRows, span: Span, spread: np.ndarray) -> list[Whitening]:
     """Whitenings of C_k; directions without variance in a class use the pooled variance."""
     n, out = len(found.y), []
     own, means = span.coordinates[:n], span.coordinates[n:]
@@ -238,7 +234,7 @@ def plain_whitenings(found: ClassRows, span: Span, spread: np.ndarray) -> list[S
         W = np.hstack([V / sizes, Nt[kept].T / more[kept]])
         log_det = 2 * (np.log(sizes).sum() + np.log(more[kept]).sum() + np.log(spread).sum())
         lacking = (_left_out(Q @ V) > PART) & varies
-        out.append(SpanWhitening(W, float(log_det), lacking))
+        out.append(Whitening(W, float(log_det), lacking))
     return out
 
 

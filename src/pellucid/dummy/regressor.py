@@ -7,6 +7,7 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
+from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.quantiles import middle_quantile
 from pellucid.parameters import Array, Choice, Either, Nothing, Real, learned, param
 
@@ -58,7 +59,9 @@ class DummyRegressor(Regressor):
 
     def _value(self, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if self.strategy == "mean":
-            return np.average(Y, axis=0, weights=weights)
+            with np.errstate(over="ignore", invalid="ignore"):
+                mean = np.average(Y, axis=0, weights=weights)
+            return mean if np.isfinite(mean).all() else weighted_mean(Y, weights)
         if self.strategy == "median":
             return np.array([middle_quantile(column, weights, 0.5) for column in Y.T])
         if self.strategy == "quantile":

@@ -133,7 +133,7 @@ def parse(formula: str, table: Any) -> Any:
     if "`1`" in formula:
         raise ParameterError("A column named '1' looks like the constant 1. Rename it.")
     # formulaic quotes every occurrence of a quoted `x`, even inside np.exp
-    plain = re.sub(r"`([^\W\d]\w*)`", _unquoted, formula)
+    plain = re.sub(r"`([^\W\d]\w*)`", lambda m: m[0] if keyword.iskeyword(m[1]) else m[1], formula)
     columns = {"__formulaic_variables_available__": [str(name) for name in table.columns]}
     try:
         found = Formula(plain, _context=columns)  # a dot stands for all other columns
@@ -145,10 +145,6 @@ def parse(formula: str, table: Any) -> Any:
             f"Formulas with several parts ('|') are not supported. Got {formula!r}."
         )
     return found
-
-
-def _unquoted(found: re.Match[str]) -> str:
-    return found[0] if keyword.iskeyword(found[1]) else found[1]
 
 
 def required(*sides: Any) -> set[str]:
@@ -282,30 +278,3 @@ def _check_dates(table: Any, *sides: Any) -> None:
                 f"Column {name!r} holds dates, which formulas do not support. Convert it to numbers, "
                 "for example to days since the first date."
             )
-
-
-def is_constant(term: Any) -> bool:
-    """Whether a term is the number 1, not a column of that name."""
-    return [(f.expr, f.eval_method.value) for f in term.factors] == [("1", "literal")]
-
-
-def has_constant(spec: Any) -> bool:
-    """Whether one of the terms is the constant 1."""
-    return any(is_constant(part.term) for part in spec.structure)
-
-
-def constant_alone(spec: Any) -> bool:
-    """Whether the constant 1 is the only term."""
-    return has_constant(spec) and len(spec.structure) == 1
-
-
-def without_constant(matrix: Any, spec: Any) -> Any:
-    """The columns without the constant, which is kept if it is the only one."""
-    if not has_constant(spec) or constant_alone(spec):
-        return matrix.astype(float)
-    if sum("Intercept" in map(str, part.columns) for part in spec.structure) > 1:
-        raise DataError(
-            "The table has a column named 'Intercept', like the formula's constant. Rename it, or leave "
-            "the constant out (0 + ...)."
-        )
-    return matrix.drop(columns="Intercept").astype(float)

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import CannotSaveError, ModelFileError, PellucidError
-from pellucid.formula.columns import is_constant
+from pellucid.errors import CannotSaveError, DataError, ModelFileError, PellucidError
 from pellucid.formula.language import UnsafeExpression, columns_of, width_of
 
 MAX_LEVELS = 10_000  # of one column: contrasts are a square matrix of that size
@@ -50,7 +49,13 @@ class Design:
     def spec(self) -> Any:
         """formulaic's specification: `spec.lhs` and `spec.rhs`."""
         if self._spec is None:
-            self._spec = _specification(self._plain["left"], self._plain["right"])
+            try:
+                from formulaic.model_spec import ModelSpecs
+            except ImportError:
+                need = "Formulas need formulaic: pip install 'pellucid[formula]'."
+                raise PellucidError(need) from None
+            left, right = _side(self._plain["left"]), _side(self._plain["right"])
+            self._spec = ModelSpecs(lhs=left, rhs=right)
         return self._spec
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
@@ -64,8 +69,19 @@ class Design:
         """For each term of the right side: whether it is the constant, and its columns' names."""
         if self._spec is None:
             right = self._plain["right"]["terms"]
-            return [(_is_constant(factors), list(names)) for factors, _, names in right]
-        return [(is_constant(part.term), [*part.columns]) for part in self._spec.rhs.structure]
+            terms = [([f[:2] for f in factors], [*names]) for factors, _, names in right]
+        else:
+            parts = self._spec.rhs.structure
+            terms = [
+                ([(f.expr, f.eval_method.value) for f in part.term.factors], [*part.columns])
+                for part in parts
+            ]
+        return [(factors == [("1", "literal")], names) for factors, names in terms]
+
+    @property
+    def has_constant(self) -> bool:
+        """Whether the constant 1 is a term of the right side."""
+        return any(constant for constant, _ in self.terms)
 
     @property
     def constant_alone(self) -> bool:
@@ -78,9 +94,16 @@ class Design:
         kept = self.terms if self.constant_alone else [t for t in self.terms if not t[0]]
         return [name for _, names in kept for name in names]
 
-
-def _is_constant(factors: tuple[Any, ...]) -> bool:
-    return [factor[:2] for factor in factors] == [("1", "literal")]
+    def without_constant(self, matrix: Any) -> Any:
+        """The columns of the right side without the constant, which is kept if it is the only one."""
+        if not self.has_constant or self.constant_alone:
+            return matrix.astype(float)
+        if sum("Intercept" in names for _, names in self.terms) > 1:
+            raise DataError(
+                "The table has a column named 'Intercept', like the formula's constant. Rename it, or "
+                "leave the constant out (0 + ...)."
+            )
+        return matrix.drop(columns="Intercept").astype(float)
 
 
 # --- from a specification to plain data
@@ -98,26 +121,27 @@ def _plain(spec: Any) -> dict[str, Any]:
         )
         for part in spec.structure
     )
-    for factor in {factor for term in terms for factor in term[0]}:
-        _check_savable(*factor[:2])
+    for text, method, _ in {factor for term in terms for factor in term[0]}:
+        try:
+            _columns_used(text, method)
+        except UnsafeExpression as error:
+            raise CannotSaveError(
+                f"Cannot save this formula model: {str(error)!r} is not among the expressions that a "
+                f"model file may contain. {_ADVICE}"
+            ) from None
+    for name, state in spec.transform_state.items():
+        if not _is_state(state):
+            raise CannotSaveError(
+                f"Cannot save this formula model: the fitted state of {name!r} is not plain numbers. "
+                f"{_ADVICE}"
+            )
     levels = {name: _levels(name, *state) for name, state in spec.encoder_state.items()}
-    states = {name: _state(name, state) for name, state in spec.transform_state.items()}
-    side = {"terms": terms, "levels": levels, "states": states}
+    side = {"terms": terms, "levels": levels, "states": dict(spec.transform_state)}
     try:
         _check_side(side)  # `load` checks this too: fail before writing
     except ModelFileError as error:
         raise CannotSaveError(f"Cannot save this formula model: {error}.") from None
     return side
-
-
-def _check_savable(text: str, method: str) -> None:
-    try:
-        _columns_used(text, method)
-    except UnsafeExpression as error:
-        raise CannotSaveError(
-            f"Cannot save this formula model: {str(error)!r} is not among the expressions that a model "
-            f"file may contain. {_ADVICE}"
-        ) from None
 
 
 def _levels(name: str, kind: Any, state: dict[str, Any]) -> tuple[str, tuple[Any, ...] | None]:
@@ -136,24 +160,7 @@ def _levels(name: str, kind: Any, state: dict[str, Any]) -> tuple[str, tuple[Any
     return kind.value, None if levels is None else tuple(levels)
 
 
-def _state(name: str, state: dict[str, Any]) -> dict[Any, Any]:
-    if not _is_state(state):
-        raise CannotSaveError(
-            f"Cannot save this formula model: the fitted state of {name!r} is not plain numbers. "
-            f"{_ADVICE}"
-        )
-    return state
-
-
 # --- from plain data to a specification
-
-
-def _specification(left: dict[str, Any], right: dict[str, Any]) -> Any:
-    try:
-        from formulaic.model_spec import ModelSpecs
-    except ImportError:
-        raise PellucidError("Formulas need formulaic: pip install 'pellucid[formula]'.") from None
-    return ModelSpecs(lhs=_side(left), rhs=_side(right))
 
 
 def _side(plain: dict[str, Any]) -> Any:

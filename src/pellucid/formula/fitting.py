@@ -11,14 +11,11 @@ import numpy as np
 from pellucid.errors import DataConversionWarning, DataError, ParameterError, warn
 from pellucid.formula.columns import (
     check_columns,
-    constant_alone,
-    has_constant,
     make,
     numbers_of,
     parse,
     required,
     table_of,
-    without_constant,
 )
 from pellucid.formula.design import Design
 from pellucid.formula.model import FormulaModel, Training
@@ -86,14 +83,22 @@ def _fit(formula: str, data: Any, model_for: Any, given: dict[str, Any]) -> Form
     rows = table.index.get_indexer(sides.rhs.index)
     _warn_undefined(table[whole].drop(index=rows), required(parsed.lhs, parsed.rhs))
     extra = {name: values[rows] for name, values in numbers.items()}
-    spec = sides.model_spec
-    X, alone = without_constant(sides.rhs, spec.rhs), constant_alone(spec.rhs)
-    model = model_for(has_constant(spec.rhs) and not alone)
+    design = Design.of(sides.model_spec)
+    X, alone = design.without_constant(sides.rhs), design.constant_alone
+    model = model_for(design.has_constant and not alone)
     if alone and "alpha" in model.get_params():
         model.set_params(alpha=0.0)  # the penalty does not apply to the constant
-    _fit_rows(model, X, y[:, 0], extra, len(table) - len(rows))
+    left_out = len(table) - len(rows)
+    try:
+        model.fit(X, y[:, 0], **extra)
+    except DataError as error:
+        if not left_out:
+            raise
+        raise DataError(
+            f"{error} (Row numbers do not count the {left_out} rows that were left out.)"
+        ) from error
     named = {name: value for name, value in given.items() if isinstance(value, str)}
-    found = FormulaModel(formula, model, Design.of(spec), named, len(table), len(table) - len(rows))
+    found = FormulaModel(formula, model, design, named, len(table), left_out)
     return found.trained_on(Training(table, rows, X, y[:, 0], extra))
 
 
@@ -107,14 +112,3 @@ def _warn_undefined(left_out: Any, names: set[str]) -> None:
             "of the fit.",
             DataConversionWarning,
         )
-
-
-def _fit_rows(model: Any, X: Any, y: np.ndarray, extra: dict[str, Any], left_out: int) -> None:
-    try:
-        model.fit(X, y, **extra)
-    except DataError as error:
-        if not left_out:
-            raise
-        raise DataError(
-            f"{error} (Row numbers do not count the {left_out} rows that were left out.)"
-        ) from error

@@ -197,15 +197,13 @@ def _call(node: ast.Call) -> bool:
 def _basis(node: ast.Call) -> bool:
     """Whether all sizes are small literal numbers."""
     sizes = [*node.args[1:], *(k.value for k in node.keywords if k.arg in ("df", "degree"))]
+    values = [s.value if isinstance(s, ast.Constant) else s for s in sizes]
     return all(
-        isinstance(size, ast.List | ast.Tuple)
-        or (isinstance(size, ast.Constant) and _is_small(size.value))
-        for size in sizes
+        v is None
+        or isinstance(v, bool | ast.List | ast.Tuple)
+        or (type(v) is int and v <= MAX_DEGREE)
+        for v in values
     )
-
-
-def _is_small(value: object) -> bool:
-    return value is None or type(value) is bool or (type(value) is int and value <= MAX_DEGREE)
 
 
 _CODINGS = tuple(f"contr.{name}" for name in CONTRASTS)

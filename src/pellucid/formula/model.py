@@ -21,7 +21,6 @@ from pellucid.formula.columns import (
     required,
     required_by,
     table_of,
-    without_constant,
 )
 from pellucid.formula.design import Design
 
@@ -44,6 +43,20 @@ class Training:
     X: Any
     y: np.ndarray
     fit_options: dict[str, Any]
+
+
+def _of_training(name: str, doc: str) -> Any:
+    """A property of the training data."""
+
+    def get(model: FormulaModel) -> Any:
+        if model.training is None:
+            raise PellucidError(
+                f"{name!r} belongs to the training data, which a model file does not contain. Use "
+                "fit.matrix(table) to make the columns of a table."
+            )
+        return getattr(model.training, name)
+
+    return property(get, doc=doc)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,38 +100,13 @@ class FormulaModel:
         object.__setattr__(found, "training", training)
         return found
 
-    def _training_data(self, name: str) -> Any:
-        if self.training is None:
-            raise PellucidError(
-                f"{name!r} belongs to the training data, which a model file does not contain. Use "
-                "fit.matrix(table) to make the columns of a table."
-            )
-        return getattr(self.training, name)
-
-    @property
-    def table(self) -> Any:
-        """The table of the fit."""
-        return self._training_data("table")
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The rows of the table that were used in the fit."""
-        return self._training_data("rows")
-
-    @property
-    def X(self) -> Any:
-        """The columns that the model was fitted to."""
-        return self._training_data("X")
-
-    @property
-    def y(self) -> np.ndarray:
-        """The target."""
-        return self._training_data("y")
-
-    @property
-    def fit_options(self) -> dict[str, Any]:
-        """Weights, offset or exposure of the rows that were used in the fit."""
-        return self._training_data("fit_options")
+    table = _of_training("table", "The table of the fit.")
+    rows = _of_training("rows", "The rows of the table that were used in the fit.")
+    X = _of_training("X", "The columns that the model was fitted to.")
+    y = _of_training("y", "The target.")
+    fit_options = _of_training(
+        "fit_options", "Weights, offset or exposure of the rows that were used in the fit."
+    )
 
     @property
     def spec(self) -> Any:
@@ -237,7 +225,7 @@ class FormulaModel:
         """The columns that the formula makes from a table, as input of `model`."""
         table = table_of(data)
         check_columns(required(self.spec.rhs), table, self.formula)
-        return without_constant(make(self.spec.rhs, table, "raise"), self.spec.rhs)
+        return self.design.without_constant(make(self.spec.rhs, table, "raise"))
 
     def __str__(self) -> str:
         return f"{clean(self.formula, len(self.formula))}\n{self.summary()}"

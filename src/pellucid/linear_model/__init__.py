@@ -16,8 +16,7 @@ from pellucid.linear_model.logistic import LogisticRegression
 from pellucid.linear_model.logistic_cv import LogisticRegressionCV
 from pellucid.linear_model.paths import enet_path, lasso_path
 from pellucid.linear_model.perceptron import Perceptron
-from pellucid.linear_model.ridge import Ridge
-from pellucid.linear_model.ridge_classifier import RidgeClassifier
+from pellucid.linear_model.ridge import Ridge, RidgeClassifier
 from pellucid.linear_model.ridge_cv import RidgeCV
 from pellucid.linear_model.sgd_classifier import SGDClassifier
 from pellucid.linear_model.sgd_regressor import SGDRegressor

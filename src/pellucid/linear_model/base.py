@@ -1,35 +1,49 @@
-"""What linear regressors share: prediction, explanation and the check of loaded coefficients.
+"""What linear models share: prediction, explanation and the check of loaded coefficients.
 
-Invariant: coefficients follow the encoded columns (`terms_`), (p,) or (targets, p); `means_` are
-those of the training columns, 0 without an intercept.
+Invariant: coefficients follow the encoded columns (`terms_`), (p,) or (targets or classes, p); `means_`
+are those of the training columns, for regressors 0 without an intercept.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import Regressor
+from pellucid import parallel
+from pellucid.base import Classifier, Regressor
+from pellucid.data.row_view import blocks_of
 from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import STEP, Boolean, learned, param
+from pellucid.parameters import CLASS_WEIGHT, FIT_INTERCEPT, STATUS, STEP, Boolean, learned, param
+from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.records import Status
 
 POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
 SQUARES_STEP = STEP.replace(
-    description="Step size of the solver 'gd' along the gradient of the mean objective, which is the "
-    "objective divided by twice the sum of the weights. None takes a step that cannot overshoot."
+    description="Step size of the solver 'gd' along the gradient of the mean objective, which is half "
+    "the objective divided by the sum of the weights. None takes a step that cannot overshoot."
 )
-MEANS = "Weighted means of the encoded columns in training; 0 without an intercept."
 
 
 class LinearPredictor(Regressor):
-    """A regressor whose prediction is x . coef_ + intercept_."""
+    """A regressor whose prediction is x . coef_ + intercept_, or a function of it."""
+
+    _scale = "response"  # name of the scale of the scores, for explanations
+
+    fit_intercept: bool = FIT_INTERCEPT
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
         "of `terms_`."
     )
     intercept_: Any = learned("Intercept, a float or an array of shape (n_targets,).")
-    means_: np.ndarray = learned(MEANS)
+    means_: np.ndarray = learned(
+        "Weighted means of the encoded columns in training; 0 without an intercept."
+    )
+    status_: Status = learned(STATUS)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the coefficients, and all else that the class learns."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)
@@ -39,7 +53,7 @@ class LinearPredictor(Regressor):
         return bool(np.all(self.coef_))
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, "response")
+        return additive_parts(self, X, self._scale)
 
     def summary(self) -> Any:
         """The coefficients; with a penalty there are no standard errors (bootstrap them instead)."""
@@ -65,7 +79,15 @@ class LinearPredictor(Regressor):
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        check_coefficients(self)
+        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
+
+        p, several = n_terms(self), np.ndim(vars(self).get("coef_", 0.0)) == 2
+        expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
+        expect_array(self, "means_", p, finite=True)
+        if several and isinstance(self.intercept_, np.ndarray):
+            expect_array(self, "intercept_", len(self.coef_), finite=True)
+        else:
+            expect_number(self, "intercept_")
 
     def _finished(self, coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets."""
@@ -91,20 +113,6 @@ def check_size(coef: np.ndarray, intercept: np.ndarray) -> None:
         )
 
 
-def check_coefficients(model: Any) -> None:
-    """For `_check_state`: coefficients, intercept and means of matching shapes."""
-    from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
-
-    p = n_terms(model)
-    several = np.ndim(vars(model).get("coef_")) == 2
-    expect_array(model, "coef_", *([None, p] if several else [p]), finite=True)
-    expect_array(model, "means_", p, finite=True)
-    if several and isinstance(model.intercept_, np.ndarray):
-        expect_array(model, "intercept_", len(model.coef_), finite=True)
-    else:
-        expect_number(model, "intercept_")
-
-
 def additive_parts(model: Any, X: Any, scale: str) -> dict[str, Any]:
     """Coefficient times distance from the training mean, for `_explain`.
 
@@ -124,3 +132,63 @@ def additive_parts(model: Any, X: Any, scale: str) -> dict[str, Any]:
         "scale": scale,
         "method": "coefficient times distance from the training mean",
     }
+
+
+CLASS_FACTORS = CLASS_WEIGHT.replace(
+    description="Factors for the weights of the rows by class. 'balanced' gives every class the same "
+    "total weight."
+)
+
+
+def column_means(X: Any, w: np.ndarray) -> np.ndarray:
+    """Weighted means of the columns. Weights are normalised first, so that no sum overflows."""
+    share = w / w.max()
+    share /= 2 * share.sum()
+    half = parallel.reduce(lambda rows: X[rows].T @ share[rows], np.add, blocks_of(X))
+    top = np.finfo(float).max / 2
+    return 2 * np.clip(half, -top, top)
+
+
+class LinearClassifier(Classifier):
+    """Base of all classifiers that predict the class of the largest x . coef_ + intercept_."""
+
+    _takes_text = True
+    _scale = "link"  # name of the scale of the scores, for explanations
+    _finite_coef = False  # whether a model file must have finite coefficients
+
+    fit_intercept: bool = FIT_INTERCEPT
+
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns in the order of `terms_`, shape (1, n_terms) for two "
+        "classes, else (n_classes, n_terms)."
+    )
+    intercept_: np.ndarray = learned("Intercepts, shape (1,) for two classes, else (n_classes,).")
+    means_: np.ndarray = learned("Weighted means of the encoded columns in training.")
+    status_: Status = learned(STATUS)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the coefficients, and all else that the class learns."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes, shape (n, K); for two classes those of the second, shape (n,)."""
+        return self._answer(self._scores, X, direct=True)
+
+    def _propagates_nan(self) -> bool:
+        """True unless a coefficient is 0: then scores do not depend on that column's cells."""
+        return bool(np.all(self.coef_))
+
+    def _scores(self, X: Any) -> np.ndarray:
+        if len(self.classes_) == 2:
+            return linear_scores(X, self.coef_[0], self.intercept_[0])
+        return linear_scores(X, self.coef_, self.intercept_)
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        return additive_parts(self, X, self._scale)
+
+    def _check_state(self) -> None:
+        """Refuse coefficients that do not fit the columns and classes (model files)."""
+        K, p = len(self.classes_), n_terms(self)
+        expect_array(self, "coef_", 1 if K == 2 else K, p, finite=self._finite_coef)
+        expect_array(self, "intercept_", 1 if K == 2 else K, finite=self._finite_coef)
+        expect_array(self, "means_", p, finite=True)

@@ -1,6 +1,6 @@
 """Bayesian linear regression with known variances: the posterior in closed form."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from pellucid.errors import DataError
 from pellucid.linear_model._ridge.bayesian_base import BayesianPredictor, squared_length
 from pellucid.linear_model.base import check_size
 from pellucid.numerics.row_blocks import as_dense
-from pellucid.parameters import FIT_INTERCEPT, STATUS, Real, learned, param, positional
+from pellucid.parameters import Real, learned, param, positional
 from pellucid.records import Recorder, Status, is_watched
 
 
@@ -47,17 +47,12 @@ class BayesianRegression(BayesianPredictor):
         description="Prior variance of each coefficient around 0; `np.inf` is a flat prior.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     intercept_variance: float = param(
         np.inf,
         Real(0, None, "right"),
         "Prior variance of the intercept around 0; `np.inf` leaves it free, as in ridge regression.",
     )
 
-    coef_: np.ndarray = learned(
-        "Posterior mean of the coefficients, shape (n_terms,), in the order of `terms_`."
-    )
-    intercept_: float = learned("Posterior mean of the intercept.")
     covariance_: np.ndarray = learned(
         "Posterior covariance of (coef_, intercept_), shape (n_terms + 1, n_terms + 1)."
     )
@@ -65,11 +60,6 @@ class BayesianRegression(BayesianPredictor):
         "Matrix R for which R @ R.T is the posterior covariance of the coefficients and, with an "
         "intercept, of the prediction at `means_`."
     )
-    status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the posterior of the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._ridge.posterior import Variances, known_variances
@@ -109,7 +99,6 @@ class BayesianRegression(BayesianPredictor):
 
         super()._check_state()
         p = n_terms(self)
-        expect_array(self, "coef_", p, finite=True)
         expect_array(self, "covariance_", p + 1, p + 1, finite=True)
         expect_array(self, "root_", *[p + bool(self.fit_intercept)] * 2, finite=True)
 

@@ -1,7 +1,7 @@
 """Ridge regression that finds its penalty, and the noise, from the evidence of the data."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +14,20 @@ from pellucid.linear_model.standardize import Units
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
     N_ITER,
     STANDARDIZE,
-    STATUS,
     VERBOSE,
     Boolean,
     Either,
     Integer,
     Nothing,
     Real,
+    changed,
     learned,
     param,
 )
-from pellucid.records import Status, converting
+from pellucid.records import converting
 
 GAMMA_PRIOR = param(1e-6, Real(0, None))
 START = Either(Nothing, Real(0, None, "neither"))
@@ -76,7 +75,7 @@ class BayesianRidge(BayesianPredictor):
     )
     lambda_init: float | None = param(None, START, "Value of lambda at the start; None is 1.")
     compute_score: bool = param(False, Boolean, "Whether to keep `scores_`.")
-    fit_intercept: bool = FIT_INTERCEPT
+    fit_intercept: bool = changed(after="compute_score")
     copy_X: bool = COPY_X
     verbose: Any = VERBOSE.replace(default=False)
     standardize: bool = STANDARDIZE.replace(
@@ -85,10 +84,6 @@ class BayesianRidge(BayesianPredictor):
         "are reported on the original scale."
     )
 
-    coef_: np.ndarray = learned(
-        "Posterior mean of the coefficients, shape (n_terms,), in the order of `terms_`."
-    )
-    intercept_: float = learned("Posterior mean of the intercept.")
     alpha_: float = learned("Precision of the noise.")
     lambda_: float = learned("Precision of the coefficients.")
     sigma_: np.ndarray = learned("Covariance of the coefficients, shape (n_terms, n_terms).")
@@ -101,11 +96,6 @@ class BayesianRidge(BayesianPredictor):
     X_scale_: np.ndarray = learned("Ones, for compatibility with scikit-learn.")
     n_iter_: int = learned(N_ITER)
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients, their precision and that of the noise."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         if not self.standardize:
@@ -184,7 +174,6 @@ class BayesianRidge(BayesianPredictor):
         from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         super()._check_state()
-        expect_array(self, "coef_", n_terms(self), finite=True)
         for name in ("sigma_", "root_"):
             expect_array(self, name, n_terms(self), n_terms(self), finite=True)
         for name in ("alpha_", "lambda_", "total_"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import _sklearn
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError, ParameterError, shown
@@ -32,6 +33,9 @@ CV = Either(
 )
 
 
+FOLDS = 5  # for cv=None
+
+
 @dataclass(frozen=True)
 class Fold:
     """Weights (n,) of the rows of a problem in the training and in the test part."""
@@ -40,10 +44,10 @@ class Fold:
     test: np.ndarray
 
 
-def make_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
+def make_folds(cv: Any, problem: Problem) -> list[Fold]:
     """Folds of the rows of a problem; an int, or None, gives contiguous ones."""
     if cv is None or Integer(2).accepts(cv):
-        return _contiguous(int(cv or default), problem)
+        return _contiguous(int(cv or FOLDS), problem)
     n = problem.n if problem.position is None else len(problem.position)
     if _splits(cv):
         cv = cv.split(np.zeros((n, 1)), _target(problem, n))
@@ -58,6 +62,25 @@ def make_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
         if not fold.train.any() or not fold.test.any():
             raise DataError("A fold of cv has no training rows or no test rows.")
     return folds
+
+
+def scorer_of(model: Any) -> Any:
+    """The function (estimator, X, y) -> number that the parameter `scoring` of a model is or names."""
+    if callable(model.scoring):
+        return model.scoring
+    try:
+        return _sklearn.scorer(model.scoring)
+    except ValueError:
+        raise ParameterError(
+            f"The 'scoring' parameter of {type(model).__name__} must be the name of one of "
+            f"scikit-learn's scorers, a callable or None. Got {shown(model.scoring)} instead."
+        ) from None
+
+
+def scored(scorer: Any, view: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
+    """The score of `view`, which predicts from X; weights None are for functions without weights."""
+    given = {} if w is None or (w == 1.0).all() else {"sample_weight": w}
+    return float(scorer(view, X, y, **given))
 
 
 def _contiguous(k: int, problem: Problem) -> list[Fold]:
@@ -88,9 +111,7 @@ def _weights(rows: Any, problem: Problem, n: int) -> np.ndarray:
             f"cv must contain row numbers from 0 to {n - 1}, or one bool for each of the {n} rows of X."
         )
     times = np.bincount(rows, minlength=n).astype(float)
-    if problem.position is not None:
-        times = times[problem.position >= 0]
-    return times * problem.weights
+    return times[problem.user_rows()] * problem.weights
 
 
 def _target(problem: Problem, n: int) -> np.ndarray:

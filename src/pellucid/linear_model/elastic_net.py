@@ -2,12 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-
-from pellucid.data import Problem
-from pellucid.errors import ParameterError
-from pellucid.linear_model._lasso.base import L1Regressor, fit_sparse
-from pellucid.linear_model._lasso.cv_base import L1RegressorCV, fit_by_folds
+from pellucid.linear_model._lasso.base import L1Regressor, L1RegressorCV
 from pellucid.parameters import Array, Either, Real, param
 
 
@@ -34,9 +29,6 @@ class ElasticNet(L1Regressor):
         "Share of the L1 penalty: 1 is the lasso, 0 is ridge regression.",
         before="fit_intercept",
     )
-
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return fit_sparse(self, problem, self.l1_ratio)
 
 
 class ElasticNetCV(L1RegressorCV):
@@ -65,15 +57,3 @@ class ElasticNetCV(L1RegressorCV):
         "is chosen.",
         before="eps",
     )
-
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return fit_by_folds(self, problem, self._ratios())
-
-    def _ratios(self) -> list[float]:
-        ratios = np.asarray(self.l1_ratio, dtype=float).ravel()
-        if not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
-            raise ParameterError(
-                "The 'l1_ratio' parameter of ElasticNetCV must be in the range [0, 1]. Got "
-                f"{np.asarray(self.l1_ratio).tolist()} instead."
-            )
-        return ratios.tolist()

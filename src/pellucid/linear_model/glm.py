@@ -51,9 +51,6 @@ class PoissonRegressor(GLMRegressor):
     def _family(self) -> Family:
         return POISSON
 
-    def _link(self) -> str:
-        return "log"
-
 
 class GammaRegressor(GLMRegressor):
     """Gamma regression: b and b0 minimise
@@ -79,9 +76,6 @@ class GammaRegressor(GLMRegressor):
 
     def _family(self) -> Family:
         return GAMMA
-
-    def _link(self) -> str:
-        return "log"
 
 
 class TweedieRegressor(GLMRegressor):

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from pellucid.data import Problem
-from pellucid.linear_model._lasso.base import L1Regressor, fit_sparse
-from pellucid.linear_model._lasso.cv_base import L1RegressorCV, fit_by_folds
+from pellucid.linear_model._lasso.base import L1Regressor, L1RegressorCV
 from pellucid.parameters import changed
 
 
@@ -26,8 +24,7 @@ class Lasso(L1Regressor):
 
     copy_X: bool = changed(after="precompute")
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return fit_sparse(self, problem, 1.0)
+    l1_ratio = 1.0
 
 
 class LassoCV(L1RegressorCV):
@@ -51,5 +48,4 @@ class LassoCV(L1RegressorCV):
     copy_X: bool = changed(after="tol")
     verbose: Any = changed(default=False)
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return fit_by_folds(self, problem, [1.0])
+    l1_ratio = 1.0

@@ -1,30 +1,14 @@
 """Ordinary and weighted least squares."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import (
-    POSITIVE,
-    SQUARES_STEP,
-    LinearPredictor,
-    check_coefficients,
-)
-from pellucid.parameters import (
-    COPY_X,
-    FIT_INTERCEPT,
-    HISTORY,
-    N_JOBS,
-    STATUS,
-    Choice,
-    Integer,
-    Real,
-    learned,
-    param,
-)
+from pellucid.linear_model.base import POSITIVE, SQUARES_STEP, LinearPredictor
+from pellucid.parameters import COPY_X, HISTORY, N_JOBS, Choice, Integer, Real, learned, param
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -78,25 +62,11 @@ def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
     return facts
 
 
-def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
-    """Refuse a model file whose facts for `summary()` do not match its columns."""
-    lengths = {
-        "residual_ss": targets,
-        "total_ss": targets,
-        "exponent": targets,
-        "unit_error": p + 1,
-    }
-    if any(np.shape(kept[name]) != (length,) for name, length in lengths.items()):
-        raise DataError("its sums of squares do not match its columns or targets")
-    if not (kept["total"] > 0 and kept["rows"] > 0 and isinstance(kept["constant"], bool)):
-        raise DataError("it has no training rows")
-    if not all(isinstance(kept[name], float) for name in ("condition", "log_weights", "mass")):
-        raise DataError("its facts about the table are not numbers")
-    wide = any(np.ndim(kept[k]) != 2 or len(kept[k]) != p for k in ("root", "null") if k in kept)
-    for name, of in (("slack", "null"), ("drift", "root")):
-        wide = wide or (of in kept and np.shape(kept[name]) != np.shape(kept[of])[1:])
-    if wide or ("root" in kept and np.shape(kept["centre"]) != (p,)):
-        raise DataError("its covariance does not match its columns")
+def _half_sum(found: Any) -> float:
+    """Half the sum of squared errors of all targets; the largest float if that overflows."""
+    with np.errstate(over="ignore"):
+        value = 0.5 * float(np.ldexp(found.residual_ss, 2 * found.exponent).sum())
+    return min(value, float(np.finfo(float).max))
 
 
 class LinearRegression(LinearPredictor):
@@ -118,7 +88,6 @@ class LinearRegression(LinearPredictor):
     Least squares...
     """
 
-    fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     tol: float = param(
         1e-6,
@@ -146,9 +115,10 @@ class LinearRegression(LinearPredictor):
     aliased_: np.ndarray = learned(
         "Positions in `terms_` of the columns that are combinations of others; direct solutions only."
     )
-    n_iter_: int = learned("Number of iterations; for the solver 'gd' only.")
-    history_: dict[str, np.ndarray] = learned(f"{HISTORY} For the solver 'gd' only.")
-    status_: Status = learned(STATUS)
+    n_iter_: int = learned("Number of iterations of the solver 'gd'; 1 for direct solutions.")
+    history_: dict[str, np.ndarray] = learned(
+        f"{HISTORY} The objective is half the sum of squared errors; direct solutions have one row."
+    )
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."
     )
@@ -160,10 +130,6 @@ class LinearRegression(LinearPredictor):
 
     def _coding(self) -> str:
         return "onehot" if self.positive else "reference"
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve the least-squares problem."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         if self.solver == "gd":
@@ -179,6 +145,9 @@ class LinearRegression(LinearPredictor):
             else:
                 learned = self._fit_directly(problem, Y)
         _check_size(learned["coef_"], problem.schema.terms)
+        value = learned.pop("objective")
+        learned["history_"] = {"iteration": np.ones(1), "objective": np.array([value])}
+        learned["n_iter_"] = 1
         if problem.y.ndim == 1:
             learned["coef_"] = learned["coef_"][0]
             learned["intercept_"] = float(learned["intercept_"][0])
@@ -199,6 +168,7 @@ class LinearRegression(LinearPredictor):
             "aliased_": found.aliased,
             "status_": _status(found.aliased, problem.schema.terms),
             "inference_": _facts(found, problem, self.fit_intercept),
+            "objective": _half_sum(found),
         }
 
     def _fit_positive(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
@@ -212,6 +182,7 @@ class LinearRegression(LinearPredictor):
         return {
             "coef_": coef, "intercept_": intercept, "status_": status,
             "means_": means if self.fit_intercept else np.zeros(problem.p),
+            "objective": self._objective(problem, Y, coef, intercept),
         }  # fmt: skip
 
     def _fit_iteratively(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
@@ -220,18 +191,37 @@ class LinearRegression(LinearPredictor):
         coef, intercept, means, status = iterative_least_squares(
             problem.X, Y, problem.weights, self.fit_intercept, self.tol
         )
-        return {"coef_": coef, "intercept_": intercept, "means_": means, "status_": status}
+        return {
+            "coef_": coef, "intercept_": intercept, "means_": means, "status_": status,
+            "objective": self._objective(problem, Y, coef, intercept),
+        }  # fmt: skip
+
+    def _objective(self, problem: Problem, Y: np.ndarray, coef: Any, intercept: Any) -> float:
+        from pellucid.linear_model._ridge.solver import objective
+
+        b0 = intercept if self.fit_intercept else np.zeros(len(coef))
+        return objective(problem.X, Y, problem.weights, np.zeros(len(coef)), (coef, b0, None))
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        from pellucid.persist.fitted_state import expect_number, expect_positions
+        from pellucid.persist.fitted_state import expect_entries, expect_number, expect_positions
 
-        check_coefficients(self)
-        if "inference_" in vars(self):
-            targets, p = np.atleast_2d(self.coef_).shape
-            expect_number(self, "rank_", 0)
-            expect_positions(self, "aliased_", p)
-            _check_kept(self.inference_, p, targets)
+        super()._check_state()
+        if "inference_" not in vars(self):
+            return
+        k, p = np.atleast_2d(self.coef_).shape
+        expect_number(self, "rank_", 0)
+        expect_positions(self, "aliased_", p)
+        kept = expect_entries(
+            self, "inference_", residual_ss=(k,), total_ss=(k,), exponent=(k,), unit_error=(p + 1,),
+            total=(), rows=(), constant=(), condition=(), log_weights=(), mass=(),
+        )  # fmt: skip
+        if not (kept["total"] > 0 and kept["rows"] > 0):
+            raise DataError("it has no training rows")
+        if "root" in kept:
+            expect_entries(self, "inference_", root=(p, None), null=(p, None), centre=(p,))
+            slack, drift = kept["null"].shape[1:], kept["root"].shape[1:]
+            expect_entries(self, "inference_", slack=slack, drift=drift)
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation", weights: str = "frequency"

@@ -1,14 +1,13 @@
 """Ridge regression of the logarithm of a positive target, with predictions of its mean."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import MEANS, additive_parts, check_coefficients
+from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.target_range import (
     BOUND_PREDICTIONS,
@@ -19,11 +18,10 @@ from pellucid.linear_model.target_range import (
     with_bound,
 )
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import FIT_INTERCEPT, HISTORY, STANDARDIZE, STATUS, Real, learned, param
-from pellucid.records import Status
+from pellucid.parameters import HISTORY, STANDARDIZE, Real, learned, param
 
 
-class LogTargetRidge(Regressor):
+class LogTargetRidge(LinearPredictor):
     """Least squares on the logarithm of y > 0: b and b0 minimise
 
         sum_i w_i (log y_i - b0 - x_i . b)^2 + alpha |b|^2
@@ -45,8 +43,12 @@ class LogTargetRidge(Regressor):
     array([16.])
     """
 
-    alpha: float = param(1.0, Real(0, None), "Strength of the penalty; 0 is least squares.")
-    fit_intercept: bool = FIT_INTERCEPT
+    alpha: float = param(
+        1.0,
+        Real(0, None),
+        "Strength of the penalty; 0 is least squares.",
+        before="fit_intercept",
+    )
     standardize: bool = STANDARDIZE
     bound_predictions: bool = BOUND_PREDICTIONS.replace(
         description="Keep predictions within the range of y on the training rows, because the "
@@ -58,28 +60,21 @@ class LogTargetRidge(Regressor):
         "Effect of each encoded column on log y, shape (n_terms,), in the order of `terms_`."
     )
     intercept_: float = learned("Intercept b0 on the scale of log y.")
-    means_: np.ndarray = learned(MEANS)
     smearing_: float = learned("Factor s that turns exp(b0 + x . b) into a mean.")
     bounds_: np.ndarray = learned(BOUNDS)
     n_iter_: int = learned("Number of iterations: 1, as the solution is direct.")
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
     _positive_target = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients and the smearing factor."""
-        return self._learn(X, y, weights=sample_weight)
+    _scale = "link"
 
     def _check_problem(self, problem: Problem) -> None:
         bad = np.flatnonzero(problem.y <= 0)
         if len(bad):
-            given = np.arange(problem.n)
-            if problem.position is not None:
-                given = np.flatnonzero(problem.position >= 0)
+            first = problem.user_rows()[bad[0]]
             raise DataError(
                 f"LogTargetRidge takes the logarithm of y, so y must be > 0, but {len(bad)} row(s) "
-                f"are not (the first, row {given[bad[0]]}, has {problem.y[bad[0]]:g}). Correct "
+                f"are not (the first, row {first}, has {problem.y[bad[0]]:g}). Correct "
                 "them, or use another model."
             )
 
@@ -106,7 +101,7 @@ class LogTargetRidge(Regressor):
         """Refuse a model file whose arrays do not match its columns or each other."""
         from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
-        check_coefficients(self)
+        super()._check_state()
         check_range(self)
         expect_array(self, "coef_", n_terms(self), finite=True)
         expect_number(self, "smearing_", 1e-320)
@@ -119,10 +114,6 @@ class LogTargetRidge(Regressor):
 
     def _eta(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_ + np.log(self.smearing_))
-
-    def _propagates_nan(self) -> bool:
-        """True unless a coefficient is 0, because then its column is never read."""
-        return bool(np.all(self.coef_))
 
     def _predict(self, X: Any) -> np.ndarray:
         return clip_to_range(self, np.exp(self._eta(X)))
@@ -138,7 +129,7 @@ class LogTargetRidge(Regressor):
         return with_bound(self, super().explain(X))
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        parts, shift = additive_parts(self, X, "link"), np.log(self.smearing_)
+        parts, shift = super()._explain(X), np.log(self.smearing_)
         return parts | {"base": parts["base"] + shift, "prediction": parts["prediction"] + shift}
 
     def summary(self) -> Any:

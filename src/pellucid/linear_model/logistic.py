@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,6 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model._logistic.absent_classes import (
-    all_classes,
-    present_classes,
-    without_absent,
-)
 from pellucid.linear_model._logistic.base import (
     DUAL,
     INTERCEPT_SCALING,
@@ -23,11 +18,10 @@ from pellucid.linear_model._logistic.base import (
     SOLVERS,
     LogisticModel,
 )
-from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.base import column_means
 from pellucid.linear_model.standardize import penalty_units
 from pellucid.parameters import (
     CLASS_WEIGHT,
-    FIT_INTERCEPT,
     N_JOBS,
     RANDOM_STATE,
     STANDARDIZE,
@@ -40,6 +34,7 @@ from pellucid.parameters import (
     Integer,
     Nothing,
     Real,
+    changed,
     learned,
     param,
 )
@@ -86,7 +81,7 @@ class LogisticRegression(LogisticModel):
         "below tol / 1e6, 'gd' when the coefficients change by less than tol, 'sgd' when an epoch "
         "lowers the mean objective by less than tol. 'newton' and 'cd' do not use tol.",
     )
-    fit_intercept: bool = FIT_INTERCEPT
+    fit_intercept: bool = changed(after="tol")
     intercept_scaling: float = INTERCEPT_SCALING
     class_weight: Any = CLASS_WEIGHT
     random_state: Any = RANDOM_STATE.replace(
@@ -164,13 +159,15 @@ class LogisticRegression(LogisticModel):
         """Mini-batches depend on the order of the rows, so 'sgd' needs a canonical one."""
         return "canonical" if self.solver == "sgd" else "user"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
-
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """1. Standardise the columns. 2. Weight the classes and leave out those of weight 0.
         3. Solve. 4. Report all classes on the original scale."""
+        from pellucid.linear_model._logistic.preparation import (
+            all_classes,
+            present_classes,
+            without_absent,
+        )
+
         solve = self._solver()
         units = penalty_units(self, bool(np.isfinite(self.C)), problem)  # 1
         fitted = problem if units is None else units.apply(problem)
@@ -257,7 +254,7 @@ class LogisticRegression(LogisticModel):
         )  # fmt: skip
         if self.multiclass == "softmax" or K == 2:
             return [solve(problem.X, problem.y, weights, K, setting)]
-        solutions = []
+        solutions: list[Any] = []
         for k in range(K):
             own = setting if start is None else replace(setting, x0=start[k : k + 1])
             y = (problem.y == k).astype(np.int32)

@@ -1,16 +1,16 @@
 """Logistic regression that chooses its penalty by cross-validation."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid import _sklearn, parallel
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.opening import opened
 from pellucid.data.targets import labels, weights_or_ones
-from pellucid.errors import DataError, ParameterError, shown
+from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model._logistic.base import (
     DUAL,
     INTERCEPT_SCALING,
@@ -18,11 +18,10 @@ from pellucid.linear_model._logistic.base import (
     SOLVERS,
     LogisticModel,
 )
-from pellucid.linear_model.cv_folds import CV
-from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.base import column_means
+from pellucid.linear_model.cv_folds import CV, scored, scorer_of
 from pellucid.parameters import (
     CLASS_WEIGHT,
-    FIT_INTERCEPT,
     N_JOBS,
     NO_RANDOM_STATE,
     VERBOSE,
@@ -35,11 +34,13 @@ from pellucid.parameters import (
     Nothing,
     Predicate,
     Real,
+    changed,
     learned,
+    number_list,
     param,
 )
 from pellucid.persist.fitted_state import expect_array
-from pellucid.records import Status, converting, unwatched
+from pellucid.records import converting, unwatched
 
 
 class LogisticRegressionCV(LogisticModel):
@@ -69,7 +70,7 @@ class LogisticRegressionCV(LogisticModel):
         "between 1e-4 and 1e4.",
     )
     l1_ratios: Any = param((0.0,), Array, "Shares of the L1 penalty to try, numbers in [0, 1].")
-    fit_intercept: bool = FIT_INTERCEPT
+    fit_intercept: bool = changed(after="l1_ratios")
     cv: Any = param(
         None,
         CV,
@@ -140,10 +141,6 @@ class LogisticRegressionCV(LogisticModel):
         "score_is_the_share_of_right_answers": "as in scikit-learn, `score` is the scorer of `scoring`"
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the penalty, then find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
-
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._logistic import path
         from pellucid.linear_model._logistic.preparation import Setting
@@ -167,35 +164,28 @@ class LogisticRegressionCV(LogisticModel):
                 )
             j, r = np.unravel_index(int(np.argmax(mean)), mean.shape)
             w = problem.weights * factors[problem.y]
-            with converting(_coefficients):
+            with converting(lambda state: _coefficients(state["x"])):
                 found = path.fit_chosen(problem, w, float(Cs[j]), float(ratios[r]), search)
         chosen = {"C_": float(Cs[j]), "l1_ratio_": float(ratios[r])}
-        x, own = found.x, _means_of_folds(result, Cs, ratios)
+        x, status = found.x, found.status
+        if found.separating:
+            status = replace(status, suggestion="Leave np.inf out of Cs.")
         if not self.refit:
-            x, chosen = own
+            x, chosen = _means_of_folds(result, Cs, ratios)
         return chosen | {
-            "coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy(),
+            **_coefficients(x),
             "means_": column_means(problem.X, w), "Cs_": Cs, "l1_ratios_": ratios,
             "scores_": result.scores, "n_iter_": result.n_iter,
             "coefs_paths_": result.coefs if self.fit_intercept else result.coefs[..., :-1].copy(),
-            "history_": _score_table(mean, Cs, ratios), "status_": _status(found),
+            "history_": _score_table(mean, Cs, ratios), "status_": status,
             "separating_": list(found.separating),
         }  # fmt: skip
 
     def _grid(self) -> tuple[np.ndarray, np.ndarray]:
         number = Integer(1).accepts(self.Cs)
-        Cs = np.logspace(-4, 4, self.Cs) if number else _numbers(self.Cs)
-        if Cs is None or not len(Cs) or not (Cs > 0).all():
-            raise ParameterError(
-                "The 'Cs' parameter of LogisticRegressionCV must be an int or a list of numbers above "
-                f"0. Got {shown(self.Cs)} instead."
-            )
-        ratios = _numbers(self.l1_ratios)
-        if ratios is None or not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
-            raise ParameterError(
-                "The 'l1_ratios' parameter of LogisticRegressionCV must be a list of numbers in [0, 1]. "
-                f"Got {shown(self.l1_ratios)} instead."
-            )
+        owner, positive = type(self).__name__, Real(0, None, "right")
+        Cs = np.logspace(-4, 4, self.Cs) if number else number_list(owner, "Cs", self.Cs, positive)
+        ratios = number_list(owner, "l1_ratios", self.l1_ratios, Real(0, 1, "both"))
         if ratios.any() and self.solver not in L1_SOLVERS:
             raise ParameterError(
                 f"solver={self.solver!r} does not support an L1 penalty. Use one of "
@@ -209,24 +199,9 @@ class LogisticRegressionCV(LogisticModel):
 
         if (self.scoring is None or isinstance(self.scoring, str)) and self.scoring in SCORES:
             return SCORES[self.scoring]
-        scorer, model = self._scorer(), ScoresClassifier(classes, self.__sklearn_tags__())
-
-        def score(Z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-            weights = {} if (w == 1.0).all() or callable(self.scoring) else {"sample_weight": w}
-            return float(scorer(model, Z, classes[y], **weights))
-
-        return score
-
-    def _scorer(self) -> Any:
-        if callable(self.scoring):
-            return self.scoring
-        try:
-            return _sklearn.scorer(self.scoring)
-        except ValueError:
-            raise ParameterError(
-                "The 'scoring' parameter of LogisticRegressionCV must be the name of one of "
-                f"scikit-learn's scorers, a callable or None. Got {self.scoring!r} instead."
-            ) from None
+        scorer, named = scorer_of(self), isinstance(self.scoring, str)
+        view = ScoresClassifier(classes, self.__sklearn_tags__())
+        return lambda Z, y, w: scored(scorer, view, Z, classes[y], w if named else None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The score of these rows by the scorer of `scoring`.
@@ -238,7 +213,7 @@ class LogisticRegressionCV(LogisticModel):
         X, y, sample_weight = opened(X, y, sample_weight)
         if callable(self.scoring) or self.scoring not in SCORES:
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            return float(self._scorer()(self, X, y, **weights))
+            return float(scorer_of(self)(self, X, y, **weights))
         scores = self.decision_function(X)
         codes, found = labels(y, type(self).__name__)
         unknown = ~np.isin(found, self.classes_)
@@ -261,24 +236,8 @@ class LogisticRegressionCV(LogisticModel):
         expect_array(self, "coefs_paths_", *self.scores_.shape, len(self.coef_), width)
 
 
-def _coefficients(state: Any) -> dict[str, np.ndarray]:
-    x = state["x"]
+def _coefficients(x: np.ndarray) -> dict[str, np.ndarray]:
     return {"coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy()}
-
-
-def _status(found: Any) -> Status:
-    """The status of the last fit; for separated classes with advice for this class."""
-    if not found.separating:
-        return found.status
-    return replace(found.status, suggestion="Leave np.inf out of Cs.")
-
-
-def _numbers(values: Any) -> np.ndarray | None:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        return None
-    return array if array.ndim == 1 else None
 
 
 def _means_of_folds(result: Any, Cs: np.ndarray, ratios: np.ndarray) -> tuple[np.ndarray, dict]:

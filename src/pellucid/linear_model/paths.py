@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import DataError, ParameterError, shown
-from pellucid.parameters import Integer, Real, check
+from pellucid.errors import DataError
+from pellucid.parameters import Integer, Real, check, number_list
 from pellucid.records import Recorder, fitting
 
 
@@ -73,13 +73,21 @@ def enet_path(
 
 def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool) -> tuple:
     from pellucid.data.problem import InputSpec, prepare
-    from pellucid.linear_model._lasso.cv_base import PARAMETERS
+    from pellucid.linear_model._lasso.base import PARAMETERS
 
     check(owner, given, PARAMETERS | {"l1_ratio": Real(0, 1, "right")})
     problem, _ = prepare(X, y, None, None, None, InputSpec(owner=owner, target="several"))
     Y, l1_ratio, positive = problem.y.reshape(problem.n, -1), given["l1_ratio"], given["positive"]
     grid = penalty_grid(
-        problem.X, Y, problem.weights, given["alphas"], l1_ratio, given["eps"], False, positive
+        owner,
+        problem.X,
+        Y,
+        problem.weights,
+        given["alphas"],
+        l1_ratio,
+        given["eps"],
+        False,
+        positive,
     )
     with fitting(owner):
         coef, gap, n_iter = path_on(
@@ -92,20 +100,12 @@ def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool
 
 
 def penalty_grid(
-    X: Any, Y: np.ndarray, weights: np.ndarray, alphas: Any, l1_ratio: float, eps: float,
-    intercept: bool, positive: bool = False, pull: np.ndarray | None = None,
+    owner: str, X: Any, Y: np.ndarray, weights: np.ndarray, alphas: Any, l1_ratio: float,
+    eps: float, intercept: bool, positive: bool = False, pull: np.ndarray | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Penalties in falling order; `pull` is X'y / N of centred columns, if it is known."""
     if not Integer(1).accepts(alphas):
-        try:
-            given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
-        except (TypeError, ValueError):
-            given = np.empty(0)
-        if not len(given) or not np.isfinite(given).all() or given[-1] < 0:
-            raise ParameterError(
-                f"The 'alphas' parameter must be numbers >= 0. Got {shown(alphas)} instead."
-            )
-        return given
+        return np.sort(number_list(owner, "alphas", alphas, Real(0, None)))[::-1]
     with np.errstate(over="ignore", invalid="ignore"):
         if pull is None:
             share = weights / weights.sum()

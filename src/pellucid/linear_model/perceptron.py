@@ -4,32 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.linear_model._sgd.base import (
-    ALPHA,
-    AVERAGE,
-    EARLY_STOPPING,
-    ETA0,
-    L1_RATIO,
-    MAX_ITER,
-    N_ITER_NO_CHANGE,
-    PENALTY,
-    SCALED_COLUMNS,
-    SHUFFLE,
-    TOL,
-    VALIDATION_FRACTION,
-    StochasticClassifier,
-)
-from pellucid.linear_model.linear_classifier import CLASS_FACTORS
-from pellucid.parameters import (
-    FIT_INTERCEPT,
-    N_JOBS,
-    RANDOM_STATE,
-    VERBOSE,
-    WARM_START,
-    Choice,
-    learned,
-    param,
-)
+from pellucid.linear_model._sgd.base import StochasticClassifier
+from pellucid.parameters import Choice, changed, learned, param
 
 
 class Perceptron(StochasticClassifier):
@@ -49,29 +25,15 @@ class Perceptron(StochasticClassifier):
     (True, [2, 0])
     """
 
-    penalty: str | None = PENALTY.replace(default=None)
-    alpha: float = ALPHA.replace(description="Strength of the penalty, if there is one.")
-    l1_ratio: float = L1_RATIO
-    fit_intercept: bool = FIT_INTERCEPT
-    max_iter: int = MAX_ITER
-    tol: float | None = TOL
-    shuffle: bool = SHUFFLE
-    verbose: int = VERBOSE
-    eta0: float = ETA0.replace(default=1.0, description="Step size of each move.")
-    n_jobs: int | None = N_JOBS
-    random_state: Any = RANDOM_STATE.replace(default=0)
-    early_stopping: bool = EARLY_STOPPING
-    validation_fraction: float = VALIDATION_FRACTION
-    n_iter_no_change: int = N_ITER_NO_CHANGE
-    class_weight: Any = CLASS_FACTORS
-    warm_start: bool = WARM_START
-    average: bool | int = AVERAGE
+    penalty: str | None = changed(default=None)
+    alpha: float = changed(description="Strength of the penalty, if there is one.")
+    eta0: float = changed(default=1.0, description="Step size of each move.")
+    random_state: Any = changed(default=0)
     step: str = param(
         "constant",
         Choice("constant", "decreasing"),
         "Whether all moves have the size eta0, or the k-th mistake moves the plane by eta0 / (k + 1).",
     )
-    standardize: bool = SCALED_COLUMNS
 
     converged_: bool = learned("Whether the last epoch made no mistake.")
     n_mistakes_: np.ndarray = learned("Number of mistakes in each epoch, summed over the classes.")

@@ -1,35 +1,43 @@
-"""Ridge regression."""
+"""Ridge regression, and the classifier by ridge regression on the classes."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model.base import POSITIVE, SQUARES_STEP, LinearPredictor
+from pellucid.data.class_weights import class_weighted
+from pellucid.errors import DataError
+from pellucid.linear_model.base import (
+    CLASS_FACTORS,
+    POSITIVE,
+    SQUARES_STEP,
+    LinearClassifier,
+    LinearPredictor,
+    check_size,
+)
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     COPY_X,
-    FIT_INTERCEPT,
     HISTORY,
+    N_ITER,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
     Array,
+    Boolean,
     Choice,
     Either,
+    Ignored,
     Integer,
     Nothing,
     Real,
     learned,
+    number_list,
     param,
     positional,
 )
-from pellucid.records import Status
 
 # Every solver finds the same optimum; scikit-learn's names are accepted.
-SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs", "gd")
+SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 
 
 class Ridge(LinearPredictor):
@@ -54,7 +62,6 @@ class Ridge(LinearPredictor):
         description="Strength of the penalty, one number or one per target; 0 is least squares.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     copy_X: bool = COPY_X
     max_iter: int | None = param(
         None,
@@ -70,7 +77,7 @@ class Ridge(LinearPredictor):
     )
     solver: str = param(
         "auto",
-        Choice(*SOLVERS),
+        Choice(*SOLVERS, "gd"),
         "All but 'gd' name the same direct solution. 'gd' is plain gradient descent, which is easy to "
         "watch.",
     )
@@ -82,61 +89,95 @@ class Ridge(LinearPredictor):
     n_iter_: Any = learned("Number of iterations; 1 for direct solutions.")
     solver_: str = learned("Name of the solver, as given.")
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
     _several_targets = True
     _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     _target = "several"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients."""
-        return self._learn(X, y, weights=sample_weight)
-
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return penalised_evenly(self, bool(np.any(self.alpha)), problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model._ridge import solver as solvers
+        from pellucid.linear_model._ridge.descent import descend_ridge
+        from pellucid.linear_model._ridge.solver import fitted
 
         Y = problem.y.reshape(problem.n, -1)
         alpha = self._strengths(Y.shape[1])
         if self.solver == "gd":
-            from pellucid.linear_model._ridge.descent import descend_ridge
-
             return descend_ridge(self, problem, float(alpha[0])) | {"solver_": "gd"}
-        given = (problem.X, Y, problem.weights, alpha, self.fit_intercept)
-        status, n_iter, made = Status("ok", "Solved directly."), 1, None
-        work = problem.n * problem.p * min(problem.n, problem.p)
-        with parallel.one_blas_thread():
-            if self.positive:
-                found = solvers.ridge_positive(*given)
-                status = Status("ok", "Solved by active sets with coefficients >= 0.")
-            elif not isinstance(problem.X, np.ndarray) and work > solvers.DIRECT_WORK:
-                found, status, n_iter = solvers.ridge_iterative(*given, self.tol, self.max_iter)
-            else:
-                made = solvers.make_solver(problem.X, Y, problem.weights, self.fit_intercept)
-                found = solvers.ridge(*given, made)
-            value = solvers.objective(*given[:4], found, made)
+        found, how = fitted(self, problem, Y, problem.weights, alpha, by_products=True)
         coef, intercept, means = found
-        history = {"iteration": np.array([float(n_iter)]), "objective": np.array([value])}
-        return self._finished(coef, intercept, problem.y) | {
-            "means_": means,
-            "n_iter_": n_iter,
-            "solver_": self.solver,
-            "history_": history,
-            "status_": status,
-        }
+        return self._finished(coef, intercept, problem.y) | {"means_": means} | how
 
     def _strengths(self, targets: int) -> np.ndarray:
-        alpha = np.asarray(self.alpha, dtype=float).ravel()
-        if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
-            raise ParameterError(
-                "The 'alpha' parameter of Ridge must be >= 0. Got "
-                f"{np.asarray(self.alpha).tolist()} instead."
-            )
+        alpha = number_list("Ridge", "alpha", self.alpha, Real(0, None))
         if alpha.size not in (1, targets):
             raise DataError(
                 f"Number of targets and number of penalties do not correspond: {alpha.size} != "
                 f"{targets}"
             )
         return np.broadcast_to(alpha, targets).copy()
+
+
+class RidgeClassifier(LinearClassifier):
+    """Least squares on the classes. For each class c, b and b0 minimise
+
+        sum_i w_i (y_ic - b0 - x_i . b)^2 + alpha |b|^2,    y_ic = 1 if row i is of class c, else -1
+
+    and a row belongs to the class of the largest value. The fit is fast and exact, but rows far on
+    the right side of the plane count as much as rows on the wrong side.
+
+    Examples
+    --------
+    >>> from pellucid.linear_model import RidgeClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> RidgeClassifier().fit(X, y).predict([[0.5], [2.5]]).tolist()
+    ['no', 'yes']
+    """
+
+    alpha: float = positional(
+        default=1.0,
+        check=Real(0, None),
+        description="Strength of the penalty; 0 is least squares.",
+        kw_only=False,
+    )
+    copy_X: bool = COPY_X
+    max_iter: int | None = param(
+        None,
+        Either(Nothing, Integer(1)),
+        "Largest number of iterations for very large sparse tables; all others are solved directly. "
+        "None allows ten times the smaller of the numbers of rows and columns.",
+    )
+    tol: float = param(
+        1e-4,
+        Real(0, None),
+        "Very large sparse tables are solved iteratively, to a relative accuracy of tol / 1e6.",
+    )
+    class_weight: Any = CLASS_FACTORS
+    solver: str = param("auto", Ignored("all solvers find the same optimum.", Choice(*SOLVERS)))
+    positive: bool = param(False, Boolean, "Whether to allow no negative coefficient.")
+    random_state: Any = NO_RANDOM_STATE
+    standardize: bool = STANDARDIZE
+
+    n_iter_: np.ndarray = learned(N_ITER)
+    solver_: str = learned("The value of `solver`.")
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        """Fit, with columns divided by their standard deviations if `standardize` is set."""
+        return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.linear_model._ridge.solver import fitted
+
+        assert problem.classes is not None
+        K = len(problem.classes)
+        Y = np.where(problem.y[:, None] == np.arange(K), 1.0, -1.0)
+        Y = Y[:, 1:] if K == 2 else Y
+        weights = class_weighted(self.class_weight, problem)
+        alpha = np.full(Y.shape[1], float(self.alpha))
+        found, how = fitted(self, problem, np.ascontiguousarray(Y), weights, alpha)
+        coef, intercept, means = found
+        check_size(coef, intercept)
+        how["n_iter_"] = np.full(len(coef), how["n_iter_"], dtype=np.int32)
+        return {"coef_": coef, "intercept_": intercept, "means_": means} | how

@@ -1,20 +1,18 @@
 """Ridge regression that chooses its penalty by cross-validation."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid import _sklearn, parallel
+from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError, shown
+from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.base import LinearPredictor, shaped
-from pellucid.linear_model.cv_folds import CV, make_folds
+from pellucid.linear_model.cv_folds import CV, make_folds, scored, scorer_of
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
-    FIT_INTERCEPT,
     STANDARDIZE,
-    STATUS,
     Array,
     Boolean,
     Choice,
@@ -25,6 +23,7 @@ from pellucid.parameters import (
     Predicate,
     Real,
     learned,
+    number_list,
     param,
     positional,
 )
@@ -63,7 +62,6 @@ class RidgeCV(LinearPredictor):
         description="Penalties to choose from.",
         kw_only=False,
     )
-    fit_intercept: bool = FIT_INTERCEPT
     scoring: Any = param(
         None,
         Either(
@@ -104,15 +102,9 @@ class RidgeCV(LinearPredictor):
         "store_cv_results only."
     )
     history_: dict[str, np.ndarray] = learned("Error of each penalty, as a dict of arrays.")
-    status_: Status = learned(STATUS)
 
     _several_targets = True
     _target = "several"
-    _min_rows = 2
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the penalty, then find the coefficients on all rows."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, self._fit_columns)
@@ -165,40 +157,21 @@ class RidgeCV(LinearPredictor):
             )  # fmt: skip
 
     def _penalties(self) -> np.ndarray:
-        try:
-            alphas = np.asarray(self.alphas, dtype=float).ravel()
-        except (TypeError, ValueError):
-            alphas = np.empty(0)
-        if not len(alphas) or not np.isfinite(alphas).all() or (alphas < 0).any():
-            raise ParameterError(
-                "The 'alphas' parameter of RidgeCV must be numbers >= 0. Got "
-                f"{shown(self.alphas)} instead."
-            )
         if self.cv is not None and (self.store_cv_results or self.alpha_per_target):
             raise ParameterError(
                 "cv!=None and store_cv_results=True or alpha_per_target=True are incompatible: "
                 "they need one left-out row at a time, cv=None."
             )
-        return alphas
+        return number_list("RidgeCV", "alphas", self.alphas, Real(0, None))
 
     def _score(self) -> Any:
         """The function that scores predictions, or None for the default one."""
         if self.scoring is None:
             return None
-        try:
-            named = isinstance(self.scoring, str)
-            scorer = _sklearn.scorer(self.scoring) if named else self.scoring
-        except ValueError:
-            raise ParameterError(
-                f"The 'scoring' parameter of RidgeCV must be the name of one of scikit-learn's "
-                f"scorers, a callable or None. Got {shown(self.scoring)} instead."
-            ) from None
-
-        def score(guess: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-            given = {} if (w == 1.0).all() or callable(self.scoring) else {"sample_weight": w}
-            return float(scorer(ScorerView(), guess.ravel(), y.ravel(), **given))
-
-        return score
+        scorer, named = scorer_of(self), isinstance(self.scoring, str)
+        return lambda guess, y, w: scored(
+            scorer, ScorerView(), guess.ravel(), y.ravel(), w if named else None
+        )
 
     def _choice(
         self, alphas: np.ndarray, scores: np.ndarray, several: bool
@@ -225,7 +198,7 @@ class RidgeCV(LinearPredictor):
         if problem.position is None:
             return kept
         given = np.full((len(problem.position), *kept.shape[1:]), np.nan)  # rows that do not count
-        given[problem.position >= 0] = kept
+        given[problem.user_rows()] = kept
         return given
 
     def _check_state(self) -> None:

@@ -5,37 +5,16 @@ from typing import Any
 import numpy as np
 
 from pellucid.linear_model._sgd.base import (
-    ALPHA,
-    AVERAGE,
-    EARLY_STOPPING,
     EPSILON,
-    ETA0,
-    L1_RATIO,
     LEARNING_RATE,
-    MAX_ITER,
-    N_ITER_NO_CHANGE,
-    PENALTY,
     POWER_T,
-    SCALED_COLUMNS,
-    SHUFFLE,
-    TOL,
-    VALIDATION_FRACTION,
     StochasticClassifier,
     loss_and_schedule,
 )
-from pellucid.linear_model.linear_classifier import CLASS_FACTORS
 from pellucid.numerics import bayes
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
-from pellucid.parameters import (
-    FIT_INTERCEPT,
-    N_JOBS,
-    RANDOM_STATE,
-    VERBOSE,
-    WARM_START,
-    Choice,
-    positional,
-)
+from pellucid.parameters import Choice, changed, positional
 from pellucid.protocol import available_if
 
 CLASS_LOSSES = (
@@ -72,27 +51,10 @@ class SGDClassifier(StochasticClassifier):
         "-1 and 1.",
         kw_only=False,
     )
-    penalty: str | None = PENALTY
-    alpha: float = ALPHA
-    l1_ratio: float = L1_RATIO
-    fit_intercept: bool = FIT_INTERCEPT
-    max_iter: int = MAX_ITER
-    tol: float | None = TOL
-    shuffle: bool = SHUFFLE
-    verbose: int = VERBOSE
-    epsilon: float = EPSILON
-    n_jobs: int | None = N_JOBS
-    random_state: Any = RANDOM_STATE
-    learning_rate: str = LEARNING_RATE
-    eta0: float = ETA0
-    power_t: float = POWER_T
-    early_stopping: bool = EARLY_STOPPING
-    validation_fraction: float = VALIDATION_FRACTION
-    n_iter_no_change: int = N_ITER_NO_CHANGE
-    class_weight: Any = CLASS_FACTORS
-    warm_start: bool = WARM_START
-    average: bool | int = AVERAGE
-    standardize: bool = SCALED_COLUMNS
+    epsilon: float = EPSILON.replace(after="verbose")
+    learning_rate: str = LEARNING_RATE.replace(before="eta0")
+    eta0: float = changed(before="early_stopping")
+    power_t: float = POWER_T.replace(after="eta0")
 
     def _own_options(self) -> dict[str, Any]:
         return loss_and_schedule(self, "hinge")

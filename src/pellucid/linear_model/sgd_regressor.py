@@ -11,43 +11,16 @@ from pellucid import parallel
 from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import ParameterError
-from pellucid.linear_model._sgd.base import (
-    ALPHA,
-    AVERAGE,
-    AVERAGED,
-    EARLY_STOPPING,
-    EPSILON,
-    ETA0,
-    L1_APPLIED,
-    L1_RATIO,
-    LEARNING_RATE,
-    MAX_ITER,
-    N_EPOCHS,
-    N_ITER_NO_CHANGE,
-    N_STEPS,
-    PENALTY,
-    POWER_T,
-    SCALARS,
-    SCALED_COLUMNS,
-    SHUFFLE,
-    STANDARD_COEF,
-    TOL,
-    VALIDATION_FRACTION,
-    initial_coefficients,
-    loss_and_schedule,
-    sgd_options,
-)
-from pellucid.linear_model.base import LinearPredictor, check_size
-from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model._sgd import base as sgd
+from pellucid.linear_model.base import LinearPredictor, check_size, column_means
 from pellucid.numerics.column_scaling import can_be_centred, deviations, rescaled, units
 from pellucid.parameters import (
-    FIT_INTERCEPT,
     HISTORY,
     RANDOM_STATE,
-    STATUS,
     VERBOSE,
     WARM_START,
     Choice,
+    changed,
     learned,
     positional,
 )
@@ -95,25 +68,25 @@ class SGDRegressor(LinearPredictor):
         "'squared_epsilon_insensitive' the square of that part.",
         kw_only=False,
     )
-    penalty: str | None = PENALTY
-    alpha: float = ALPHA
-    l1_ratio: float = L1_RATIO
-    fit_intercept: bool = FIT_INTERCEPT
-    max_iter: int = MAX_ITER
-    tol: float | None = TOL
-    shuffle: bool = SHUFFLE
+    penalty: str | None = sgd.PENALTY
+    alpha: float = sgd.ALPHA
+    l1_ratio: float = sgd.L1_RATIO
+    fit_intercept: bool = changed(after="l1_ratio")
+    max_iter: int = sgd.MAX_ITER
+    tol: float | None = sgd.TOL
+    shuffle: bool = sgd.SHUFFLE
     verbose: int = VERBOSE
-    epsilon: float = EPSILON
+    epsilon: float = sgd.EPSILON
     random_state: Any = RANDOM_STATE
-    learning_rate: str = LEARNING_RATE.replace(default="invscaling")
-    eta0: float = ETA0
-    power_t: float = POWER_T.replace(default=0.25)
-    early_stopping: bool = EARLY_STOPPING
-    validation_fraction: float = VALIDATION_FRACTION
-    n_iter_no_change: int = N_ITER_NO_CHANGE
+    learning_rate: str = sgd.LEARNING_RATE.replace(default="invscaling")
+    eta0: float = sgd.ETA0
+    power_t: float = sgd.POWER_T.replace(default=0.25)
+    early_stopping: bool = sgd.EARLY_STOPPING
+    validation_fraction: float = sgd.VALIDATION_FRACTION
+    n_iter_no_change: int = sgd.N_ITER_NO_CHANGE
     warm_start: bool = WARM_START
-    average: bool | int = AVERAGE
-    standardize: bool = SCALED_COLUMNS.replace(
+    average: bool | int = sgd.AVERAGE
+    standardize: bool = sgd.SCALED_COLUMNS.replace(
         description="Scale numeric columns and y to mean 0 and standard deviation 1 during the fit; "
         "columns of categories and words stay as they are, and columns of a sparse table that are "
         "mostly 0 keep their mean. `tol`, `alpha` and `epsilon` apply to the scaled columns and y. "
@@ -121,28 +94,21 @@ class SGDRegressor(LinearPredictor):
     )
 
     intercept_: np.ndarray = learned("Intercept, shape (1,).")
-    n_iter_: int = learned(N_EPOCHS)
-    t_: float = learned(N_STEPS)
+    n_iter_: int = learned(sgd.N_EPOCHS)
+    t_: float = learned(sgd.N_STEPS)
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
-    standard_coef_: np.ndarray = learned(STANDARD_COEF)
-    pulled_: np.ndarray = learned(L1_APPLIED)
-    averaged_: np.ndarray = learned(AVERAGED)
-    walk_: np.ndarray = learned(SCALARS)
+    standard_coef_: np.ndarray = learned(sgd.STANDARD_COEF)
+    pulled_: np.ndarray = learned(sgd.L1_APPLIED)
+    averaged_: np.ndarray = learned(sgd.AVERAGED)
+    walk_: np.ndarray = learned(sgd.SCALARS)
 
     _takes_text = True
-
-    @property
-    def _rows(self) -> str:
-        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
-        if not self.shuffle:
-            return "user"
-        return "canonical" if self.standardize else "canonical_view"
+    _rows = property(sgd.order_of_rows)
 
     def _input_spec(self) -> InputSpec:
         return replace(super()._input_spec(), positions=is_watched())
 
-    def fit(
+    def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
         self,
         X: Any,
         y: Any,
@@ -162,7 +128,7 @@ class SGDRegressor(LinearPredictor):
         from pellucid.linear_model._sgd.solver import new_state
 
         scaling = Scaling.learn(problem, self.fit_intercept) if self.standardize else None
-        (coef,), (intercept,) = initial_coefficients(self, 1, problem.p, *start)
+        (coef,), (intercept,) = sgd.initial_coefficients(self, 1, problem.p, *start)
         if scaling is not None and (intercept or coef.any()):
             coef, intercept = scaling.to_scaled(coef, float(intercept))
         state = new_state(problem.p, coef, intercept)
@@ -202,7 +168,9 @@ class SGDRegressor(LinearPredictor):
         )
 
         problem = addressable(problem)
-        options = sgd_options(self, epochs, begun, **loss_and_schedule(self, "epsilon_insensitive"))
+        options = sgd.sgd_options(
+            self, epochs, begun, **sgd.loss_and_schedule(self, "epsilon_insensitive")
+        )
         seed = parallel.seed_sequence(self.random_state)
         X, y, w, score = problem.X, problem.y, problem.weights, None
         users = problem.user_rows() if is_watched() else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.base import column_means
 from pellucid.numerics.column_scaling import can_be_centred, rescaled, units
 from pellucid.records import converting
 
@@ -87,11 +87,6 @@ class Units:
         out["pulled_"], out["walk_"] = np.zeros_like(learned["pulled_"]), walk
         out["means_"] = column_means(X, weights)
         return out
-
-
-def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | None:
-    """The units of a fit with `standardize`, else None."""
-    return Units.learn(problem, centre) if standardize else None
 
 
 def penalty_units(model: Any, penalty: bool, problem: Problem) -> Units | None:

@@ -220,7 +220,7 @@ class EM:
             return Status("ok", "No iteration was made, because max_iter is 0.")
         return Status(
             "max_iter",
-            f"{self.max_iter} iterations were not enough: the log-likelihood still changes.",
+            f"max_iter={self.max_iter} was not enough: the log-likelihood still changes.",
             "Increase max_iter or tol, or try other starts (n_init).",
         )
 

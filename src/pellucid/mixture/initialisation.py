@@ -10,8 +10,9 @@ import numpy as np
 
 from pellucid.cluster import seeding
 from pellucid.cluster.lloyd import Lloyd
-from pellucid.cluster.row_distances import RowTable, exponent, scaled
+from pellucid.cluster.row_distances import RowTable, exponent
 from pellucid.errors import DataError
+from pellucid.numerics.row_blocks import divided
 
 # The defaults of KMeans.
 MAX_ITER, TOL = 300, 1e-4
@@ -19,7 +20,7 @@ MAX_ITER, TOL = 300, 1e-4
 
 def by_kmeans(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
     """Responsibility 1 of each row's k-means cluster."""
-    table = RowTable(scaled(X, exponent(X)), K)
+    table = RowTable(divided(X, exponent(X)), K)
     run = Lloyd(table, w, MAX_ITER, TOL * table.variance(w), False)
     labels = run.solve(seeding.start("k-means++", table, w, K, rng)).x[1]
     return np.eye(K)[labels]
@@ -38,7 +39,7 @@ def from_rows(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) ->
 
 def plus_plus(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
     """One row per component, chosen by k-means++."""
-    table = RowTable(scaled(X, exponent(X)), K)
+    table = RowTable(divided(X, exponent(X)), K)
     return _one_row_each(seeding.plus_plus(table, w, K, rng), w)
 
 

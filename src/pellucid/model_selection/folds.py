@@ -44,47 +44,41 @@ def _check_blocks(needed: int, available: int, blocks: str) -> None:
 
 
 @dataclass(frozen=True)
-class PlainFolds:
+class _RandomFolds:
+    """Folds drawn from a seed; each repeat draws others."""
+
+    n_folds: int = 5
+    seed: Any = 0
+    repeat: int = 0
+
+    def _by_turns(self, codes: np.ndarray) -> Iterator[Split]:
+        """Rows in random order, sorted by code: row i of these goes to fold i mod K."""
+        _check(self.n_folds, len(codes))
+        order = _rng(self.seed, self.repeat).permutation(len(codes))
+        fold = np.empty(len(codes), dtype=np.int64)
+        fold[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % self.n_folds
+        return _splits(fold, self.n_folds)
+
+
+@dataclass(frozen=True)
+class PlainFolds(_RandomFolds):
     """Shuffled folds: row i of a random permutation goes to fold i mod K."""
 
-    n_folds: int = 5
-    seed: Any = 0
-    repeat: int = 0
-
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
-        n = len(y)
-        _check(self.n_folds, n)
-        fold = np.empty(n, dtype=np.int64)
-        fold[_rng(self.seed, self.repeat).permutation(n)] = np.arange(n) % self.n_folds
-        return _splits(fold, self.n_folds)
+        return self._by_turns(np.zeros(len(y)))
 
 
 @dataclass(frozen=True)
-class StratifiedFolds:
+class StratifiedFolds(_RandomFolds):
     """Folds with equal class proportions: the rows of a class differ by at most one between folds."""
 
-    n_folds: int = 5
-    seed: Any = 0
-    repeat: int = 0
-
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
-        y = np.asarray(y)
-        _check(self.n_folds, len(y))
-        order = _rng(self.seed, self.repeat).permutation(len(y))
-        codes = np.unique(y, return_inverse=True)[1]
-        by_class = order[np.argsort(codes[order], kind="stable")]
-        fold = np.empty(len(y), dtype=np.int64)
-        fold[by_class] = np.arange(len(y)) % self.n_folds
-        return _splits(fold, self.n_folds)
+        return self._by_turns(np.unique(np.asarray(y), return_inverse=True)[1])
 
 
 @dataclass(frozen=True)
-class GroupFolds:
+class GroupFolds(_RandomFolds):
     """Folds of whole groups: the largest groups come first, each goes to the smallest fold."""
-
-    n_folds: int = 5
-    seed: Any = 0
-    repeat: int = 0
 
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
         if groups is None:

@@ -13,16 +13,18 @@ the same rows are compared by the differences of these values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from pellucid.model_selection.metrics import Metric, log_losses, poisson_deviances
+from pellucid.model_selection.metrics import (
+    Metric,
+    each_against_rest,
+    log_losses,
+    poisson_deviances,
+)
 
 Values = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-
-
-def _accuracy(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    return (y == labels).astype(float)
 
 
 def _balanced_accuracy(
@@ -51,24 +53,6 @@ def _f1(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -
             each = 2.0 * (actual & predicted) - share * (actual.astype(float) + predicted)
             values += share + w.sum() / total * each
     return values / len(which)
-
-
-def _log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    return log_losses(np.searchsorted(classes, y), proba)
-
-
-def _over_classes(one: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Values:
-    """A metric of two classes; for more classes the mean over all classes, each against the rest."""
-
-    def values(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
-        if scores.ndim == 1:
-            return one(y == classes[-1], scores, w)
-        if len(classes) == 2:
-            return one(y == classes[1], scores[:, 1], w)
-        parts = [one(y == c, scores[:, k], w) for k, c in enumerate(classes)]
-        return np.mean(parts, axis=0)
-
-    return values
 
 
 def _placements(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -105,47 +89,33 @@ def _precisions(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.nd
     return average + w.sum() / pos * (positive * (precision[rank] - average) + below)
 
 
-def _squared(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    return (y - predicted) ** 2
-
-
 def _rmse(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Half the squared error of a row over the root, plus half the root (derivative of a root)."""
-    squares = _squared(y, predicted)
+    squares = (y - predicted) ** 2
     root = np.sqrt(np.average(squares, weights=w))
     return squares / (2 * root) + root / 2 if root > 0 else squares
 
 
 def _r2(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """1 - residual / spread; a row changes both."""
-    squares, around = _squared(y, predicted), (y - np.average(y, weights=w)) ** 2
+    squares, around = (y - predicted) ** 2, (y - np.average(y, weights=w)) ** 2
     residual, spread = np.average(squares, weights=w), np.average(around, weights=w)
     if spread == 0:
         return np.full(len(y), 1.0 if residual == 0 else 0.0)
     return 1 - residual / spread - (squares - around * residual / spread) / spread
 
 
-def _mae(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    return np.abs(y - predicted)
-
-
-def _poisson_deviance(
-    y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray
-) -> np.ndarray:
-    return poisson_deviances(y, predicted, w)
-
-
 VALUES: dict[str, Values] = {
-    "accuracy": _accuracy,
+    "accuracy": lambda y, labels, w, classes: (y == labels).astype(float),
     "balanced_accuracy": _balanced_accuracy,
     "f1": _f1,
-    "log_loss": _log_loss,
-    "roc_auc": _over_classes(_placements),
-    "average_precision": _over_classes(_precisions),
+    "log_loss": lambda y, proba, w, classes: log_losses(np.searchsorted(classes, y), proba),
+    "roc_auc": partial(each_against_rest, _placements),
+    "average_precision": partial(each_against_rest, _precisions),
     "r2": _r2,
     "rmse": _rmse,
-    "mae": _mae,
-    "poisson_deviance": _poisson_deviance,
+    "mae": lambda y, predicted, w, classes: np.abs(y - predicted),
+    "poisson_deviance": lambda y, predicted, w, classes: poisson_deviances(y, predicted, w),
 }
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.data.schema import TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
-from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA, NaiveBayes
 from pellucid.naive_bayes.class_counts import (
-    LOWEST,
     SMALLEST_ALPHA,
     count_levels,
+    level_likelihood,
     level_probabilities,
     match_levels,
 )
@@ -24,7 +24,7 @@ from pellucid.naive_bayes.text_columns import (
     log_probabilities,
     text_likelihood,
 )
-from pellucid.parameters import Array, Either, Integer, Nothing, Real, learned, param
+from pellucid.parameters import PRIORS, Array, Either, Integer, Nothing, Real, learned, param
 from pellucid.persist.fitted_state import expect_array
 
 MOST = 2**22  # largest number of categories of a column
@@ -51,12 +51,13 @@ class CategoricalNB(NaiveBayes):
     alpha: float = ALPHA.replace(check=Real(0, None), description="Pseudo-count of every level.")
     force_alpha: bool = FORCE_ALPHA
     fit_prior: bool = FIT_PRIOR
-    class_prior: Any = CLASS_PRIOR
+    class_prior: Any = PRIORS
     min_categories: Any = param(
         None,
         Either(Nothing, Integer(1), Array),
         "Smallest number of categories of a column of numbers: one for all columns, or one for each.",
     )
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     category_count_: list[np.ndarray] = learned(
         "Weight of the rows with each level, one array (n_classes, n_levels) per column. For a text "
@@ -140,9 +141,7 @@ class CategoricalNB(NaiveBayes):
         if self.schema_.kinds[j] == TEXT:
             return text_likelihood(BERNOULLI, X, j, self.feature_log_prob_[j])
         codes = _codes(codes_of(X)[:, j], self.schema_.name(j), most=np.inf)
-        logs = np.maximum(self.feature_log_prob_[j], LOWEST)
-        table = np.vstack([logs.T, np.zeros(len(logs))])
-        return table[np.where((codes < 0) | (codes >= len(table) - 1), len(table) - 1, codes)]
+        return level_likelihood(self.feature_log_prob_[j], codes)
 
     def _log_likelihood(self, X: Any) -> np.ndarray:
         check_counts(codes_of(X), type(self).__name__, self.schema_)

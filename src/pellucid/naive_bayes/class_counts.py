@@ -69,3 +69,10 @@ def level_probabilities(counts: np.ndarray, alpha: float) -> np.ndarray:
     total = counts.sum(axis=1, keepdims=True) + alpha * counts.shape[1]
     equal = np.full_like(counts, 1 / counts.shape[1])
     return np.divide(counts + alpha, total, out=equal, where=total > 0)
+
+
+def level_likelihood(logs: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Logarithms (n, K) of the probabilities of coded levels, 0 for codes that are no level."""
+    table = np.vstack([np.maximum(logs, LOWEST).T, np.zeros(len(logs))])
+    last = len(table) - 1
+    return table[np.where((codes < 0) | (codes >= last), last, codes)]

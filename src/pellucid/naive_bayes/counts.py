@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
-from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes
+from pellucid.naive_bayes.base import NaiveBayes
 from pellucid.naive_bayes.class_counts import MOST, SMALLEST_ALPHA, check_size, class_sums
 from pellucid.naive_bayes.missing import (
     INDICATORS,
@@ -27,8 +26,7 @@ from pellucid.naive_bayes.missing import (
 )
 from pellucid.naive_bayes.support import check_counts
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.numerics.row_blocks import Rows
-from pellucid.parameters import Boolean, Either, Predicate, Real, learned, param
+from pellucid.parameters import PRIORS, Boolean, Either, Predicate, Real, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 ALPHA = param(
@@ -57,7 +55,7 @@ class CountNaiveBayes(NaiveBayes):
     alpha: Any = ALPHA
     force_alpha: bool = FORCE_ALPHA
     fit_prior: bool = FIT_PRIOR
-    class_prior: Any = CLASS_PRIOR
+    class_prior: Any = PRIORS
 
     class_log_prior_: np.ndarray = learned(CLASS_LOG_PRIOR)
     feature_count_: np.ndarray = learned("Sums of the cells, shape (n_classes, n_terms).")
@@ -144,11 +142,8 @@ class CountNaiveBayes(NaiveBayes):
         if not dense:
             self._check(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            total = (
-                _scores(X, coef, offset, lambda block: self._counted(block, X))
-                if dense
-                else _scores(self._cells(X), coef, offset)
-            )
+            counted = (lambda block: self._counted(block, X)) if dense else self._cells
+            total = linear_scores(X, coef, offset, counted)
         fine = np.isfinite(total)
         if not fine.all():
             odd = np.flatnonzero(~fine.all(axis=1))
@@ -162,10 +157,10 @@ class CountNaiveBayes(NaiveBayes):
         self._check(X)
         missing = missing_cells(X, self.schema_)
         if missing is None:
-            return _scores(_capped(self._cells(X)), coef, constant.sum(axis=1))
+            return linear_scores(_capped(self._cells(X)), coef, constant.sum(axis=1))
         cells = _capped(self._cells(filled(X, missing, self.schema_)))
         by_column = np.add.reduceat(constant, first_terms(self.schema_), axis=1)
-        return _scores(cells, coef, np.zeros(len(coef))) + ~missing @ by_column.T
+        return linear_scores(cells, coef, np.zeros(len(coef))) + ~missing @ by_column.T
 
     def _check(self, X: Any) -> None:
         if not self._takes_negative:
@@ -219,17 +214,3 @@ def _capped(X: Any) -> Any:
         return X
     most = np.minimum(cells, MOST)
     return most if cells is X else type(X)((most, X.indices, X.indptr), shape=X.shape)
-
-
-def _scores(X: Any, coef: np.ndarray, offset: np.ndarray, cells: Any = None) -> np.ndarray:
-    if cells is None or not isinstance(X, np.ndarray):
-        return linear_scores(X, coef, offset)
-    rows = Rows(X)
-    out = np.empty((rows.n, len(coef)))
-
-    def fill(block: slice) -> None:
-        np.matmul(cells(X[block]), coef.T, out=out[block])
-        out[block] += offset
-
-    parallel.map(fill, rows.blocks)
-    return out

@@ -7,11 +7,11 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError
-from pellucid.naive_bayes.base import CLASS_PRIOR, NaiveBayes
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA, NaiveBayes
 from pellucid.naive_bayes.missing import filled, missing_cells, silent_terms
 from pellucid.numerics.class_moments import DiagonalMoments, class_moments
 from pellucid.numerics.densities import LARGEST, normal_log_density
-from pellucid.parameters import Real, learned, param
+from pellucid.parameters import PRIORS, Real, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 PARTS = 2**20  # terms in memory at a time
@@ -34,12 +34,13 @@ class GaussianNB(NaiveBayes):
     ['low', 'high']
     """
 
-    priors: Any = CLASS_PRIOR
+    priors: Any = PRIORS
     var_smoothing: float = param(
         1e-9,
         Real(0, None),
         "Share of the largest variance of a column that is added to all variances.",
     )
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     theta_: np.ndarray = learned("Means of the columns in each class, shape (n_classes, n_terms).")
     var_: np.ndarray = learned("Variances of the columns in each class, with `epsilon_` added.")
@@ -122,10 +123,6 @@ class GaussianNB(NaiveBayes):
             "var_": np.minimum(var, top),
             "epsilon_": float(np.minimum(epsilon, top)),
         }
-
-    @property
-    def _prior(self) -> np.ndarray:
-        return self.class_prior_
 
     def _variances(self) -> tuple[np.ndarray, np.ndarray]:
         """1 / variance, and log(2 pi variance) on the original scale; both 0 for constant columns."""

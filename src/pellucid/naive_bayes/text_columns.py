@@ -39,8 +39,9 @@ def codes_of(X: Any) -> np.ndarray:
 
 def text_likelihood(kind: str, X: Any, j: int, logs: np.ndarray) -> np.ndarray:
     """What text column j adds to the log-likelihood, (n, K); 0 for a missing text."""
-    missing = np.isnan(X.codes[:, j])
-    return np.where(missing[:, None], 0.0, log_likelihood(kind, X.words[j], logs))
+    coef, absent = _linear(kind, logs)
+    total = _cells(kind, X.words[j]) @ coef.T + absent.sum(axis=1)
+    return np.where(np.isnan(X.codes[:, j])[:, None], 0.0, total)
 
 
 def count_words(kind: str, X: Any, y: np.ndarray, w: np.ndarray, n_classes: int) -> np.ndarray:
@@ -57,12 +58,6 @@ def log_probabilities(kind: str, counts: np.ndarray, texts: np.ndarray, alpha: f
         overall = counts.sum(axis=0) / max(texts.sum(), 1e-300)
         unknown = np.broadcast_to(overall, counts.shape).copy()
         return np.log(np.divide(counts + alpha, total, out=unknown, where=total > 0))
-
-
-def log_likelihood(kind: str, X: Any, logs: np.ndarray) -> np.ndarray:
-    """(n, K) for texts that are not missing."""
-    coef, absent = _linear(kind, logs)
-    return _cells(kind, X) @ coef.T + absent.sum(axis=1)
 
 
 def word_terms(kind: str, X: Any, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

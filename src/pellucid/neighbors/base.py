@@ -6,7 +6,7 @@ class or value first, and shuffled tables give the same votes.
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,11 +15,67 @@ from pellucid.data import InputSpec, Problem, Table
 from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import distances, neighbor_search, radius_search
 from pellucid.neighbors.ragged import Lists, joined, of_table
-from pellucid.parameters import learned
+from pellucid.parameters import (
+    N_JOBS,
+    STANDARDIZE,
+    Choice,
+    Either,
+    Function,
+    Integer,
+    Nothing,
+    Predicate,
+    Real,
+    learned,
+    param,
+)
+
+_METRIC_PARAMS = Predicate(
+    lambda v: isinstance(v, dict) and all(isinstance(k, str) for k in v), "a dict"
+)
 
 
 class NeighborModel(Estimator):
     """Base of the neighbour models: `_memorise` for fit, `_nearest` and `_within` for the search."""
+
+    algorithm: str = param(
+        "auto",
+        Choice("auto", "ball_tree", "kd_tree", "brute", "lsh"),
+        "How to search. All but 'lsh' find the same rows; 'ball_tree' uses the KD-tree. 'lsh' "
+        "(locality-sensitive hashing) finds most of them: `recall_` is the share that it finds. The "
+        "search is exact where hashing would not be faster, and for more than the fitted `n_neighbors`.",
+    )
+    leaf_size: int = param(
+        30,
+        Integer(1),
+        "Leaf size of the KD-tree: a leaf holds at most 8 * leaf_size rows, and never more than 256.",
+    )
+    p: float = param(
+        2,
+        Either(Real(0, None, "neither"), Choice(np.inf), Nothing),
+        "Order of the metric 'minkowski', at most 32 or inf. 1 is 'manhattan', 2 is 'euclidean', inf is "
+        "'chebyshev'. None is 2.",
+    )
+    metric: Any = param(
+        "minkowski",
+        Either(Choice(*distances.NAMES), Function),
+        "Distance between two rows. 'hamming' is the share of the table's columns that differ; two "
+        "missing cells are equal. 'mahalanobis' estimates the covariance of the training rows with "
+        "Ledoit and Wolf's shrinkage, unless `metric_params` gives it. 'gower' is for mixed columns: it "
+        "uses ranges and categories and leaves missing cells out; all other metrics use the mean of the "
+        "column and an indicator for missing numbers. With 'precomputed' X contains the distances. A "
+        "function gets two rows and returns a number.",
+    )
+    metric_params: dict[str, Any] | None = param(
+        None,
+        Either(_METRIC_PARAMS, Nothing),
+        "Further arguments of the metric: 'p' and 'w' of 'minkowski', 'w' of 'euclidean', 'V' (the "
+        "covariance) or 'VI' (its inverse) of 'mahalanobis', or the arguments of a metric function.",
+    )
+    n_jobs: int | None = N_JOBS
+    standardize: bool = STANDARDIZE.replace(
+        description="Divide numbers by their standard deviations before distances are computed; columns "
+        "of categories stay 0 and 1."
+    )
 
     n_samples_fit_: int = learned("Number of training rows.")
     effective_metric_: Any = learned("Metric without aliases: 'minkowski' with p=2 is 'euclidean'.")
@@ -45,6 +101,13 @@ class NeighborModel(Estimator):
         "of a row."
     )
     _finds_k: ClassVar[bool] = False  # True if the model searches k rows, which hashing can find
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Store the training rows, in the order in which ties are decided."""
+        return self._learn(X, y)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        return self._memorise(problem)
 
     def _input_spec(self) -> InputSpec:
         """Gower's distance reads codes with their missing cells, all other metrics a matrix.
@@ -143,7 +206,7 @@ class NeighborModel(Estimator):
                 PellucidWarning,
             )
         return {
-            "buckets_": None if verdict.buckets is None else verdict.buckets.state(),
+            "buckets_": None if verdict.buckets is None else dict(vars(verdict.buckets)),
             "recall_": verdict.recall,
             "recall_neighbors_": 0 if verdict.buckets is None else int(self.n_neighbors),
             "search_": "exact" if verdict.buckets is None else "lsh",
@@ -242,6 +305,16 @@ class NeighborModel(Estimator):
             return radius_search.within(self._index(), placed, radius, self.n_jobs)
         blocks = neighbor_search.query_blocks(placed.shape[0])
         return joined([of_table(self._table(placed[block]), radius) for block in blocks])
+
+    def _explain_classes(self, votes: Any, shares: np.ndarray, **facts: Any) -> Any:
+        """The neighbours and their shares of the vote, for class shares (n, K)."""
+        K = len(self.classes_)
+        keep = slice(1, None) if K == 2 else slice(None)
+        targets = (self.codes_[:, None] == np.arange(K)).astype(float)
+        return votes.prototypes(
+            self.order_, targets[:, keep], shares[:, keep],
+            classes=tuple(self.classes_.tolist()), scale="probability", **facts,
+        )  # fmt: skip
 
     def _target_table(self) -> np.ndarray:
         """The targets of the training rows, (rows, targets)."""

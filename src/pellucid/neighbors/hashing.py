@@ -81,10 +81,6 @@ class Buckets:
         )  # fmt: skip
         return counts
 
-    def state(self) -> dict[str, Any]:
-        """The arrays by name, for the fitted model."""
-        return dict(vars(self))
-
 
 def build(X: np.ndarray) -> Buckets:
     """Planes at the medians, and the rows of each bucket in ascending order."""

@@ -1,26 +1,14 @@
 """`KNeighborsClassifier` and `KNeighborsRegressor`: predictions from the k nearest rows."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
-from pellucid.neighbors.neighbor_parameters import (
-    ALGORITHM,
-    BETA,
-    CODES,
-    LEAF_SIZE,
-    METRIC,
-    METRIC_PARAMS,
-    OUTPUTS_2D,
-    SCALED,
-    TARGETS,
-    WEIGHTS,
-    P,
-)
+from pellucid.neighbors.neighbor_parameters import BETA, CODES, OUTPUTS_2D, TARGETS, WEIGHTS
 from pellucid.neighbors.queries import KNeighborsQueries
-from pellucid.parameters import N_JOBS, Integer, learned, positional
+from pellucid.parameters import Integer, learned, positional
 
 
 class KNeighborsClassifier(KNeighborsQueries, Classifier):
@@ -44,21 +32,10 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):
         default=5, check=Integer(1), description="Number of neighbours that vote.", kw_only=False
     )
     weights: Any = WEIGHTS
-    algorithm: str = ALGORITHM
-    leaf_size: int = LEAF_SIZE
-    p: float = P
-    metric: Any = METRIC
-    metric_params: dict[str, Any] | None = METRIC_PARAMS
-    n_jobs: int | None = N_JOBS
-    standardize: bool = SCALED
     beta: float = BETA
 
     codes_: np.ndarray = learned(CODES)
     outputs_2d_: bool = learned(OUTPUTS_2D)
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Store the training rows, in the order in which ties are decided."""
-        return self._learn(X, y)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_k(problem)
@@ -69,14 +46,8 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):
         return self._k_votes(X).class_shares(self.codes_, len(self.classes_))
 
     def _explain(self, X: Any) -> Any:
-        """The neighbours and their shares of the vote."""
-        votes, K = self._k_votes(X), len(self.classes_)
-        keep = slice(1, None) if K == 2 else slice(None)
-        return votes.prototypes(
-            self.order_, (self.codes_[:, None] == np.arange(K))[:, keep],
-            votes.class_shares(self.codes_, K)[:, keep],
-            classes=tuple(self.classes_.tolist()), scale="probability",
-        )  # fmt: skip
+        votes = self._k_votes(X)
+        return self._explain_classes(votes, votes.class_shares(self.codes_, len(self.classes_)))
 
 
 class KNeighborsRegressor(KNeighborsQueries, Regressor):
@@ -100,23 +71,12 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):
         kw_only=False,
     )
     weights: Any = WEIGHTS
-    algorithm: str = ALGORITHM
-    leaf_size: int = LEAF_SIZE
-    p: float = P
-    metric: Any = METRIC
-    metric_params: dict[str, Any] | None = METRIC_PARAMS
-    n_jobs: int | None = N_JOBS
-    standardize: bool = SCALED
     beta: float = BETA
 
     targets_: np.ndarray = learned(TARGETS)
 
     _target = "several"
     _several_targets = True
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Store the training rows, in the order in which ties are decided."""
-        return self._learn(X, y)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_k(problem)

@@ -2,17 +2,8 @@
 
 from typing import Any, Self
 
-from pellucid.data import Problem
-from pellucid.neighbors.neighbor_parameters import (
-    ALGORITHM,
-    LEAF_SIZE,
-    METRIC,
-    METRIC_PARAMS,
-    SCALED,
-    P,
-)
 from pellucid.neighbors.queries import KNeighborsQueries, RadiusQueries
-from pellucid.parameters import N_JOBS, Integer, Real, param
+from pellucid.parameters import Integer, Real, changed, param
 
 
 class NearestNeighbors(KNeighborsQueries, RadiusQueries):
@@ -27,23 +18,22 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries):
     array([[1, 0]])
     """
 
-    n_neighbors: int = param(5, Integer(1), "Number of neighbours that `kneighbors` returns.")
-    radius: float = param(
-        1.0, Real(0, None, "left"), "Largest distance of the rows that `radius_neighbors` returns."
+    n_neighbors: int = param(
+        5,
+        Integer(1),
+        "Number of neighbours that `kneighbors` returns.",
+        before="algorithm",
     )
-    algorithm: str = ALGORITHM
-    leaf_size: int = LEAF_SIZE
-    metric: Any = METRIC
-    p: float = P
-    metric_params: dict[str, Any] | None = METRIC_PARAMS
-    n_jobs: int | None = N_JOBS
-    standardize: bool = SCALED
+    radius: float = param(
+        1.0,
+        Real(0, None, "left"),
+        "Largest distance of the rows that `radius_neighbors` returns.",
+        before="algorithm",
+    )
+    p: float = changed(after="metric")
 
     _min_rows = 1  # an index may hold one row
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Store the rows. `y` is ignored."""
         return self._learn(X)
-
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return self._memorise(problem)

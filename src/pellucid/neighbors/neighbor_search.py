@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.neighbors import _loops, _tree, distances, overflow
+from pellucid.numerics.row_blocks import as_dense, largest_cell
 
 PANEL = 64  # rows in a panel without a tree
 PACKED = 128  # panels that one task writes
@@ -157,7 +158,7 @@ class Index:
             def task(block: slice, one: Any = one) -> None:
                 own = block if order is None else order[block]
                 best, found = near[own], rows[own]
-                one(to_dense(Q[own]), best, found, stop.array)
+                one(as_dense(Q[own]), best, found, stop.array)
                 near[own], rows[own] = best, found
 
             parallel.map(task, query_blocks(m, self.d), jobs)
@@ -343,10 +344,6 @@ def chunk_rows(d: int) -> int:
     return max(1, min(CHUNK, CELLS // d))
 
 
-def to_dense(X: Any) -> np.ndarray:
-    return X if isinstance(X, np.ndarray) else X.toarray()
-
-
 def position(X: Any, kind: str, known: Any = None) -> dict[str, Any]:
     """The largest absolute value of the rows, and their centre; from a schema, if given."""
     if known is not None:
@@ -359,6 +356,6 @@ def position(X: Any, kind: str, known: Any = None) -> dict[str, Any]:
         with np.errstate(over="ignore", invalid="ignore"):
             centre = X.mean(axis=0)
     return {
-        "reach": overflow.size(X) if kind != "gower" else 1.0,
+        "reach": (largest_cell(X) or 1.0) if kind != "gower" else 1.0,
         "centre": np.where(np.isfinite(centre), centre, 0.0),
     }

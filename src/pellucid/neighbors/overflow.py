@@ -15,16 +15,6 @@ CELLS = 2**20  # compared at a time
 LOWEST = -900  # smallest power, so that ordinary cells next to tiny ones do not overflow
 
 
-def cells(X: Any) -> np.ndarray:
-    return X if isinstance(X, np.ndarray) else X.data
-
-
-def size(X: Any) -> float:
-    """The largest absolute value; 1 if all are 0."""
-    own = cells(X)
-    return float(max(own.max(initial=0.0), -own.min(initial=0.0))) or 1.0
-
-
 def sizes(Q: Any) -> np.ndarray:
     """The largest absolute value in each row."""
     if isinstance(Q, np.ndarray):
@@ -39,7 +29,7 @@ def scaled(X: Any, power: int) -> Any:
     """
     if power == 0:
         return X
-    given = cells(X)
+    given = X if isinstance(X, np.ndarray) else X.data
     with np.errstate(over="ignore"):
         own = np.ldexp(given, -power)
     huge = np.abs(own) >= 2.0**1023

@@ -9,7 +9,7 @@ from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.neighbors import vote_weights
 from pellucid.neighbors.base import NeighborModel
-from pellucid.neighbors.ragged import Lists, split
+from pellucid.neighbors.ragged import Lists, of_each, split
 from pellucid.neighbors.votes import KVotes, RadiusVotes
 from pellucid.parameters import Integer, Real
 from pellucid.records import Recorder
@@ -114,9 +114,7 @@ class RadiusQueries(NeighborModel):
             return self._within(self._placed(self._encoded(X)), radius)
         found = self._within(self._training_rows(), radius)
         each = found.keep(found.rows != found.owners).each()
-        ordered = [each[own] for own in np.argsort(self.order_, kind="stable")]
-        counts = np.array([len(near) for near, _ in ordered])
-        return Lists(counts, *(np.concatenate(part) for part in zip(*ordered)))
+        return of_each([each[own] for own in np.argsort(self.order_, kind="stable")])
 
     def radius_neighbors_graph(
         self,

@@ -1,6 +1,6 @@
 """`RadiusNeighborsClassifier`, `RadiusNeighborsRegressor`: predictions from rows within a radius."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -10,25 +10,20 @@ from pellucid.errors import ModelFileError, ParameterError, shown
 from pellucid.neighbors.neighbor_parameters import (
     BETA,
     CODES,
-    LEAF_SIZE,
-    METRIC,
-    METRIC_PARAMS,
     OUTPUTS_2D,
     RADIUS_ALGORITHM,
     RADIUS_WEIGHTS,
-    SCALED,
     TARGETS,
-    P,
 )
 from pellucid.neighbors.queries import RadiusQueries
 from pellucid.neighbors.votes import RadiusVotes
 from pellucid.parameters import (
-    N_JOBS,
     Choice,
     Either,
     Nothing,
     Predicate,
     Real,
+    changed,
     learned,
     param,
     positional,
@@ -60,18 +55,13 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
         kw_only=False,
     )
     weights: Any = RADIUS_WEIGHTS
-    algorithm: str = RADIUS_ALGORITHM
-    leaf_size: int = LEAF_SIZE
-    p: float = P
-    metric: Any = METRIC
+    algorithm: str = changed(description=RADIUS_ALGORITHM)
     outlier_label: Any = param(
         None,
         Either(Choice("most_frequent"), Nothing, _LABEL),
         "Class of rows without neighbours. None raises an error for such a row.",
+        after="metric",
     )
-    metric_params: dict[str, Any] | None = METRIC_PARAMS
-    n_jobs: int | None = N_JOBS
-    standardize: bool = SCALED
     beta: float = BETA
 
     codes_: np.ndarray = learned(CODES)
@@ -80,10 +70,6 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
 
     # Some rows of generic checks lie too far apart for radius 1.
     _check_params = {"radius": 1.5, "outlier_label": "most_frequent"}
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Store the training rows, in the order in which ties are decided."""
-        return self._learn(X, y)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         outlier = {"outputs_2d_": False, "outlier_label_": self._outlier(problem)}
@@ -114,15 +100,8 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
         return self._in_parts(X, self._class_shares)
 
     def _explain(self, X: Any) -> Any:
-        """The neighbours and their shares of the vote."""
-        votes, K = self._radius_votes(X), len(self.classes_)
-        keep = slice(1, None) if K == 2 else slice(None)
-        targets = (self.codes_[:, None] == np.arange(K)).astype(float)[:, keep]
-        return votes.prototypes(
-            self.order_, targets, self._class_shares(votes)[:, keep],
-            classes=tuple(self.classes_.tolist()), scale="probability",
-            method=f"neighbours within {self.radius:g}",
-        )  # fmt: skip
+        votes, method = self._radius_votes(X), f"neighbours within {self.radius:g}"
+        return self._explain_classes(votes, self._class_shares(votes), method=method)
 
     def _check_state(self) -> None:
         """Checks `outlier_label_` too."""
@@ -155,13 +134,7 @@ class RadiusNeighborsRegressor(RadiusQueries, Regressor):
         kw_only=False,
     )
     weights: Any = RADIUS_WEIGHTS
-    algorithm: str = RADIUS_ALGORITHM
-    leaf_size: int = LEAF_SIZE
-    p: float = P
-    metric: Any = METRIC
-    metric_params: dict[str, Any] | None = METRIC_PARAMS
-    n_jobs: int | None = N_JOBS
-    standardize: bool = SCALED
+    algorithm: str = changed(description=RADIUS_ALGORITHM)
     beta: float = BETA
 
     targets_: np.ndarray = learned(TARGETS)
@@ -170,13 +143,6 @@ class RadiusNeighborsRegressor(RadiusQueries, Regressor):
     _several_targets = True
     # Some rows of generic checks lie too far apart for radius 1; near ones must count more.
     _check_params = {"radius": 50.0, "weights": "distance"}
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Store the training rows, in the order in which ties are decided."""
-        return self._learn(X, y)
-
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return self._memorise(problem)
 
     def _means(self, votes: RadiusVotes, first: int = 0) -> np.ndarray:
         self._check_neighbors(votes, first)

@@ -11,8 +11,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.neighbors import _within, distances, overflow
-from pellucid.neighbors.neighbor_search import BLOCK, CELLS, FEW, Index, to_dense
+from pellucid.neighbors.neighbor_search import BLOCK, CELLS, FEW, Index
 from pellucid.neighbors.ragged import Lists, grouped, joined, merged
+from pellucid.numerics.row_blocks import as_dense
 
 
 def within(index: Index, Q: Any, radius: float, jobs: int | None) -> Lists:
@@ -42,7 +43,7 @@ def _part(index: Index, Q: Any, radius: float, power: int, jobs: int | None) -> 
     for one in _collectors(seen, limit, Q.shape[0]):
 
         def task(i: int, one: Any = one) -> None:
-            one(to_dense(Q[blocks[i]]), found[i], stop.array)
+            one(as_dense(Q[blocks[i]]), found[i], stop.array)
 
         parallel.map(task, range(len(blocks)), jobs)
         stop.check()

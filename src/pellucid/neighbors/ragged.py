@@ -72,9 +72,13 @@ def joined(parts: list[Lists]) -> Lists:
 def merged(parts: list[tuple[np.ndarray, Lists]]) -> Lists:
     """Lists of groups of queries, (queries, lists) each, in the order of the queries."""
     each = {int(i): one for queries, lists in parts for i, one in zip(queries, lists.each())}
-    ordered = [each[i] for i in range(len(each))]
-    counts = np.array([len(near) for near, _ in ordered])
-    return Lists(counts, *(np.concatenate(part) for part in zip(*ordered)))
+    return of_each([each[i] for i in range(len(each))])
+
+
+def of_each(each: list[tuple[np.ndarray, np.ndarray]]) -> Lists:
+    """Lists from the (distances, rows) of each query."""
+    counts = np.array([len(near) for near, _ in each])
+    return Lists(counts, *(np.concatenate(part) for part in zip(*each)))
 
 
 def of_table(table: np.ndarray, radius: float) -> Lists:

@@ -1,134 +1,26 @@
 """Common parts of `MLPClassifier` and `MLPRegressor`: parameters, training, explanations, files."""
 
+import copy
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.row_view import RowView
 from pellucid.data.weighted_sampling import copies_of
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neural_network.layers import LOSSES, Dense
 from pellucid.neural_network.network import Network
-from pellucid.neural_network.training_options import (
-    ALPHA,
-    BATCH_SIZE,
-    BETA_1,
-    BETA_2,
-    EPSILON,
-    LEARNING_RATE,
-    LEARNING_RATE_INIT,
-    MAX_FUN,
-    MAX_ITER,
-    MLP_NAMES,
-    MOMENTUM,
-    N_ITER_NO_CHANGE,
-    NESTEROVS_MOMENTUM,
-    POWER_T,
-    SHUFFLE,
-    SOLVER,
-    TOL,
-)
-from pellucid.parameters import (
-    HISTORY,
-    RANDOM_STATE,
-    STATUS,
-    VERBOSE,
-    WARM_START,
-    Boolean,
-    Choice,
-    Real,
-    learned,
-    param,
-)
+from pellucid.neural_network.training_options import DTYPES, MLP_NAMES, NetworkParameters
 from pellucid.records import Status
 
-DTYPES = {"float64": np.float64, "float32": np.float32}
 
-
-class MultiLayer(Estimator):
+class MultiLayer(NetworkParameters):
     """Base class: a network from the encoded columns to the scores of the outputs."""
 
     # Contract tests train many networks: a small one with large steps is fast enough.
     _check_params = {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40}
-
-    solver: str = SOLVER
-    alpha: float = ALPHA
-    batch_size: Any = BATCH_SIZE
-    learning_rate: str = LEARNING_RATE
-    learning_rate_init: float = LEARNING_RATE_INIT
-    power_t: float = POWER_T
-    max_iter: int = MAX_ITER
-    shuffle: bool = SHUFFLE
-    random_state: Any = RANDOM_STATE
-    tol: float = TOL
-    verbose: bool = VERBOSE.replace(default=False)
-    warm_start: bool = WARM_START
-    momentum: float = MOMENTUM
-    nesterovs_momentum: bool = NESTEROVS_MOMENTUM
-    early_stopping: bool = param(
-        False,
-        Boolean,
-        "Whether to hold out some rows for validation, to stop when their score no longer improves, and "
-        "to keep the best parameters. As in scikit-learn, it has no effect for 'lbfgs'.",
-    )
-    validation_fraction: float = param(
-        0.1, Real(0, 1), "Share of the rows that early stopping holds out for validation."
-    )
-    beta_1: float = BETA_1
-    beta_2: float = BETA_2
-    epsilon: float = EPSILON
-    n_iter_no_change: Any = N_ITER_NO_CHANGE
-    max_fun: int = MAX_FUN
-    dropout: float = param(
-        0.0,
-        Real(0, 1),
-        "Share of the hidden values that are set to 0 in a step; refused for 'lbfgs' and for very large "
-        "batches.",
-        last=True,
-    )
-    dtype: str = param(
-        "float64",
-        Choice(*DTYPES),
-        "Precision of the network; 'float32' is about twice as fast.",
-        last=True,
-    )
-    standardize: bool = param(
-        False,
-        Boolean,
-        "Whether to subtract the mean of each column and to divide numbers by their standard deviation, "
-        "inside the model. Level indicators, missing-value flags and word counts keep their scale; in "
-        "sparse tables, and in tables of many levels, only numbers that are rarely 0 are centered. "
-        "MLPRegressor standardizes the targets as well, if the loss is the squared error.",
-        last=True,
-    )
-
-    coefs_: list[np.ndarray] = learned("Weights of each layer, shape (n_inputs, n_units).")
-    intercepts_: list[np.ndarray] = learned("Intercepts of each layer, shape (n_units,).")
-    loss_: float = learned("Loss at the end of the training.")
-    best_loss_: float | None = learned("Smallest loss of all passes; None with early stopping.")
-    loss_curve_: list[float] = learned("Loss after each pass.")
-    validation_scores_: list[float] | None = learned(
-        "Score on the validation rows after each pass; None without early stopping."
-    )
-    best_validation_score_: float | None = learned(
-        "Highest validation score; None without early stopping."
-    )
-    t_: int = learned("Number of rows that the training has visited.")
-    n_iter_: int = learned("Number of passes over the rows.")
-    n_layers_: int = learned("Number of layers, including the input and the output layer.")
-    n_outputs_: int = learned("Number of outputs of the network.")
-    out_activation_: str = learned("Activation function of the outputs.")
-    shift_: np.ndarray = learned("Value that is subtracted from each encoded column.")
-    scale_: np.ndarray = learned("Value that each encoded column is divided by.")
-    walk_: dict[str, Any] | None = learned(
-        "State of the optimizer after the last `partial_fit`; None after `fit`."
-    )
-    means_: np.ndarray = learned("Mean of each encoded column: the baseline of explanations.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
 
     @property
     def _rows(self) -> str:
@@ -217,7 +109,7 @@ class MultiLayer(Estimator):
             rows, Y, weights = kept if rows is None else rows[kept], Y[kept], training[kept]
         passes = int(self.n_iter_) if more and warm else 0
         last = self.walk_ if passes else None
-        state = None if last is None else OptimizerState(**{k: _copied(v) for k, v in last.items()})
+        state = None if last is None else OptimizerState(**copy.deepcopy(last))
         trainer = Trainer(network, X, Y, weights, self._options(len(Y), more), validate, rows)
         found = trainer.run(seed, state, passes)
         attributes |= self._learned_from(network, found) | {"walk_": None}
@@ -384,7 +276,3 @@ class MultiLayer(Estimator):
             raise ModelFileError(f"its {name} has outputs that do not match its layers")
         if [len(b) for b in intercepts[:-1]] != self._sizes():
             raise ModelFileError(f"its {name} has layers that do not match hidden_layer_sizes")
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value

@@ -12,8 +12,7 @@ from pellucid.errors import DataError, ParameterError
 from pellucid.neural_network.base import MultiLayer
 from pellucid.neural_network.network import Network
 from pellucid.neural_network.training_options import ACTIVATION, HIDDEN_LAYER_SIZES
-from pellucid.numerics.objectives.links import expit
-from pellucid.numerics.objectives.losses import log_softmax, softmax
+from pellucid.numerics.objectives.losses import class_probabilities, log_softmax
 from pellucid.parameters import CLASS_WEIGHT
 
 # Scores that differ by more than this have different probabilities.
@@ -70,11 +69,9 @@ class MLPClassifier(MultiLayer, Classifier):
 
     def _validation_weights(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """The same share of every class; a class with one row is only used for training."""
-
-        def n_held_out(m: int) -> int:
-            return min(round(self.validation_fraction * m), m - 1)
-
-        return held_back(problem.weights, classes_of(problem.y), n_held_out, rng)
+        share = self.validation_fraction
+        groups = classes_of(problem.y)
+        return held_back(problem.weights, groups, lambda m: min(round(share * m), m - 1), rng)
 
     def _validation_score(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         Z = network.scores(X)
@@ -129,6 +126,4 @@ class MLPClassifier(MultiLayer, Classifier):
 
 def _probabilities(Z: np.ndarray) -> np.ndarray:
     """Probabilities (n, classes) from the scores of the outputs."""
-    if Z.shape[1] > 1:
-        return softmax(Z)
-    return expit(np.concatenate([-Z, Z], axis=1))
+    return class_probabilities(Z if Z.shape[1] > 1 else Z[:, 0])

@@ -17,7 +17,7 @@ from pellucid import parallel
 from pellucid.errors import NotFittedError, ParameterError, shown
 from pellucid.neural_network import network_checks
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
-from pellucid.parameters import Integer
+from pellucid.parameters import Choice, Integer, check
 from pellucid.records import Solution, SummaryTable, fitting
 
 # Blocks of rows are sized as if the widest layer had at least this many units, to fit the cache.
@@ -69,15 +69,8 @@ class Network:
     def __init__(
         self, inputs: int, layers: Sequence[Dense] = (), loss: str = "squared", dtype: Any = float
     ) -> None:
-        if loss not in LOSSES:
-            raise ParameterError(
-                f"The 'loss' parameter of Network must be one of {list(LOSSES)}. Got {shown(loss)} "
-                "instead."
-            )
-        if not Integer(1).accepts(inputs):
-            raise ParameterError(
-                f"The 'inputs' parameter of Network must be {Integer(1)}. Got {shown(inputs)} instead."
-            )
+        rules = {"loss": Choice(*LOSSES), "inputs": Integer(1)}
+        check("Network", {"loss": loss, "inputs": inputs}, rules)
         self.inputs, self.loss, self.dtype = int(inputs), loss, network_checks.precision(dtype)
         self.layers: list[Dense] = [_layer(one) for one in layers]
         self._lay_out()
@@ -176,7 +169,8 @@ class Network:
             try:
                 spaces = used.pop()
             except IndexError:  # all in use by other threads
-                spaces = self._spaces(min(blocks[0].stop, X.shape[0]))
+                rows_at_once = min(blocks[0].stop, X.shape[0])
+                spaces = [np.empty((rows_at_once, k), self.dtype) for k in self.units[1:-1]]
             A = self.rows_of(X, rows)
             for layer, W, b, space in zip(self.layers, self.coefs, self.intercepts, spaces):
                 Z = space[: rows.stop - rows.start]
@@ -190,10 +184,6 @@ class Network:
         with np.errstate(over="ignore", invalid="ignore"):
             parallel.map(one, blocks)
         return out
-
-    def _spaces(self, rows: int) -> list[np.ndarray]:
-        """Arrays for the values of the hidden layers."""
-        return [np.empty((rows, k), self.dtype) for k in self.units[1:-1]]
 
     def answers(self, X: Any) -> np.ndarray:
         """Outputs of the last layer; X is not checked."""

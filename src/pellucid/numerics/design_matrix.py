@@ -16,7 +16,6 @@ from pellucid.numerics.row_blocks import Rows
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
 FEW_EDGES = 3
 PANELS = 4  # of columns, from which a large matrix of products is made
-Pair = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,8 @@ class Design:
             cross, corner = edge @ self.X.X, edge @ edge.T
         else:
             sums, corner = parallel.reduce(
-                lambda rows: _by_rows(self.X.dense(rows), self._edge(rows)), _add_both,
+                lambda rows: _by_rows(self.X.dense(rows), self._edge(rows)),
+                lambda a, b: (a[0].__iadd__(b[0]), a[1] + b[1]),
                 self.X.blocks,
             )  # fmt: skip
             inner[:], cross = sums[:p], sums[p:]
@@ -130,11 +130,6 @@ def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         loops.row_sums(X, np.ascontiguousarray(edge), sums[p:])
     np.matmul(X.T, X, out=sums[:p])
     return sums, edge @ edge.T
-
-
-def _add_both(a: Pair, b: Pair) -> Pair:
-    a[0].__iadd__(b[0])
-    return a[0], a[1] + b[1]
 
 
 def products_by_columns(X: np.ndarray, G: np.ndarray) -> None:

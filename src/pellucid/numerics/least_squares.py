@@ -45,7 +45,6 @@ class LeastSquares:
     singular: np.ndarray  # singular values of the (centred) weighted X
     rank: int
     aliased: np.ndarray  # columns that the others, or the constant, already span
-    refinements: int
     condition: float  # of the columns brought to equal length
     root: np.ndarray  # (p, rank): root root' is the covariance of b for residual variance 1
     centre: np.ndarray  # (p,) near the mean, or 0 if the mean is near 0
@@ -127,17 +126,10 @@ def _wide_moments(design: Design) -> Moments | None:
     return Moments(total, mean, mean_y, drift[:p], R.T @ targets, Syy, factor, R)
 
 
-@dataclass(frozen=True)
-class Refined:
-    """One target's solution: (p + 1) coefficients with the intercept last, and how it was found."""
+def refine(design: Design, moments: Moments, k: int) -> tuple[np.ndarray, float]:
+    """(p + 1) coefficients of target k, the intercept last, and the residual sum of squares.
 
-    b: np.ndarray
-    residual_ss: float
-    passes: int
-
-
-def refine(design: Design, moments: Moments, k: int) -> Refined:
-    """Iterate b += (X' W X)^-1 X' W (y - X b), the residual in double-double.
+    Iterates b += (X' W X)^-1 X' W (y - X b), the residual in double-double.
 
     Stops when the next correction would not change a digit (the corrections shrink by a constant
     rate), when corrections stop shrinking, or after MAX_REFINEMENTS passes.
@@ -167,7 +159,7 @@ def refine(design: Design, moments: Moments, k: int) -> Refined:
         settled = np.all(np.abs(step) * lengths * rate <= unseen)
         if rate == 0.0 or (settled and abs(slip) * rate <= 2.0**-55 * fit):
             break
-    return Refined(b.high[: p + 1].copy(), max(residual_ss, 0.0), passes)
+    return b.high[: p + 1].copy(), max(residual_ss, 0.0)
 
 
 def least_squares(
@@ -227,7 +219,6 @@ def _interpolated(design: Design, found: Interpolation, lift: np.ndarray) -> Lea
         singular=found.singular,
         rank=len(found.independent),
         aliased=np.flatnonzero(spanned),
-        refinements=found.passes,
         condition=float(found.singular[0] / found.singular[-1]),
         root=np.zeros((p, 0)),
         centre=design.shift,
@@ -237,11 +228,15 @@ def _interpolated(design: Design, found: Interpolation, lift: np.ndarray) -> Lea
 
 
 def _assemble(
-    design: Design, moments: Moments, fits: list[Refined], units: np.ndarray, lift: np.ndarray
+    design: Design,
+    moments: Moments,
+    fits: list[tuple[np.ndarray, float]],
+    units: np.ndarray,
+    lift: np.ndarray,
 ) -> LeastSquares:
     """Back to the user's units, shortest solution, variances."""
     factor = moments.factor
-    b = np.array([fit.b for fit in fits])
+    b = np.array([b for b, _ in fits])
     coef, intercept = b[:, :-1], b[:, -1]
     variance = unit_variance(design, moments)
     null: np.ndarray | None = np.zeros((design.X.p, 0))
@@ -252,12 +247,12 @@ def _assemble(
             intercept = intercept + moved @ moments.mean
             coef = np.ldexp(shortest, -units)
         variance[:-1][free] = np.nan
-    squares = np.array([fit.residual_ss for fit in fits])
+    squares = np.array([residual_ss for _, residual_ss in fits])
     with np.errstate(over="ignore"):  # what is larger than every float is infinite
         error = np.ldexp(np.sqrt(variance), np.append(units, 0))
         coef = np.ldexp(coef, units + lift[:, None])
         intercept = np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits))
-        singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
+        singular = _singular_values(moments.R, units)
         mean = np.ldexp(moments.mean, -units)
         root = np.zeros((design.X.p, factor.rank))
         rows = factor.inverse_rows()
@@ -275,13 +270,20 @@ def _assemble(
         singular=singular,
         rank=factor.rank,
         aliased=factor.aliased,
-        refinements=max(fit.passes for fit in fits),
         condition=factor.condition,
         root=root,
         centre=centre,
         drift=drift,
         null=null,
     )
+
+
+def _singular_values(R: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Singular values of R on the original scale; those beyond the floats are infinite."""
+    scaled = np.ldexp(R, -units)
+    room = 0 if np.isfinite(scaled).all() else 64
+    scaled = np.ldexp(R, -units - room) if room else scaled
+    return np.ldexp(np.linalg.svd(scaled, compute_uv=False), room)
 
 
 def _shortest(

@@ -82,17 +82,12 @@ class Factor:
         return self if failed else replace(self, T=np.asfortranarray(T @ self.T))
 
 
-def unit_exponents(diagonal: np.ndarray) -> np.ndarray:
-    """Exponents of column scales that bring the diagonal of a Gram matrix into [1/2, 2)."""
-    return -(np.frexp(diagonal)[1] // 2)
-
-
 def cholesky_factor(A: np.ndarray) -> Factor | None:
     """Factor of a positive definite A, or None if its scaled condition number is out of reach."""
     diagonal = np.diagonal(A)
     if not diagonal.min() > 0 or not np.isfinite(diagonal.max()):
         return None
-    scale = unit_exponents(diagonal)
+    scale = -(np.frexp(diagonal)[1] // 2)  # brings the diagonal into [1/2, 2)
     factors = np.ldexp(1.0, scale)
     scaled = A * factors * factors[:, None]
     norm = float(lapack.dlange("1", scaled.T))
@@ -197,18 +192,18 @@ def is_semidefinite(H: np.ndarray) -> bool:
 
 
 def singular_solver(
-    H: np.ndarray, least: float = EPS
+    H: np.ndarray,
 ) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-    """Least-squares solver of a singular H, and the directions (columns) that H maps to 0.
-
-    These are the directions with a curvature of at most len(H) * `least` times the largest one.
-    """
-    root, null = singular_root(H, least)
+    """Least-squares solver of a singular H, and the directions (columns) that H maps to 0."""
+    root, null = singular_root(H)
     return lambda g: root @ (root.T @ g), null
 
 
 def singular_root(H: np.ndarray, least: float = EPS) -> tuple[np.ndarray, np.ndarray]:
-    """A root of the pseudo-inverse of H (root @ root.T), and the directions that H maps to 0."""
+    """A root of the pseudo-inverse of H (root @ root.T), and the directions that H maps to 0.
+
+    These are the directions with a curvature of at most len(H) * `least` times the largest one.
+    """
     diagonal = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
     values, vectors = np.linalg.eigh(H * scale * scale[:, None])

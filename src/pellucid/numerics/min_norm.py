@@ -6,7 +6,6 @@ Invariant: the factor of X X' only steers the iteration; the digits come from X'
 which are summed in double-double. Rows that are nearly dependent have no solution here.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +30,6 @@ class Interpolation:
     total_ss: np.ndarray  # (k,)
     singular: np.ndarray  # (n - c,)
     independent: np.ndarray  # n - c columns that span the others
-    passes: int
 
 
 @dataclass(frozen=True)
@@ -80,20 +78,16 @@ def interpolate(design: Design) -> Interpolation | None:
     good = [fit for fit in fits if fit is not None]
     if len(good) < len(fits):
         return None
-    jobs: list[Callable[[], np.ndarray]] = [
-        lambda: singular_values(dual),
-        lambda: spanning_columns(dual),
-    ]
-    singular, independent = parallel.map(lambda job: job(), jobs)
+    jobs = [singular_values, spanning_columns]
+    singular, independent = parallel.map(lambda job: job(dual), jobs)
     w, start = design.weights, design.start
     middle = start + (w @ (design.Y - start)) / dual.total if design.constant else start
     return Interpolation(
-        b=np.array([b for b, _ in good]),
+        b=np.array(good),
         mean=dual.mean,
         total_ss=w @ np.square(design.Y - middle),
         singular=singular,
         independent=independent,
-        passes=max(passes for _, passes in good),
     )
 
 
@@ -124,8 +118,8 @@ def make_dual(design: Design) -> Dual | None:
     return None if factor is None else Dual(design, B, root, drift, lengths, K, factor, total)
 
 
-def refine(dual: Dual, k: int) -> tuple[np.ndarray, int] | None:
-    """(p + 1) coefficients of target k and passes; None if corrections do not shrink.
+def refine(dual: Dual, k: int) -> np.ndarray | None:
+    """(p + 1) coefficients of target k; None if corrections do not shrink.
 
     Corrections shrink by a constant rate: the last one is that after which no digit would change.
     """
@@ -145,7 +139,7 @@ def refine(dual: Dual, k: int) -> tuple[np.ndarray, int] | None:
         step = dual.solve(r)
         previous, length = length, float(np.linalg.norm(step))
         if not length < previous / 2:
-            return (b.high[: p + 1].copy(), passes) if passes > 1 or length == 0 else None
+            return b.high[: p + 1].copy() if passes > 1 or length == 0 else None
         along = (step / dual.root) @ dual.B - float(step.sum()) * dual.drift
         along[nothing[:p]] = 0.0
         b.add(np.append(along, [dual.off_centre(r) - dual.mean @ along, 0.0]))
@@ -153,7 +147,7 @@ def refine(dual: Dual, k: int) -> tuple[np.ndarray, int] | None:
         unseen = np.maximum(2.0**-55 * np.abs(b.high[:p]), 2.0**-75 * fit * dual.lengths)
         if np.all(np.abs(along) * rate <= unseen):
             break
-    return b.high[: p + 1].copy(), passes
+    return b.high[: p + 1].copy()
 
 
 def singular_values(dual: Dual) -> np.ndarray:

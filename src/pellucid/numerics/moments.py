@@ -40,10 +40,9 @@ class Moments:
             self.scatter + other.scatter + between * (self.total * share),
         )
 
-    def covariance(self, ddof: float = 0.0) -> np.ndarray:
-        """Scatter divided by total - ddof (NaN if that is not positive)."""
-        divisor = self.total - ddof
-        return self.scatter / divisor if divisor > 0 else np.full_like(self.scatter, np.nan)
+    def covariance(self) -> np.ndarray:
+        """Scatter divided by the sum of weights."""
+        return self.scatter / self.total
 
     @property
     def variance(self) -> np.ndarray:
@@ -76,3 +75,13 @@ def moments(X: Any, weights: np.ndarray, full: bool = True) -> Moments:
         Moments.merge,
         table.blocks,
     )
+
+
+def weighted_mean(values: np.ndarray, weights: np.ndarray) -> Any:
+    """The mean of the rows, also where their sum overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = weights @ values / weights.sum()
+        if not np.isfinite(mean).all():
+            mean = (weights / weights.sum()) @ values
+            mean = np.clip(mean, values.min(axis=0), values.max(axis=0))
+    return mean

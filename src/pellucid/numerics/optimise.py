@@ -28,14 +28,18 @@ PATIENCE = 20  # iterations without progress: L-BFGS only stirs rounding errors
 IDLE = 6  # steps of Newton's method that can only stir them
 
 
+def _counted(iterations: int) -> str:
+    return "1 iteration" if iterations == 1 else f"{iterations} iterations"
+
+
 def converged(iterations: int) -> Status:
-    return Status("converged", f"Converged after {iterations} iterations.")
+    return Status("converged", f"Converged after {_counted(iterations)}.")
 
 
 def out_of_iterations(iterations: int, measure: str) -> Status:
     return Status(
         "max_iter",
-        f"Stopped after {iterations} iterations (max_iter) before convergence; {measure}.",
+        f"Stopped after {_counted(iterations)} (max_iter) before convergence; {measure}.",
         "Increase max_iter, bring the columns to similar scales, or accept a larger tol.",
     )
 
@@ -290,24 +294,20 @@ def gradient_descent(
     tol: float = 0.0,
     max_iter: int = 1000,
     penalty: Penalty | None = None,
-    recorder: Recorder | None = None,
 ) -> Solution:
     """x <- x - step g, with the proximal map of `penalty` after each step if there is one.
 
     Stops when the Euclidean length of the change is at most tol.
     """
-    recorder = recorder or Recorder("gd", max_iter)
-    flag = StopFlag()
+    recorder, flag = Recorder("gd", max_iter), StopFlag()
     x = np.array(x0, dtype=float)
     value, g = evaluate(x)
 
-    def total() -> float:
-        return value + (penalty.value(x) if penalty else 0.0)
-
     def write_down(k: int) -> None:
+        total = value + (penalty.value(x) if penalty else 0.0)
         recorder.add(
-            iteration=k, objective=total(), gradient_norm=length(g),
-            parameter_norm=length(x), state=lambda: {"x": x},
+            iteration=k, objective=total, gradient_norm=length(g), parameter_norm=length(x),
+            state=lambda: {"x": x},
         )  # fmt: skip
 
     write_down(0)

@@ -13,10 +13,39 @@ from pellucid.numerics.simd import fastest
 
 loops = fastest(_loops)
 
+LARGEST_PENALTY = 1e250  # beyond this strength a coefficient is 0 anyway
+
 
 def as_dense(X: Any) -> np.ndarray:
     """A dense or CSR table as an array, without a copy if it is one."""
     return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def largest_cell(X: Any) -> float:
+    """max |x| over the cells of a dense or CSR table; 0 if it has none."""
+    cells = X if isinstance(X, np.ndarray) else X.data
+    return float(max(cells.max(initial=0.0), -cells.min(initial=0.0)))
+
+
+def divided(X: Any, power: int) -> Any:
+    """X / 2**power, exactly, dense or CSR; X itself if power is 0."""
+    if power == 0:
+        return X
+    if isinstance(X, np.ndarray):
+        return np.ldexp(X, -power)
+    return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
+
+
+def squared_lengths(X: Any) -> np.ndarray:
+    """Sum of the squared cells of each row, dense or CSR."""
+    if isinstance(X, np.ndarray):
+        return np.einsum("ij,ij->i", X, X)
+    return np.asarray(X.multiply(X).sum(axis=1), dtype=float).ravel()
+
+
+def inner_products(X: Any, Z: Any) -> np.ndarray:
+    """Products of all pairs of rows (n, m); sparse tables are multiplied without becoming dense."""
+    return as_dense(X @ Z.T)
 
 
 class Rows:
@@ -71,3 +100,9 @@ def ordinary(table: Rows, limit: int) -> bool:
 def exponents(x: np.ndarray) -> np.ndarray:
     """The e for which 2**-e x lies in [1/2, 1); 0 where x is 0."""
     return np.frexp(x)[1]
+
+
+def scaled_penalty(strength: Any, exponents: Any) -> np.ndarray:
+    """strength * 2**exponents, for columns that were scaled by powers of two; never infinite."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.ldexp(strength, exponents), LARGEST_PENALTY)

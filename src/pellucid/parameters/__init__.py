@@ -6,7 +6,6 @@ learned attributes, `constructors` and `descriptions` make `__init__` and the do
 """
 
 from pellucid.parameters.constraints import (
-    Anything,
     Array,
     Boolean,
     Choice,
@@ -25,6 +24,7 @@ from pellucid.parameters.constraints import (
     TableOptions,
     Verbose,
     check,
+    number_list,
 )
 from pellucid.parameters.constructors import Constructor, Docstring
 from pellucid.parameters.declarations import (
@@ -33,7 +33,6 @@ from pellucid.parameters.declarations import (
     Parameter,
     attributes_of,
     changed,
-    dropped,
     learned,
     param,
     parameters_of,
@@ -49,6 +48,7 @@ from pellucid.parameters.shared import (
     N_ITER,
     N_JOBS,
     NO_RANDOM_STATE,
+    PRIORS,
     RANDOM_STATE,
     STANDARDIZE,
     STATUS,
@@ -67,6 +67,7 @@ __all__ = [
     "NO_RANDOM_STATE",
     "N_ITER",
     "N_JOBS",
+    "PRIORS",
     "RANDOM_STATE",
     "REQUIRED",
     "STANDARDIZE",
@@ -75,7 +76,6 @@ __all__ = [
     "TABLE",
     "VERBOSE",
     "WARM_START",
-    "Anything",
     "Array",
     "Attribute",
     "Boolean",
@@ -100,8 +100,8 @@ __all__ = [
     "attributes_of",
     "changed",
     "check",
-    "dropped",
     "learned",
+    "number_list",
     "param",
     "parameters_of",
     "positional",

@@ -201,7 +201,6 @@ Verbose = Either(Boolean, Integer(0))
 ClassWeight = Either(
     Predicate(lambda v: isinstance(v, dict), "a dict {label: weight}"), Choice("balanced"), Nothing
 )
-Anything = Predicate(lambda v: True, "anything")
 
 
 def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:
@@ -212,3 +211,17 @@ def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be {constraint}. Got {shown(value)} instead."
             )
+
+
+def number_list(owner: str, name: str, values: Any, each: Real) -> np.ndarray:
+    """A parameter that is a number or lists some, as a vector; `each` must accept all of them."""
+    try:
+        found = np.asarray(values, dtype=float).ravel()
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if not len(found) or not all(map(each.accepts, found.tolist())):
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be numbers, each {each}. Got {shown(values)} "
+            "instead."
+        )
+    return found

@@ -9,9 +9,8 @@
         coef_: np.ndarray = learned("Coefficients, shape (n_features,).")
 
 Constructor, checks, error messages and help are made from these. Subclasses inherit them; a
-declaration of the same name replaces the inherited one at its place, `changed` replaces some of its
-fields, `dropped` removes it. The objects are taken out of the class, so that an unfitted estimator
-has no `coef_`.
+declaration of the same name replaces the inherited one at its place, and `changed` replaces some of
+its fields. The objects are taken out of the class, so that an unfitted estimator has no `coef_`.
 """
 
 from functools import cache
@@ -62,9 +61,9 @@ class Attribute:
 
 
 class Change:
-    """Other fields for an inherited parameter; None removes it."""
+    """Other fields for an inherited parameter."""
 
-    def __init__(self, fields: dict[str, Any] | None) -> None:
+    def __init__(self, fields: dict[str, Any]) -> None:
         self.fields = fields
 
 
@@ -96,11 +95,6 @@ def changed(**fields: Any) -> Any:
     return Change(fields)
 
 
-def dropped() -> Any:
-    """Remove an inherited parameter."""
-    return Change(None)
-
-
 def learned(description: str, *, init: Literal[False] = False) -> Any:
     """Declare an attribute that fit sets."""
     return Attribute(description)
@@ -126,10 +120,8 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
             kind = types.get(name, Any)
             if isinstance(own, Parameter):
                 found[name] = own.replace(type=kind)
-            elif isinstance(own, Change) and own.fields is not None:
-                found[name] = found[name].replace(**own.fields, type=kind)
             elif isinstance(own, Change):
-                del found[name]
+                found[name] = found[name].replace(**own.fields, type=kind)
     return {name: found[name] for name in _ordered(found, depth)}
 
 

@@ -1,6 +1,7 @@
 """Declarations that many classes share, and the texts of attributes that many classes learn."""
 
 from pellucid.parameters.constraints import (
+    Array,
     Boolean,
     ClassWeight,
     Either,
@@ -33,6 +34,12 @@ N_JOBS = param(
     "The results do not depend on it.",
 )
 NO_RANDOM_STATE = param(None, Ignored("no solver of this model draws random numbers.", RandomState))
+PRIORS = param(
+    None,
+    Either(Nothing, Array),
+    "Prior probabilities of the classes, in the order of `classes_`. None uses the shares of the "
+    "classes in the training rows.",
+)
 RANDOM_STATE = param(
     None, RandomState, "Seed or generator of the random numbers. An int makes fits repeatable."
 )

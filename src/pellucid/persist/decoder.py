@@ -31,7 +31,7 @@ from pellucid.persist.checks import (
 )
 from pellucid.persist.container import MAX_ITEMS, MAX_VALUES, Contents, blame
 from pellucid.persist.fitted_state import check_state
-from pellucid.persist.tree_reader import TENSOR_TYPES, TreeReader, get, parsed, unhex
+from pellucid.persist.tree_reader import TENSOR_TYPES, TreeReader, get, hashed_apart, parsed, unhex
 
 _LEARNED = re.compile(r"[A-Za-z]\w*_", re.ASCII)
 
@@ -92,7 +92,7 @@ class Decoder(TreeReader):
         pairs = get(tree, "items", list)
         if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
             raise ModelFileError("it holds a dictionary that is not made of pairs")
-        keys = [self.value(key) for key, _ in pairs]
+        keys = hashed_apart([self.value(key) for key, _ in pairs])
         if not all(map(is_key, keys)):
             raise ModelFileError("it holds a dictionary with impossible keys")
         table = {key: self.value(item) for key, (_, item) in zip(keys, pairs)}
@@ -224,7 +224,12 @@ class Decoder(TreeReader):
 
 def _build(cls: type, arguments: dict[str, Any]) -> Any:
     """Call the constructor; arguments this version does not have could change the answers."""
-    known = _argument_names(cls)
+    if dataclasses.is_dataclass(cls):
+        known = {field.name for field in dataclasses.fields(cls) if field.init}
+    else:
+        import inspect
+
+        known = set(inspect.signature(cls).parameters)
     for name in arguments:
         if name not in known:
             raise ModelFileError(
@@ -232,14 +237,6 @@ def _build(cls: type, arguments: dict[str, Any]) -> Any:
                 "have.\nIt was probably saved by a newer version; load it with that one."
             )
     return _asked(cls, lambda: cls(**arguments))
-
-
-def _argument_names(cls: type) -> set[str]:
-    if dataclasses.is_dataclass(cls):
-        return {field.name for field in dataclasses.fields(cls) if field.init}
-    import inspect
-
-    return set(inspect.signature(cls).parameters)
 
 
 def _asked(cls: type, question: Callable[[], Any]) -> Any:

@@ -42,14 +42,11 @@ def encode(
             "it is not one of Pellucid's estimators."
         )
     tree = encoder.value(model)
-    origin = encoder.inside("provenance", {**_versions(), **(provenance or {})})
+    python = ".".join(map(str, sys.version_info[:3]))
+    versions = {"pellucid": __version__, "numpy": np.__version__, "python": python}
+    origin = encoder.inside("provenance", versions | (provenance or {}))
     document = {"format": FORMAT, "reader": READER, "model": tree, "provenance": origin}
     return document, encoder.tensors
-
-
-def _versions() -> dict[str, Any]:
-    python = ".".join(map(str, sys.version_info[:3]))
-    return {"pellucid": __version__, "numpy": np.__version__, "python": python}
 
 
 class Encoder:
@@ -123,9 +120,6 @@ class Encoder:
         return {"@": "scalar", "dtype": dtype.str, "hex": np.asarray(value, dtype).tobytes().hex()}
 
     # --- collections
-
-    def _list(self, value: list[Any]) -> Any:
-        return self._items(value)
 
     def _tuple(self, value: tuple[Any, ...]) -> Any:
         return {"@": "tuple", "items": self._items(value)}
@@ -339,7 +333,7 @@ _ENCODERS: dict[type, Callable[[Encoder, Any], Any]] = {
     bytes: Encoder._bytes,
     datetime.date: Encoder._date,
     datetime.datetime: Encoder._datetime,
-    list: Encoder._list,
+    list: Encoder._items,
     tuple: Encoder._tuple,
     set: Encoder._set,
     frozenset: Encoder._set,

@@ -100,6 +100,29 @@ def expect_positions(model: Any, name: str, end: int) -> None:
         raise ModelFileError(f"its {type(model).__name__} has {name} beyond its columns")
 
 
+def expect_entries(model: Any, name: str, **shapes: tuple[int | None, ...]) -> dict[str, Any]:
+    """For `_check_state`: `model.name` is a dict of arrays of these shapes, or of numbers: ()."""
+    kept = vars(model).get(name)
+    found = kept if isinstance(kept, dict) else {}
+    for entry, shape in shapes.items():
+        value: Any = found.get(entry)
+        right = isinstance(value, np.ndarray if shape else int | float | np.number)
+        right = right and np.ndim(value) == len(shape) and np.asarray(value).dtype.kind in "fib"
+        if not right or any(k not in (None, size) for k, size in zip(shape, np.shape(value))):
+            owner = type(model).__name__
+            raise ModelFileError(f"its {owner} has no {entry!r} of the right shape in {name}")
+    return found
+
+
+def expect_increasing(model: Any, positions: np.ndarray, end: int) -> None:
+    """For `_check_state`: a vector of increasing positions below `end`."""
+    inside = positions.dtype.kind == "i" and ((positions >= 0) & (positions < end)).all()
+    if not inside or (np.diff(positions) <= 0).any():
+        raise ModelFileError(
+            f"its {type(model).__name__} names columns or classes it does not have"
+        )
+
+
 def n_terms(model: Any) -> int:
     """The number of columns that the model's schema encodes a table to."""
     return len(model.schema_.owner)

@@ -29,6 +29,7 @@ TENSOR_TYPES = {
     "F32": ("float32", "f"), "I64": ("int64", "q"), "U64": ("uint64", "Q"), "F64": ("float64", "d"),
 }  # fmt: skip
 _MAX_HEX = 1 << 20
+_MAX_ALIKE = 64  # different values of one hash; a dictionary of n such values takes n * n steps
 
 
 class TreeReader:
@@ -64,7 +65,7 @@ class TreeReader:
         raise ModelFileError(f"it holds a value of the unknown kind {str(tag)[:40]!r}")
 
     def _list(self, tree: list[Any]) -> list[Any]:
-        return [self.value(item) for item in tree]
+        return hashed_apart([self.value(item) for item in tree])
 
     def _table(self, tree: dict[str, Any], key: str) -> dict[str, Any]:
         return {name: self.value(item) for name, item in get(tree, key, dict).items()}
@@ -95,6 +96,26 @@ class TreeReader:
         if value.tzinfo is not None:
             raise ModelFileError("it holds an impossible date")
         return value
+
+
+def hashed_apart(values: list[Any]) -> list[Any]:
+    """The values; refuses many that share one hash, which anybody can compute for large integers.
+
+    Texts and bytes have secret hashes, and integers below 2**61 and floats are nearly their own.
+    """
+    alike: dict[int, list[Any]] = {}
+    for value in values:
+        kind = type(value)
+        if (kind is int and not -(1 << 61) < value < 1 << 61) or kind is tuple:
+            try:
+                others = alike.setdefault(hash(value), [])
+            except TypeError:  # a tuple with a list or an array in it is no key of any dictionary
+                continue
+            if value not in others:
+                others.append(value)
+            if len(others) > _MAX_ALIKE:
+                raise ModelFileError(f"it holds more than {_MAX_ALIKE} values of the same hash")
+    return values
 
 
 def get(tree: dict[str, Any], key: str, kind: type) -> Any:

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,14 +21,23 @@ from typing import Any
 from pellucid.draw.label_text import clean
 from pellucid.draw.style import CSS
 from pellucid.report import model_sections, sections, wording
-from pellucid.report.privacy import without_rows
-from pellucid.report.svg_dedup import shared
 from pellucid.report.views import Detail
 
 ROOT = Path(__file__).parent / "templates"
 TARGET, CAP = 1_000_000, 3_000_000
 LONGEST = 120  # characters of a name
+LONG = 150  # characters of an SVG path; shorter ones are not worth sharing
+_PATH = re.compile(rf'<path d="[^"<>]{{{LONG},}}"[^<>]*/>')
 
+_FEWER = Detail(
+    tables="recommended",
+    extras="recommended",
+    columns=12,
+    rows=12,
+    searchable=2000,
+    note="To keep this file small, only the recommended model has data tables, all partial "
+    "dependence charts and bands around its curves, and fewer columns and rows are shown.",
+)
 # The gentle steps are taken to reach TARGET, the harsh ones only to stay below CAP.
 GENTLE = (
     Detail(),
@@ -33,79 +45,51 @@ GENTLE = (
         tables="recommended",
         note="To keep this file small, only the charts of the recommended model have data tables.",
     ),
-    Detail(
-        tables="recommended",
-        columns=12,
-        rows=12,
-        searchable=2000,
-        dependences="recommended",
-        bands="recommended",
-        note="To keep this file small, only the recommended model has data tables, all partial "
-        "dependence charts and bands around its curves, and fewer columns and rows are shown.",
-    ),
-    Detail(
-        tables="recommended",
-        columns=6,
-        rows=4,
-        searchable=1000,
-        dependences="recommended",
-        bands="recommended",
-        note="To keep this file small, only the recommended model has data tables, all partial "
-        "dependence charts and bands around its curves, and few columns and rows are shown.",
-    ),
+    _FEWER,
+    replace(_FEWER, columns=6, rows=4, searchable=1000, note=_FEWER.note.replace("fewer", "few")),
 )
-HARSH = (
-    Detail(
-        tables="none",
-        dependences="recommended",
-        bands="recommended",
-        cards="good",
-        columns=12,
-        rows=8,
-        searchable=500,
-        note="To keep this file below 3 MB, only models as good as the best have a card, and fewer "
-        "columns and rows are shown. The leaderboard shows every model.",
-    ),
-    Detail(
-        tables="none",
-        dependences="recommended",
-        bands="recommended",
-        cards="recommended",
-        columns=6,
-        rows=5,
-        searchable=0,
-        regions=False,
-        note="To keep this file below 3 MB, only the recommended model has a card, and decision "
-        "regions and most columns and rows are left out. The leaderboard shows every model.",
-    ),
-    Detail(
-        tables="none",
-        dependences="recommended",
-        bands="recommended",
-        cards="none",
-        columns=0,
-        rows=0,
-        searchable=0,
-        regions=False,
-        note="To keep this file below 3 MB, cards, rows, columns and decision regions are left "
-        "out. The leaderboard shows every model.",
-    ),
+_GOOD = replace(
+    _FEWER,
+    tables="none",
+    cards="good",
+    rows=8,
+    searchable=500,
+    note="To keep this file below 3 MB, only models as good as the best have a card, and fewer "
+    "columns and rows are shown. The leaderboard shows every model.",
 )
+_RECOMMENDED = replace(
+    _GOOD,
+    cards="recommended",
+    columns=6,
+    rows=5,
+    searchable=0,
+    regions=False,
+    note="To keep this file below 3 MB, only the recommended model has a card, and decision "
+    "regions and most columns and rows are left out. The leaderboard shows every model.",
+)
+_NO_CARDS = replace(
+    _RECOMMENDED,
+    cards="none",
+    columns=0,
+    rows=0,
+    note="To keep this file below 3 MB, cards, rows, columns and decision regions are left "
+    "out. The leaderboard shows every model.",
+)
+HARSH = (_GOOD, _RECOMMENDED, _NO_CARDS)
 
 
-def render(summary: dict[str, Any], *, rows: bool = True) -> str:
-    """The whole report; `rows=False` first removes every cell of the table."""
-    shown = summary if rows else without_rows(summary)
-    plane = sections.regions(shown)  # the slowest charts are drawn only once
-    page = _page(shown, GENTLE[0], plane)
+def render(summary: dict[str, Any]) -> str:
+    """The whole report, with less detail if the page would be too large."""
+    plane = sections.regions(summary)  # the slowest charts are drawn only once
+    page = _page(summary, GENTLE[0], plane)
     for detail in GENTLE[1:]:
         if size(page) <= TARGET or size(page) > 2 * CAP:  # the gentle steps cannot save enough
             break
-        page = _page(shown, detail, plane)
+        page = _page(summary, detail, plane)
     for detail in HARSH:
         if size(page) <= CAP:
             break
-        page = _page(shown, detail, plane)
+        page = _page(summary, detail, plane)
     return page
 
 
@@ -126,10 +110,12 @@ def _environment() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=False,
     )
-    environment.filters["name"] = name
-    environment.filters["lines"] = lines
-    environment.filters["plural"] = wording.plural
-    environment.filters["count"] = count
+    environment.filters |= {
+        "name": name,
+        "lines": lines,
+        "plural": wording.plural,
+        "count": "{:,}".format,
+    }
     return environment
 
 
@@ -143,20 +129,9 @@ def name(text: Any, limit: int = LONGEST) -> Any:
     return Markup('<bdi title="{}">{}</bdi>').format(whole, shown)
 
 
-def count(amount: float) -> str:
-    """A number with commas between thousands."""
-    return f"{amount:,}"
-
-
 def lines(text: Any, limit: int = 2000) -> str:
     """Text of several lines without control characters."""
     return "\n".join(clean(line, limit) for line in str(text).splitlines()[:400])
-
-
-@cache
-def _assets() -> tuple[str, str]:
-    style = (ROOT / "report.css").read_text("utf-8") + CSS
-    return style, (ROOT / "report.js").read_text("utf-8")
 
 
 def policy(style: str, script: str) -> str:
@@ -174,7 +149,8 @@ def policy(style: str, script: str) -> str:
 def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
     from markupsafe import Markup
 
-    style, script = _assets()
+    style = (ROOT / "report.css").read_text("utf-8") + CSS
+    script = (ROOT / "report.js").read_text("utf-8")
     views = {
         "answer": sections.answer(summary),
         "data": sections.data(summary, detail),
@@ -198,3 +174,23 @@ def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
         **views,
     )  # fmt: skip
     return shared(page)
+
+
+def shared(page: str) -> str:
+    """The page with every repeated long SVG path written once.
+
+    For example, the decision regions of all models show the same training rows. Only paths of charts
+    change, because text from the table is escaped and cannot contain one.
+    """
+    counts, names = Counter(_PATH.findall(page)), dict[str, str]()
+
+    def written(match: re.Match[str]) -> str:
+        path = match.group()
+        if counts[path] < 2:
+            return path
+        if path in names:
+            return f'<use href="#{names[path]}"/>'
+        names[path] = f"shape-{len(names)}"
+        return f'<path id="{names[path]}"{path.removeprefix("<path")}'
+
+    return _PATH.sub(written, page)

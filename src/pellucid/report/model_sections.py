@@ -9,27 +9,19 @@ from typing import Any
 
 from pellucid.draw.number import number
 from pellucid.report import conclusion, insight_pictures, model_pictures, wording
-from pellucid.report.views import (
-    Detail,
-    best_of,
-    chosen_first,
-    id_beside_title,
-    shade,
-    target_value,
-)
+from pellucid.report.views import Detail, chosen_first, id_beside_title, shade, target_value
 
 
 def models(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
     """One card per model that has predictions or was fitted; the recommended model comes first."""
     cards, fits = summary.get("cards") or {}, summary.get("learned") or {}
-    metric, best = summary["plan"]["metric"], best_of(summary)
-    out = []
+    metric, out = summary["plan"]["metric"], []
     for row in chosen_first(summary):
         model = row["model"]
         if not detail.shows(row) or (model not in cards and model not in fits):
             continue
-        tables, bands = detail.tables_of(model, best), detail.bands_of(model, best)
-        view = _card(row, cards.get(model) or {}, metric, tables, bands)
+        bands = detail.extras == "all" or row["recommended"]
+        view = _card(row, cards.get(model) or {}, metric, detail.tables_of(row), bands)
         learned = None if row["baseline"] else _learned(fits.get(model), row, summary, detail)
         out.append(view | {"learned": learned})
     return out
@@ -55,15 +47,21 @@ def _card(
         "thresholds": _thresholds(card.get("thresholds")),
         "charts": [chart for chart in _card_charts(card, metric, tables, bands) if chart],
         "edge": [] if at_edge else (card.get("search") or {}).get("edge") or [],
-        "failed": _failed_settings(card.get("search")),
+        "failed": [
+            (wording.params(c["params"]), c["failed"])
+            for c in (card.get("search") or {}).get("candidates") or []
+            if c.get("failed")
+        ],
     }
 
 
 def _card_charts(card: dict[str, Any], metric: str, tables: bool, bands: bool) -> list[Any]:
-    charts: list[Any] = []
     cut = default_cut(card.get("thresholds"))
-    curves = [kind for kind in ("roc", "pr") if card.get(kind)]
-    charts += [model_pictures.curve(card[kind], kind, tables, cut, bands) for kind in curves]
+    charts: list[Any] = [
+        model_pictures.curve(card[kind], kind, tables, cut, bands)
+        for kind in ("roc", "pr")
+        if card.get(kind)
+    ]
     if card.get("calibration"):
         charts.append(model_pictures.calibration(card["calibration"], tables))
     if card.get("histogram"):
@@ -75,11 +73,6 @@ def _card_charts(card: dict[str, Any], metric: str, tables: bool, bands: bool) -
     if card.get("learning"):
         charts.append(model_pictures.learning(card["learning"], metric, tables))
     return charts
-
-
-def _failed_settings(search: dict[str, Any] | None) -> list[tuple[str, str]]:
-    tried = (search or {}).get("candidates") or []
-    return [(wording.params(c["params"]), c["failed"]) for c in tried if c.get("failed")]
 
 
 def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -126,10 +119,10 @@ def _learned(
     if not found:
         return None
     labels = [str(c["label"]) for c in summary["data"].get("classes") or []]
-    tables = detail.tables_of(row["model"], best_of(summary))
+    tables = detail.tables_of(row)
     charts, tree = _learned_charts(found, labels, tables)
-    columns = detail.dependences_of(row["recommended"])
-    charts += insight_pictures.charts(found, labels, tables, columns)
+    dependences = 4 if row["recommended"] else 2 if detail.extras == "all" else 0
+    charts += insight_pictures.charts(found, labels, tables, dependences)
     near = _neighbours(found.get("neighbours"))
     if not (charts or tree or near):
         return None

@@ -11,7 +11,6 @@ from pellucid.draw import html_table, style_sheet, svg
 from pellucid.draw.label_text import clean, escape
 from pellucid.draw.text_table import fact_list
 from pellucid.report import conclusion, pictures, wording
-from pellucid.report.sections import AGREEMENT
 
 MORE = 'Full report: result.report("report.html").'
 
@@ -42,15 +41,15 @@ def _paragraph(text: str, style: str | None = None) -> str:
 
 def _warnings(data: dict[str, Any]) -> list[str]:
     """Reasons to distrust the scores."""
-    leaks = [found for found in data["checks"] if conclusion.is_leak(found)]
+    leaks = [found for found in data["checks"] if found["leak"]]
     texts = [f"Check for target leakage ({found['code']}): {found['text']}." for found in leaks]
     texts = [text.replace("..", ".") for text in texts]
     too_good = wording.too_good(data["verdict"])
     if too_good:
         texts.append(too_good)
     test = data["test"]
-    if test and "failed" not in test and wording.agreement(data) == "no":
-        texts.append(AGREEMENT["no"])
+    if test and "failed" not in test and wording.disagrees(data):
+        texts.append(wording.AGREEMENT[wording.agreement(data)])
     return texts
 
 
@@ -69,7 +68,7 @@ def _test(data: dict[str, Any], timings: dict[str, Any]) -> str:
     used = "used once" if times <= 1 else f"used {times} times: treat the score as optimistic"
     score = f"{wording.metric_name(metric)} {wording.score(test['metrics'].get(metric), metric)}{inside}"
     rows = wording.plural(test["rows"], "row")
-    return f"{score} on {rows}, {used}. {AGREEMENT[wording.agreement(data)]}".strip()
+    return f"{score} on {rows}, {used}. {wording.AGREEMENT[wording.agreement(data)]}".strip()
 
 
 def _checks(data: dict[str, Any]) -> str:

@@ -16,7 +16,6 @@ from pellucid.report import conclusion, pictures, wording
 from pellucid.report.model_sections import confusion_table
 from pellucid.report.views import (
     Detail,
-    best_of,
     cell,
     chosen_first,
     id_beside_title,
@@ -26,16 +25,6 @@ from pellucid.report.views import (
 )
 
 MOST_COLUMNS = 200
-AGREEMENT = {
-    "": "",
-    "yes": "The test score agrees with cross-validation.",
-    "better": "The test score is better than cross-validation predicted, but the intervals overlap: "
-    "this may be chance.",
-    "worse": "The test score is worse than cross-validation predicted, but the intervals overlap: this "
-    "may be chance, or cross-validation was optimistic.",
-    "no": "The test score disagrees with cross-validation: they differ by more than the uncertainty of "
-    "both. Find out why before you rely on either.",
-}
 GROUPS = {
     "worst mistakes": "Largest errors",
     "most uncertain": "Most uncertain predictions",
@@ -52,7 +41,7 @@ def answer(summary: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "sentences": summary.get("answer") or [],
-        "leaks": [check for check in checks if conclusion.is_leak(check)],
+        "leaks": [check for check in checks if check["leak"]],
         "test": _test_in_short(summary),
         "checks": checks,
         "fine": summary.get("fine") or "",
@@ -74,8 +63,8 @@ def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
         "interval": wording.interval(ends, metric) if ends else "",
         "rows": found.get("rows") or summary["plan"]["test_rows"],
         "openings": found.get("openings") or 1,
-        "agreement": AGREEMENT[wording.agreement(summary)],
-        "agrees": wording.agreement(summary),
+        "agreement": wording.AGREEMENT[wording.agreement(summary)],
+        "disagrees": wording.disagrees(summary),
         "chart": pictures.test(summary, pictures.NARROW, False),
     }
 
@@ -87,7 +76,7 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
     """The table: classes or range of the target, features, charts of features and target."""
     facts = summary["data"]
     columns = facts.get("columns") or []
-    strongest = sorted(columns, key=lambda c: -_strength(c.get("alone")))
+    strongest = sorted(columns, key=lambda c: 1.0 if c.get("alone") is None else -c["alone"])
     found = (pictures.column(c, facts["target"]) for c in strongest)
     charts = list(islice((chart for chart in found if chart), detail.columns))
     return {
@@ -103,12 +92,6 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
         "charts": charts,
         "all_charts": len(charts) == len(facts["features"]),
     }
-
-
-def _strength(alone: float | None) -> float:
-    if alone is None:
-        return -1.0
-    return alone
 
 
 def _classes(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -129,21 +112,15 @@ def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
         values = f"{text(found['low'])} to {text(found['high'])}{middle}"
     elif found.get("levels"):
         values = wording.listing([str(level["label"]) for level in found["levels"]], 4)
+    counts = [found.get(name) for name in ("missing", "distinct")]
     alone = found.get("alone")
-    missing = found.get("missing")
+    shown = cell(wording.NOT_AVAILABLE, -1) if alone is None else cell(f"{alone:.3f}", alone)
     return [
         cell(found["name"]),
         cell(found.get("kind") or ""),
-        cell("" if missing is None else f"{missing:,}", missing or 0),
-        cell(
-            "" if found.get("distinct") is None else f"{found['distinct']:,}",
-            found.get("distinct") or 0,
-        ),
+        *(cell("" if count is None else f"{count:,}", count or 0) for count in counts),
         cell(values),
-        cell(
-            wording.NOT_AVAILABLE if alone is None else f"{alone:.3f}",
-            -1 if alone is None else alone,
-        ),
+        shown,
     ]
 
 
@@ -158,7 +135,7 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
     scored = [row for row in summary["leaderboard"] if row["place"]]
     return {
         "metric": wording.metric_name(metric),
-        "meaning": wording.metric_meaning(metric),
+        "meaning": wording.METRICS.get(metric, ("", ""))[1],
         "better": "higher" if plan["greater_is_better"] else "lower",
         "charts": [pictures.board(summary, width) for width in (pictures.BROAD, pictures.WIDE)]
         if scored else [],
@@ -186,12 +163,11 @@ def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str,
         cell(wording.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
         cell(conclusion.against(row), row["place"]),
     ]
-    for name in beside:
-        value = row["metrics"].get(name)
-        shown.append(cell(wording.score(value, name), "" if value is None else value))
-    for key in ("fit_seconds", "predict_seconds"):
-        value = row.get(key)
-        shown.append(cell(wording.seconds(value), "" if value is None else value))
+    texts = [
+        (row["metrics"].get(name), wording.score(row["metrics"].get(name), name)) for name in beside
+    ]
+    texts += [(row.get(k), wording.seconds(row.get(k))) for k in ("fit_seconds", "predict_seconds")]
+    shown += [cell(text, "" if value is None else value) for value, text in texts]
     mark = "=" if row.get("as_good") else "×"
     return {
         "cells": shown, "mark": mark, "best": row["recommended"], "tag": wording.verdict(row),
@@ -212,20 +188,16 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
             for row in better
         ],
         "widths": [number(width) for width in rope],
-        "tables": _rounded([better, *(found["within"][str(width)] for width in rope)]),
+        "tables": [
+            [[None if v is None else round(unsure(v) or 0.0, 3) for v in row] for row in table]
+            for table in (better, *(found["within"][str(width)] for width in rope))
+        ],
     }
 
 
 def unsure(share: float | None) -> float | None:
     """A probability away from 0 and 1: a finite sample is never certain."""
     return None if share is None else min(max(share, 0.001), 0.999)
-
-
-def _rounded(tables: list[list[list[float | None]]]) -> list[list[list[float | None]]]:
-    return [
-        [[None if v is None else round(unsure(v) or 0.0, 3) for v in row] for row in t]
-        for t in tables
-    ]
 
 
 def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
@@ -281,7 +253,7 @@ def rows(summary: dict[str, Any], detail: Detail) -> dict[str, Any] | None:
         if group["rows"][: detail.rows]
     ]  # fmt: skip
     return {
-        "model": name_of(summary, found.get("model") or best_of(summary)),
+        "model": name_of(summary, summary["verdict"]["recommended"]),
         "groups": groups,
         "all": _searchable(found.get("all"), summary, detail),
     }
@@ -302,18 +274,9 @@ def _searchable(
         which = f"the {known:,} training rows with the largest errors, of {total:,}"
     elif total > 1:
         which = f"all {which}"
-    return {
-        "which": which,
-        "labels": labels,
-        "data": {**lists, "about": _about(lists["p"], labels)},
-    }
-
-
-def _about(p: list[float] | None, labels: list[str]) -> str:
-    """The head of the column of probabilities."""
-    if p is None:
-        return ""
-    return f"probability of {labels[1]}" if len(labels) == 2 else "probability of the prediction"
+    about = f"probability of {labels[1] if len(labels) == 2 else 'the prediction'}"
+    about = "" if lists["p"] is None else about  # the head of the column of probabilities
+    return {"which": which, "labels": labels, "data": {**lists, "about": about}}
 
 
 def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
@@ -354,7 +317,7 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
         **view,
         "model": name_of(summary, found["model"]),
         "chart": pictures.test(summary),
-        "agreement": AGREEMENT[wording.agreement(summary)],
+        "agreement": wording.AGREEMENT[wording.agreement(summary)],
         "exact": wording.EXACT if wording.exact(found) else "",
         "openings": found.get("openings") or 1,
         "confusion": confusion_table(found.get("confusion")),

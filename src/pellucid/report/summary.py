@@ -91,8 +91,7 @@ from pellucid.comparison.planning.settings import BY_NAME
 from pellucid.comparison.result import SCHEMA, Result
 from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import conclusion
-from pellucid.report.cards import card
-from pellucid.report.privacy import without_rows
+from pellucid.report.cards import card, confusion
 from pellucid.report.searchable_rows import searchable
 from pellucid.versions import versions
 
@@ -107,24 +106,35 @@ LIMITS = (
 MANY = f"Decision regions are shown for at most {MOST_CLASSES} classes."
 
 
-def summarise(result: Result, rows: bool = True) -> Summary:
-    """The summary of a result; `rows=False` leaves out all individual rows of the table."""
-    data, details = result.data, result.details
-    classes = details["classes"]
-    seed = data["settings"]["seed"]
+def summarise(result: Result) -> Summary:
+    """The summary of a result."""
+    data, details, times = result.data, result.details, result.timings.get("models", {})
+    classes, profile = details["classes"], details["profile"]
     summary = {
         "schema": SCHEMA,
         "title": data["data"]["name"],
         "answer": conclusion.answer(data),
-        "data": {**data["data"], **_columns(details)},
+        "data": {
+            **data["data"],
+            "columns": profile["columns"],
+            "columns_left_out": profile["columns_left_out"],
+            "target_histogram": profile["target"],
+        },
         "checks": data["checks"],
         "fine": details["fine"],
         "plan": data["plan"],
-        "leaderboard": [_with_seconds(row, result.timings) for row in data["leaderboard"]],
+        "leaderboard": [
+            {
+                **row,
+                "fit_seconds": times.get(row["model"], {}).get("fit"),
+                "predict_seconds": times.get(row["model"], {}).get("predict"),
+            }
+            for row in data["leaderboard"]
+        ],
         "verdict": data["verdict"],
         "pairwise": pairwise(data),
         "cards": {
-            row["model"]: _card(result, row, classes, seed)
+            row["model"]: _card(result, row)
             for row in data["leaderboard"]
             if row["model"] in result.predictions
         },
@@ -140,21 +150,7 @@ def summarise(result: Result, rows: bool = True) -> Summary:
         "recommended": data["recommended"],
         "timings": result.timings,
     }
-    return plain(summary if rows else without_rows(summary))
-
-
-def _columns(details: dict[str, Any]) -> dict[str, Any]:
-    profile = details["profile"]
-    return {
-        "columns": profile["columns"],
-        "columns_left_out": profile["columns_left_out"],
-        "target_histogram": profile["target"],
-    }
-
-
-def _with_seconds(row: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]:
-    own = timings.get("models", {}).get(row["model"], {})
-    return {**row, "fit_seconds": own.get("fit"), "predict_seconds": own.get("predict")}
+    return plain(summary)
 
 
 def pairwise(data: dict[str, Any]) -> dict[str, Any]:
@@ -165,11 +161,9 @@ def pairwise(data: dict[str, Any]) -> dict[str, Any]:
     pairs = [[None if i == j else _pair(found, i, j) for j in n] for i in n]
     return {
         "models": found["models"],
-        "better": [[d and _known(d.better) for d in row] for row in pairs],
+        "better": [[d and d.better for d in row] for row in pairs],
         "rope": widths,
-        "within": {
-            str(w): [[d and _known(d.within(w)) for d in row] for row in pairs] for w in widths
-        },
+        "within": {str(w): [[d and d.within(w) for d in row] for row in pairs] for w in widths},
     }
 
 
@@ -181,15 +175,10 @@ def _pair(found: dict[str, Any], i: int, j: int) -> Difference | None:
     return Difference(mean, error, found["df"], p, found["ratios"])
 
 
-def _known(share: float) -> float | None:
-    return share if share == share else None
-
-
-def _card(
-    result: Result, row: dict[str, Any], classes: list[str] | None, seed: int
-) -> dict[str, Any]:
-    model, details = row["model"], result.details
-    own = card(result.predictions[model], details["y"], details["weights"], classes, seed)
+def _card(result: Result, row: dict[str, Any]) -> dict[str, Any]:
+    model, details, seed = row["model"], result.details, result.data["settings"]["seed"]
+    answers, classes = result.predictions[model], details["classes"]
+    own = card(answers, details["y"], details["weights"], classes, seed)
     search = details["search"].get(model, [])
     names = sorted({name for entry in search for name in entry["params"]})
     return {
@@ -315,8 +304,6 @@ def test_set(result: Result) -> dict[str, Any] | None:
     classes = result.details["classes"]
     labels = (result.finish.get("test") or {}).get("labels")
     if classes is not None and labels is not None:
-        from pellucid.report.cards import confusion
-
         truth, w = (np.asarray(result.finish["test"][name]) for name in ("truth", "weights"))
         out["confusion"] = confusion(truth, np.asarray(labels), w, classes)
     return out
@@ -324,7 +311,7 @@ def test_set(result: Result) -> dict[str, Any] | None:
 
 def reproduce(result: Result) -> dict[str, Any]:
     """Everything that is needed to repeat the run."""
-    data, timings = result.data, result.timings
+    data, timings, classes = result.data, result.timings, result.details["classes"]
     failures = [
         {"model": row["model"], "why": f"{row['status']}: {row['reason']}"}
         for row in data["leaderboard"]
@@ -339,10 +326,7 @@ def reproduce(result: Result) -> dict[str, Any]:
         "total_seconds": timings.get("total"),
         "seconds": timings.get("models", {}),
         "failures": failures,
-        "limits": [
-            *LIMITS,
-            *([MANY] if len(result.details["classes"] or ()) > MOST_CLASSES else []),
-        ],
+        "limits": [*LIMITS, MANY] if len(classes or ()) > MOST_CLASSES else [*LIMITS],
     }
 
 

@@ -17,26 +17,14 @@ TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "ba
           "average_precision": "av. prec."}  # fmt: skip
 ADJECTIVES = {"number": "numeric"}
 MARKS = {"error": "!!", "warning": "!", "note": "."}
-AGREEMENT = {
-    "": "",
-    "yes": "agrees with cross-validation",
-    "better": "better than cross-validation predicted (the intervals overlap)",
-    "worse": "! worse than cross-validation predicted (the intervals overlap)",
-    "no": "! disagrees with cross-validation: they differ by more than the uncertainty of both",
-}
 TITLE = "LEADERBOARD  "
 # Columns that a narrow terminal leaves out, the first one first; "beside 1" is the next metric.
 DROPS = ("beside 2", "fit", "beside 1", "95 % interval", "vs best")
 
 
-def is_share(metric: str) -> bool:
-    """Whether a score is shown with a fixed number of decimals."""
-    return metric in wording.BOUNDED
-
-
 def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as the table shows it."""
-    if value is not None and value == value and not is_share(metric):
+    if value is not None and value == value and metric not in wording.BOUNDED:
         return number(value, 4)
     return re.sub(r"^([<-]?)0\.", r"\1.", wording.score(value, metric, decimals))
 
@@ -123,18 +111,13 @@ def whole(parts: list[str], first: str, width: int) -> list[str]:
 
 def board(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> str:
     """The leaderboard, the verdict, the test set and the notes."""
-    lines = wrapped(title(data)[0].removeprefix(TITLE), TITLE, " " * len(TITLE), width)
+    lines = wrapped(title(data), TITLE, " " * len(TITLE), width)
     lines += [*table(data, timings, width), ""]
     for paragraph in verdict(data):
-        lines += wrapped(paragraph, "", hanging(paragraph), width)
+        mark = re.match("!* ?", paragraph)
+        lines += wrapped(paragraph, "", " " * mark.end() if mark else "", width)
     lines += ["", *test_set(data, timings, width)]
     return "\n".join(lines + note_lines(data, width)) + "\n"
-
-
-def hanging(text: str) -> str:
-    """The indent below a paragraph's mark."""
-    mark = next((mark for mark in ("!!", "!") if text.startswith(f"{mark} ")), "")
-    return " " * (len(mark) + 1) if mark else ""
 
 
 def note_lines(data: dict[str, Any], width: int = PIPED) -> list[str]:
@@ -150,14 +133,15 @@ def note_lines(data: dict[str, Any], width: int = PIPED) -> list[str]:
     return lines
 
 
-def title(data: dict[str, Any]) -> list[str]:
+def title(data: dict[str, Any]) -> str:
+    """What the leaderboard shows: metric, folds, rows."""
     plan = data["plan"]
     better = "higher" if plan["greater_is_better"] else "lower"
     stopped = "" if data["complete"] else " (stopped early: partial)"
-    return [
-        f"{TITLE}{plan['metric']}, nested {folds(plan)} CV on {plan['train_rows']} "
-        f"rows ({better} is better){stopped}"
-    ]
+    return (
+        f"{plan['metric']}, nested {folds(plan)} CV on {plan['train_rows']} rows ({better} is "
+        f"better){stopped}"
+    )
 
 
 def folds(plan: dict[str, Any]) -> str:
@@ -234,8 +218,12 @@ def columns(
     """The columns of numbers."""
     seconds = timings.get("models", {})
     means = numbers([row["mean"] for row in scored], metric, 4)
-    lows, highs = (numbers([row["ci"][end] for row in scored], metric) for end in (0, 1))
-    ranges = [f"{low} - {high}" for low, high in zip(in_line(lows), in_line(highs))]
+    ends = [numbers([row["ci"][end] for row in scored], metric) for end in (0, 1)]
+    sizes = [max(map(cells, texts), default=0) for texts in ends]
+    ranges = [
+        " - ".join(pad(text, size, right=True) for text, size in zip(pair, sizes))
+        for pair in zip(*ends)
+    ]
     # p has no leading zero, like the scores.
     against = [re.sub(r"p ([=<]) 0?", r"p\1", conclusion.against(row)) for row in scored]
     out = [
@@ -252,15 +240,9 @@ def columns(
 
 def numbers(values: list[float | None], metric: str, decimals: int = 3) -> list[str]:
     """Scores of one column: with the same decimals."""
-    if is_share(metric) or any(value is None or value != value for value in values):
+    if metric in wording.BOUNDED or any(value is None or value != value for value in values):
         return [score(value, metric, decimals) for value in values]
     return align_numbers(values, 4)
-
-
-def in_line(texts: list[str]) -> list[str]:
-    """Texts padded to one width, aligned right."""
-    size = max(map(cells, texts), default=0)
-    return [pad(text, size, right=True) for text in texts]
 
 
 def times(seconds: list[float | None]) -> list[str]:
@@ -322,8 +304,10 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
     lines = packed(f"{intro} {scores}".split(" "), head, "  ", width)
     own = score(test["baseline"].get(names[0]), names[0])
     lines += wrapped(f"the baseline on the same rows: {names[0]} {own}", "  ", "    ", width)
-    agrees = AGREEMENT[wording.agreement(data)]
-    lines += wrapped(agrees, "  ", "    ", width) if agrees else []
+    agrees = wording.agreement(data)
+    if agrees:
+        mark = "" if agrees in ("yes", "better") else "! "
+        lines += wrapped(f"{mark}{wording.AGREEMENT[agrees]}", "  ", "    ", width)
     if exact(test):
         lines += wrapped(f"! {EXACT}", "  ", "    ", width)
     if opened > 1:
@@ -335,5 +319,7 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
 def with_interval(name: str, test: dict[str, Any]) -> str:
     ends = test["intervals"].get(name) or [None]
     values = [test["metrics"].get(name), *([] if None in ends else ends)]
-    value, *shown = (score(v, name) if is_share(name) else wording.score(v, name) for v in values)
+    value, *shown = (
+        score(v, name) if name in wording.BOUNDED else wording.score(v, name) for v in values
+    )
     return f"{name} {value}" + (f" [{', '.join(shown)}]" if shown else "")

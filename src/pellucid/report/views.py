@@ -13,27 +13,18 @@ from pellucid.report import wording
 class Detail:
     """How much the report shows; `html` reduces it step by step for a large report."""
 
-    tables: str = (
-        "all"  # data tables below the charts of "all" models, the "recommended" one, "none"
-    )
+    tables: str = "all"  # data tables below charts: of "all" models, the "recommended" one, "none"
     cards: str = "all"  # "all" models, the "good" ones (as good as the best), "recommended", "none"
     columns: int = 24  # charts of columns
     rows: int = 100  # rows per group
     searchable: int = 5000  # rows that the search covers
     regions: bool = True
-    dependences: str = "all"  # partial dependence of "all" models, or of the "recommended" one
-    bands: str = "all"  # bands of the curves of "all" models, or of the "recommended" one
+    # Bands of curves, and all charts of partial dependence: for "all" models, or the "recommended" one.
+    extras: str = "all"
     note: str = ""  # what was left out, for the reader
 
-    def tables_of(self, model: str, best: str | None) -> bool:
-        return self.tables == "all" or (self.tables == "recommended" and model == best)
-
-    def bands_of(self, model: str, best: str | None) -> bool:
-        return self.bands == "all" or model == best
-
-    def dependences_of(self, recommended: bool) -> int:
-        """The number of partial dependence charts of a model."""
-        return 4 if recommended else 2 if self.dependences == "all" else 0
+    def tables_of(self, row: dict[str, Any]) -> bool:
+        return self.tables == "all" or (self.tables == "recommended" and row["recommended"])
 
     def shows(self, row: dict[str, Any]) -> bool:
         if self.cards in ("all", "none"):
@@ -41,11 +32,6 @@ class Detail:
         if row["recommended"]:
             return True
         return self.cards == "good" and bool(row.get("as_good"))
-
-
-def best_of(summary: dict[str, Any]) -> str | None:
-    """The id of the recommended model."""
-    return (summary.get("verdict") or {}).get("recommended")
 
 
 def chosen_first(summary: dict[str, Any]) -> list[dict[str, Any]]:

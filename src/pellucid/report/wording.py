@@ -54,6 +54,18 @@ PROPER = (
     "Poisson",
 )  # titles that keep their capital letter
 NOT_AVAILABLE = "n/a"
+AGREEMENT = {
+    "": "",
+    "yes": "The test score agrees with cross-validation.",
+    "better": "The test score is better than cross-validation predicted, but the intervals overlap: "
+    "this may be chance.",
+    "worse": "The test score is worse than cross-validation predicted, but the intervals overlap: this "
+    "may be chance, or cross-validation was optimistic.",
+    "much better": "The test score disagrees with cross-validation: it is better by more than the "
+    "uncertainty of both. Find out why before you rely on either.",
+    "much worse": "The test score disagrees with cross-validation: it is worse by more than the "
+    "uncertainty of both. Find out why before you rely on either.",
+}
 EXACT = (
     "Every row of the test set is predicted exactly, so the columns contain the answer. This score says "
     "nothing about rows whose answer is not known yet."
@@ -99,11 +111,6 @@ def with_names(text: str) -> str:
     return " ".join(metric_name(word) if word in METRICS else word for word in text.split(" "))
 
 
-def metric_meaning(metric: str) -> str:
-    """What a metric measures, in one sentence; empty for a scorer of scikit-learn."""
-    return METRICS.get(metric, ("", ""))[1]
-
-
 def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as a table shows it."""
     if value is None or value != value:
@@ -134,19 +141,24 @@ def exact(test: Mapping[str, Any]) -> bool:
 
 def agreement(data: Mapping[str, Any]) -> str:
     """Whether the test score agrees with cross-validation: "yes" (inside its interval), "better" or
-    "worse" (outside, but within the uncertainty of both), "no" (further away), or "" if unknown.
+    "worse" (outside, but within the uncertainty of both), "much better" or "much worse" (further
+    away), or "" if unknown.
     """
     test, plan = data["test"], data["plan"]
     own = next((r for r in data["leaderboard"] if r["model"] == test["model"] and r["place"]), None)
     value = test["metrics"].get(plan["metric"])
     if own is None or value is None or test.get("agrees") is None or None in own["ci"]:
         return ""
-    if not test["agrees"]:
-        return "no"
     low, high = own["ci"]
-    if low <= value <= high:
+    if test["agrees"] and low <= value <= high:
         return "yes"
-    return "better" if (value > high) == plan["greater_is_better"] else "worse"
+    better = (value > own["mean"]) == plan["greater_is_better"]
+    return ("" if test["agrees"] else "much ") + ("better" if better else "worse")
+
+
+def disagrees(data: Mapping[str, Any]) -> bool:
+    """Whether the test score and cross-validation differ by more than the uncertainty of both."""
+    return agreement(data).startswith("much")
 
 
 def too_good(verdict: Mapping[str, Any]) -> str:
@@ -167,12 +179,8 @@ def p_value(p: float | None) -> str:
     """`p = 0.03`, or `p < 0.001`."""
     if p is None or p != p:
         return ""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.{p_digits(p)}f}"
-
-
-def p_digits(p: float) -> int:
-    """Decimals of a p-value: two, or three near 0.05 and below 0.01."""
-    return 3 if p < 0.01 or 0.045 <= p < 0.055 else 2
+    decimals = 3 if p < 0.01 or 0.045 <= p < 0.055 else 2  # three near a limit
+    return "p < 0.001" if p < 0.001 else f"p = {p:.{decimals}f}"
 
 
 def seconds(value: float | None) -> str:

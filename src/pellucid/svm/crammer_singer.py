@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.numerics.optimise import out_of_iterations
-from pellucid.records import Recorder, Solution, Status
+from pellucid.records import Recorder, Solution
 from pellucid.svm import _loops, interior_point, linear_dual, primal
 
 
@@ -59,12 +58,7 @@ def solve(
             W = _weights(problem, A)  # recomputed, without the rounding of many steps
             violation = _note(problem, codes, A, W, recorder, epoch)
             batch = min(2 * batch, linear_dual.MOST_EPOCHS)
-    if violation <= tol:  # 4
-        status = Status("converged", f"The optimality conditions hold within tol={tol:g}.")
-    else:
-        status = out_of_iterations(
-            max_iter, f"the optimality conditions are violated by {violation:.2g}"
-        )
+    status = linear_dual.ended(violation, tol, max_iter)  # 4
     return Solution(W, status, recorder.history(), max(epoch, 1))
 
 

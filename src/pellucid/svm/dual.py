@@ -24,6 +24,7 @@ from pellucid.svm.kernels import Kernel
 WHOLE = 1500  # largest number of rows for which all rows are one working set
 WORKING = 512  # rows of a working set otherwise
 # The conditions cannot be met more closely than this share of the largest gradient.
+MOST = np.finfo(float).max
 ROUNDING = 1e-14
 NEGATIVE = 1e-10  # a curvature below minus this share of its terms is not due to rounding
 FEWEST_STEPS = 10_000_000  # without max_iter at least this many steps are allowed, or 100 per row
@@ -76,27 +77,21 @@ class State:
     last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
+@parallel.one_blas_thread()  # sums do not depend on the number of threads
 def solve(
     problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorder, first: int = 0,
     **facts: Any,
 ) -> Solution:  # fmt: skip
-    """The minimum, with BLAS on one thread so that sums do not depend on the number of threads.
-
-    For those who watch, `first` is the number of steps of the problems that were solved before, and
-    `facts` are part of every event.
-    """
-    with parallel.one_blas_thread():
-        return _solved(problem, rule, megabytes, _Viewer(problem, recorder, first, facts))
-
-
-def _solved(problem: Dual, rule: StoppingRule, megabytes: float, viewer: "_Viewer") -> Solution:
     """Multipliers, gradient and offset by steps on working sets.
 
     1. Working set: the rows that violate the conditions most, and half of the last working set.
     2. Steps on pairs inside it, until its violation is a tenth of the violation of all rows.
     3. The gradient of all rows is updated with the kernel rows of the multipliers that moved.
+
+    For those who watch, `first` is the number of steps of the problems that were solved before, and
+    `facts` are part of every event.
     """
-    n = len(problem.signs)
+    viewer, n = _Viewer(problem, recorder, first, facts), len(problem.signs)
     size = n if n <= WHOLE else WORKING
     rows = KernelRows(problem, megabytes, size, rule.tol)
     state = State(problem.start.copy(), problem.linear.copy())
@@ -199,6 +194,11 @@ def _record(problem: Dual, state: State, recorder: Recorder) -> float:
     return violation
 
 
+def _objective(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
+    """The dual objective, which is maximised: -(1/2 a'Qa + p'a)."""
+    return -0.5 * float(a @ (gradient + problem.linear))
+
+
 class _Viewer:
     """Multipliers and offset along the steps, for those who watch.
 
@@ -299,22 +299,24 @@ def _working_set(
     return np.concatenate(parts)
 
 
-def _objective(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
-    """The dual objective, which is maximised: -(1/2 a'Qa + p'a)."""
-    return -0.5 * float(a @ (gradient + problem.linear))
-
-
 def _offset(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
     """rho: the mean of s_i g_i over free multipliers, or the middle of its bounds."""
     free = (a > 0) & (a < problem.limits)
     signed = problem.signs * gradient
     if free.any():
-        return float(signed[free].mean())
+        return _mean(signed[free])
     upper, lower = _sides(problem, a)
     above = signed[upper].min() if upper.any() else np.nan
     below = signed[lower].max() if lower.any() else np.nan
     ends = [end for end in (above, below) if np.isfinite(end)]
-    return float(np.mean(ends)) if ends else 0.0
+    return _mean(np.array(ends)) if ends else 0.0
+
+
+def _mean(values: np.ndarray) -> float:
+    """The mean, also where the sum overflows."""
+    if np.abs(values).max() < MOST / len(values):
+        return float(values.mean())
+    return float((values / len(values)).sum())
 
 
 def _status(violation: float, rule: StoppingRule, taken: int, beyond: bool, late: bool) -> Status:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from pellucid.numerics.row_blocks import largest_cell
 from pellucid.svm import primal
 
 FEWEST = 31  # epochs of coordinate descent that come first: easy problems need no more
@@ -47,9 +48,7 @@ class Options:
     @property
     def reach(self) -> float:
         """The largest absolute value of a cell."""
-        X = self.problem.X
-        cells = X if isinstance(X, np.ndarray) else X.data
-        return max(float(cells.max(initial=0.0)), -float(cells.min(initial=0.0)), self.problem.bias)
+        return max(largest_cell(self.problem.X), self.problem.bias)
 
     @property
     def fits(self) -> bool:

@@ -12,22 +12,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem, Table
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ModelFileError
 from pellucid.numerics.column_scaling import units
-from pellucid.parameters import STATUS, learned
-from pellucid.records import Recorder, Solution, Status, unwatched
+from pellucid.numerics.row_blocks import as_dense, largest_cell
+from pellucid.persist.checks import valid_numbers
+from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
+from pellucid.records import Recorder, Solution, unwatched
 from pellucid.svm import contributions, cost_estimate, kernels
 from pellucid.svm.kernel_checks import check_kernel
-from pellucid.svm.kernel_parameters import (
-    FIT_STATUS,
-    HISTORY,
-    INTERCEPT,
-    N_SUPPORT_ONE,
-    SHAPE_FIT,
-    SUPPORT,
-)
+from pellucid.svm.kernel_parameters import KernelParameters
 from pellucid.svm.kernels import Kernel
 
 # With C=inf, a multiplier beyond this, times k(x, x), means that the margin is below 1e-5 of the radius
@@ -52,17 +46,6 @@ def scaled(X: Any, scale: np.ndarray) -> Any:
     return X * scale if isinstance(X, np.ndarray) else type(X)(X.multiply(scale))
 
 
-def _dense_if_small(X: Any) -> Any:
-    small = not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= DENSE_CELLS
-    return np.ascontiguousarray(X.toarray()) if small else X
-
-
-def largest_cell(X: Any) -> float:
-    """The largest absolute value of a cell."""
-    cells = X if isinstance(X, np.ndarray) else X.data
-    return float(max(cells.max(initial=0.0), -cells.min(initial=0.0)))
-
-
 def _common_unit(X: Any) -> np.ndarray:
     """A power of two for all columns that makes the largest cell about 1; empty if no square of a cell
     overflows.
@@ -73,24 +56,8 @@ def _common_unit(X: Any) -> np.ndarray:
     return np.full(X.shape[1], np.ldexp(1.0, min(-power, 1000)))
 
 
-class KernelSVM(Estimator):
+class KernelSVM(KernelParameters):
     """Base of SVC, SVR and OneClassSVM; a subclass writes `_solve`."""
-
-    support_: np.ndarray = learned(SUPPORT)
-    dual_coef_: np.ndarray = learned("Coefficients of the support vectors, shape (1, n_support).")
-    intercept_: np.ndarray = learned(INTERCEPT)
-    n_support_: np.ndarray = learned(N_SUPPORT_ONE)
-    n_iter_: Any = learned("Number of solver steps.")
-    shape_fit_: tuple[int, int] = learned(SHAPE_FIT)
-    fit_status_: int = learned(FIT_STATUS)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
-    vectors_: Any = learned(
-        "Support vectors as the kernel sees them; for a sparse table, the arrays of a CSR matrix."
-    )
-    centre_: np.ndarray = learned("Values subtracted from the scaled columns, shape (n_terms,).")
-    scale_: np.ndarray = learned("Factors of the columns, shape (n_terms,); empty if not scaled.")
-    gamma_: float = learned("Value of `gamma` that the kernel uses.")
 
     _takes_text = True
     # Whether the intercept is not penalised, so that centring the rows changes nothing.
@@ -128,11 +95,11 @@ class KernelSVM(Estimator):
 
     def _prepared(self, problem: Problem, weights: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Training rows as the kernel sees them, and what is needed to treat new rows alike."""
-        X = problem.X
         scale = np.zeros(0)
         if self._pairwise:
             return self._kernel_matrix(problem), {"centre_": scale, "scale_": scale, "gamma_": 0.0}
-        X = _dense_if_small(X)
+        X, small = problem.X, problem.n * problem.p <= DENSE_CELLS
+        X = np.ascontiguousarray(as_dense(X)) if small else X
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
             if self.standardize:
@@ -344,6 +311,20 @@ class KernelSVM(Estimator):
         dense = [T if isinstance(T, np.ndarray) else T.toarray() for T in (X, self._vectors())]
         return np.sqrt(((dense[0][:, None] - self.centre_ - dense[1][order]) ** 2).sum(axis=2))
 
+    def _check_vectors(self) -> None:
+        """Raise an error if the support vectors in a model file and their places are inconsistent."""
+        m, p, width = len(self.support_), n_terms(self), 0 if self._pairwise else n_terms(self)
+        expect_array(self, "support_", None, dtype=np.int32)
+        expect_number(self, "gamma_", 0.0)
+        expect_array(self, "centre_", width, finite=True)
+        expect_array(self, "scale_", p if len(self.scale_) else 0, finite=True)
+        if not isinstance(self.vectors_, tuple):
+            expect_array(self, "vectors_", m, width, finite=True)
+        elif not valid_numbers(self.vectors_, (m, p)):
+            raise ModelFileError("the arrays of its sparse support vectors are inconsistent")
+        if m and not 0 <= self.support_.min() <= self.support_.max() < self.shape_fit_[0]:
+            raise ModelFileError("one of its support vectors is not a row of its training table")
+
     # Models with one decision function: SVR and OneClassSVM ------------------------------------------
 
     def _learned_single(
@@ -371,6 +352,15 @@ class KernelSVM(Estimator):
             "n_support_": np.array([len(rows)], dtype=np.int32),
         }
         return self._for_raw_rows(learned, facts["centre_"], dual)
+
+    def _check_state(self) -> None:
+        """Raise an error for inconsistent arrays in a model file."""
+        expect_array(self, "dual_coef_", 1, len(self.support_), finite=True)
+        expect_array(self, "intercept_", 1, finite=True)
+        expect_array(self, "n_support_", 1, dtype=np.int32)
+        if self.n_support_[0] != len(self.support_):
+            raise ModelFileError("its n_support_ is not the number of its support vectors")
+        self._check_vectors()
 
     def _explain_single(self, X: Any, prediction: np.ndarray, scale: str) -> Any:
         """Contributions of columns (linear kernel), else the most influential support vectors."""

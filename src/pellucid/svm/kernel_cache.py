@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.numerics.row_blocks import squared_lengths
 from pellucid.records import Status
 from pellucid.svm import _loops, kernels
 from pellucid.svm.kernel_checks import allowance, check_part, indefinite_status
@@ -25,7 +26,7 @@ class KernelRows:
         n = problem.X.shape[0]
         self.problem, self.megabytes, self.working = problem, megabytes, working
         precomputed = problem.K is not None
-        self.norms = np.zeros(n) if precomputed else problem.kernel.norms(problem.X)
+        self.norms = np.zeros(n) if precomputed else squared_lengths(problem.X)
         coarse = not precomputed and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
         self.kept = problem.K if precomputed else self._store(np.float32 if coarse else np.float64)
         self.whole: np.ndarray | None = None
@@ -78,18 +79,15 @@ class KernelRows:
         self.used[self.slot[cached]] = self.clock
         missing = rows[self.slot[rows] < 0]
         if len(missing):
-            age = np.where(self._spent(), -1, self.used)
+            # Slots of rows whose multipliers became 0 are reused before free memory.
+            idle = ~self.nonzero[np.maximum(self.owner, 0)] & (self.owner >= 0)
+            age = np.where(idle & (self.used < self.clock), -1, self.used)
             free = np.argsort(age, kind="stable")[: len(missing)]
             gone = self.owner[free]
             self.slot[gone[gone >= 0]] = -1
             self.problem.kernel.rows(self.problem.X, missing, self.norms, self.kept, free)
             self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
         return self.slot[rows]
-
-    def _spent(self) -> np.ndarray:
-        """Which slots hold rows whose multipliers became 0; they are reused before free memory."""
-        idle = ~self.nonzero[np.maximum(self.owner, 0)] & (self.owner >= 0)
-        return idle & (self.used < self.clock)
 
     def weighted_sum(
         self, rows: np.ndarray, weights: np.ndarray, nonzero: np.ndarray

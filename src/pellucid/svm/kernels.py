@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.errors import DataError
+from pellucid.numerics.row_blocks import inner_products, squared_lengths
 from pellucid.svm import _loops
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
@@ -33,12 +34,6 @@ class Kernel:
     coef0: float
     function: Callable[[Any, Any], Any] | None = None
 
-    def norms(self, X: Any) -> np.ndarray:
-        """Squared lengths of the rows."""
-        if not isinstance(X, np.ndarray):
-            return np.asarray(X.multiply(X).sum(axis=1), dtype=float).ravel()
-        return np.einsum("ij,ij->i", X, X)
-
     def diagonal(self, X: Any) -> np.ndarray:
         """k(x, x) of each row."""
         if self.name == "rbf":
@@ -46,17 +41,17 @@ class Kernel:
         if self.function is not None:
             ones = (X[i : i + 1] for i in range(X.shape[0]))
             return np.array([self.block(row, row)[0, 0] for row in ones])
-        return self._applied(self.norms(X))
+        return self._applied(squared_lengths(X))
 
     def block(self, X: Any, Z: Any, left: Any = None, right: Any = None) -> np.ndarray:
         """k(x, z) for all pairs of rows; `left` and `right` are their squared lengths if known."""
         if self.function is not None:
             return self._called(X, Z)
         if self.name != "rbf":
-            return np.ascontiguousarray(self._applied(_products(X, Z)))
-        left = self.norms(X) if left is None else left
-        right = self.norms(Z) if right is None else right
-        out = np.ascontiguousarray(_products(X, Z))
+            return np.ascontiguousarray(self._applied(inner_products(X, Z)))
+        left = squared_lengths(X) if left is None else left
+        right = squared_lengths(Z) if right is None else right
+        out = np.ascontiguousarray(inner_products(X, Z))
         if out.size:
             _loops.gaussian(out, left, right, self.gamma)
         return out
@@ -101,7 +96,7 @@ class Kernel:
                 if not single:
                     out[to, block] = self.block(X[some], X[block], norms[some], norms[block])
                     continue
-                products = np.ascontiguousarray(_products(X[some], X[block]))
+                products = np.ascontiguousarray(inner_products(X[some], X[block]))
                 _loops.single_gaussian(
                     products, norms[some], norms[block], self.gamma, to, block.start, out
                 )
@@ -122,10 +117,10 @@ class Kernel:
 
     def sums(self, Z: Any, coefficients: np.ndarray) -> Callable[[Any], np.ndarray]:
         """The function that returns sum_j k(x_i, z_j) coefficients[j], (rows, m), of a block of rows."""
-        right = self.norms(Z)
+        right = squared_lengths(Z)
 
         def of(X: Any) -> np.ndarray:
-            out, left = np.zeros((X.shape[0], coefficients.shape[1])), self.norms(X)
+            out, left = np.zeros((X.shape[0], coefficients.shape[1])), squared_lengths(X)
             for j in range(0, Z.shape[0], CHUNK):
                 part = slice(j, j + CHUNK)
                 out += self.block(X, Z[part], left, right[part]) @ coefficients[part]
@@ -142,22 +137,17 @@ class Kernel:
         unit, p, m = np.sqrt(self.gamma / np.log(2.0)), Z.shape[1], -(-len(Z) // 8)
         rows, weights = np.zeros((8 * m, p)), np.pad(weights, (0, 8 * m - len(Z)))
         np.multiply(Z, unit, out=rows[: len(Z)])
-        right, some = -self.norms(rows), max(1, PANELS // p)
+        right, some = -squared_lengths(rows), max(1, PANELS // p)
         rows *= 2.0
         panels = np.ascontiguousarray(rows.reshape(m, 8, p).transpose(0, 2, 1))
         del rows
 
         def of(X: Any) -> np.ndarray:
             X, out = np.ascontiguousarray(X * unit), np.zeros(len(X))
-            _loops.gaussian_sums(X, panels, -self.norms(X), right, weights, some, out)
+            _loops.gaussian_sums(X, panels, -squared_lengths(X), right, weights, some, out)
             return out[:, None]
 
         return of
-
-
-def _products(X: Any, Z: Any) -> np.ndarray:
-    found = X @ Z.T
-    return found if isinstance(found, np.ndarray) else found.toarray()
 
 
 def weighted_sum(kernel: Kernel, X: Any, Z: Any, coefficients: np.ndarray) -> np.ndarray:

@@ -12,10 +12,12 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
 from pellucid.numerics.linear_scores import linear_scores
+from pellucid.numerics.row_blocks import largest_cell
 from pellucid.parameters import (
     FIT_INTERCEPT,
     STANDARDIZE,
     STATUS,
+    VERBOSE,
     Choice,
     Ignored,
     Integer,
@@ -25,7 +27,7 @@ from pellucid.parameters import (
     param,
 )
 from pellucid.records import Solution, Status
-from pellucid.svm.kernel_base import largest_cell, scaled
+from pellucid.svm.kernel_base import scaled
 
 TOO_LARGE = (
     "A product of these rows exceeds the largest float64. Divide the columns by a power of ten, or use "
@@ -40,53 +42,54 @@ class FiniteC(Real):
         return f"{super().__str__()} (for C=inf use SVC or SVR with kernel='linear')"
 
 
-DUAL = param(
-    "auto",
-    Ignored("the solver follows from the penalty and the loss.", Choice("auto", True, False)),
-)
-TOL = param(
-    1e-4,
-    Real(0, None, "neither"),
-    "Largest accepted violation of the optimality conditions, for the loss 'hinge' and the penalty "
-    "'l1'. Newton's method, used otherwise, solves to full precision.",
-)
-C = param(
-    1.0,
-    FiniteC(0, None, "neither"),
-    "Cost of an error; a smaller C is a stronger penalty on the coefficients.",
-)
-INTERCEPT = FIT_INTERCEPT.replace(
-    description="Whether to fit an intercept. It is penalised like the coefficients, less so with a "
-    "larger `intercept_scaling`."
-)
-INTERCEPT_SCALING = param(
-    1.0,
-    Real(0, None, "neither"),
-    "Value of the constant column whose coefficient gives the intercept. A large value makes the "
-    "penalty on the intercept small.",
-)
-FIXED_ORDER = param(None, Ignored("the rows are always visited in the same order.", RandomState))
-MAX_ITER = param(1000, Integer(1), "Largest number of iterations of the solver.")
-SCALED = STANDARDIZE.replace(
-    description="Subtract the means of the columns and divide numbers by their standard deviations "
-    "before the fit. Columns of categories, missing-value indicators and words are not divided. Sparse "
-    "columns, and all columns without an intercept, are not centred. `coef_` and `intercept_` are "
-    "reported on the original scale."
-)
-HISTORY = (
-    "Diagnostics by iteration: 'iteration', 'objective' and 'duality_gap', and 'violation' or "
-    "'gradient_norm', depending on the solver. With more than two classes also 'machine', the number of "
-    "the binary problem."
-)
-
-
 class LinearSVM(Estimator):
     """Base of LinearSVC and LinearSVR."""
+
+    dual: Any = param(
+        "auto",
+        Ignored("the solver follows from the penalty and the loss.", Choice("auto", True, False)),
+    )
+    tol: float = param(
+        1e-4,
+        Real(0, None, "neither"),
+        "Largest accepted violation of the optimality conditions, for the loss 'hinge' and the penalty "
+        "'l1'. Newton's method, used otherwise, solves to full precision.",
+    )
+    C: float = param(
+        1.0,
+        FiniteC(0, None, "neither"),
+        "Cost of an error; a smaller C is a stronger penalty on the coefficients.",
+    )
+    fit_intercept: bool = FIT_INTERCEPT.replace(
+        description="Whether to fit an intercept. It is penalised like the coefficients, less so with a "
+        "larger `intercept_scaling`."
+    )
+    intercept_scaling: float = param(
+        1.0,
+        Real(0, None, "neither"),
+        "Value of the constant column whose coefficient gives the intercept. A large value makes the "
+        "penalty on the intercept small.",
+    )
+    verbose: int = VERBOSE
+    random_state: Any = param(
+        None, Ignored("the rows are always visited in the same order.", RandomState)
+    )
+    max_iter: int = param(1000, Integer(1), "Largest number of iterations of the solver.")
+    standardize: bool = STANDARDIZE.replace(
+        description="Subtract the means of the columns and divide numbers by their standard deviations "
+        "before the fit. Columns of categories, missing-value indicators and words are not divided. "
+        "Sparse columns, and all columns without an intercept, are not centred. `coef_` and "
+        "`intercept_` are reported on the original scale."
+    )
 
     intercept_: np.ndarray = learned("Intercepts, one for each row of coefficients.")
     means_: np.ndarray = learned("Means of the encoded columns, where explanations start.")
     n_iter_: int = learned("Number of iterations; the largest of all binary problems.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(
+        "Diagnostics by iteration: 'iteration', 'objective' and 'duality_gap', and 'violation' or "
+        "'gradient_norm', depending on the solver. With more than two classes also 'machine', the "
+        "number of the binary problem."
+    )
     status_: Status = learned(STATUS)
 
     _rows = "canonical"

@@ -14,6 +14,7 @@ from scipy import linalg
 
 from pellucid import parallel
 from pellucid.numerics.optimise import out_of_iterations
+from pellucid.numerics.row_blocks import squared_lengths
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops, interior_point, primal
 
@@ -43,15 +44,9 @@ class BoxDual:
         return max(float(-up.min()), float(down.max()), 0.0)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # overflowing costs are inf
+@parallel.one_blas_thread()
 def ridge_absolute(
-    problem: primal.LinearProblem, tol: float, max_iter: int, source: str
-) -> Solution:
-    """|v|**2 / 2 and absolute errors, with BLAS on one thread; overflowing costs are inf."""
-    with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
-        return _dual_descent(problem, tol, max_iter, source)
-
-
-def _dual_descent(
     problem: primal.LinearProblem, tol: float, max_iter: int, source: str
 ) -> Solution:
     """|v|**2 / 2 and absolute errors, by coordinate descent on the multipliers of the dual.
@@ -96,13 +91,14 @@ def _dual_descent(
         v = problem.transposed(beta)  # recomputed, without the rounding of many steps
         violation, batch = box.violation(beta, v), min(2 * batch, MOST_EPOCHS)
         _note_gap(box, recorder, epoch, beta, v, violation)
-    if violation <= tol:  # 4
-        status = Status("converged", f"The optimality conditions hold within tol={tol:g}.")
-    else:
-        status = out_of_iterations(
-            max_iter, f"the optimality conditions are violated by {violation:.2g}"
-        )
-    return Solution(v, status, recorder.history(), max(epoch, 1))
+    return Solution(v, ended(violation, tol, max_iter), recorder.history(), max(epoch, 1))  # 4
+
+
+def ended(violation: float, tol: float, max_iter: int) -> Status:
+    """How a solver ended whose solution violates the optimality conditions this much."""
+    if violation <= tol:
+        return Status("converged", f"The optimality conditions hold within tol={tol:g}.")
+    return out_of_iterations(max_iter, f"the optimality conditions are violated by {violation:.2g}")
 
 
 def row_parts(
@@ -111,13 +107,11 @@ def row_parts(
     """Cells, columns and starts of the rows, whether they are dense, and their curvatures."""
     X, n = problem.X, problem.X.shape[0]
     if isinstance(X, np.ndarray):
-        squares = np.einsum("ij,ij->i", X, X)
         cells, columns = np.ascontiguousarray(X).reshape(-1), np.zeros(0, dtype=np.int32)
         starts = np.arange(n + 1) * X.shape[1]
     else:
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
         cells, columns, starts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
-    curves = np.maximum(squares + problem.bias**2, 1e-300)
+    curves = np.maximum(squared_lengths(X) + problem.bias**2, 1e-300)
     return cells, columns, starts, isinstance(X, np.ndarray), curves
 
 

@@ -1,7 +1,7 @@
 """`LinearSVC`: linear support vector classification, for many rows and columns."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -13,26 +13,10 @@ from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
-from pellucid.parameters import (
-    VERBOSE,
-    Choice,
-    learned,
-    param,
-    positional,
-)
+from pellucid.parameters import Choice, changed, learned, param, positional
 from pellucid.records import converting, is_watched
-from pellucid.svm.kernel_parameters import CLASS_WEIGHT
-from pellucid.svm.linear_base import (
-    DUAL,
-    FIXED_ORDER,
-    INTERCEPT,
-    INTERCEPT_SCALING,
-    MAX_ITER,
-    SCALED,
-    TOL,
-    LinearSVM,
-)
-from pellucid.svm.linear_base import C as COST
+from pellucid.svm.linear_base import LinearSVM
+from pellucid.svm.multiclass import CLASS_FACTORS
 
 
 class LinearSVC(LinearSVM, Classifier):
@@ -66,22 +50,15 @@ class LinearSVC(LinearSVM, Classifier):
         description="Loss of a violated margin. 'hinge' cannot be combined with the penalty 'l1'.",
         kw_only=False,
     )
-    dual: Any = DUAL
-    tol: float = TOL
-    C: float = COST
     multi_class: str = param(
         "ovr",
         Choice("ovr", "crammer_singer"),
         "How more than two classes are learned: each class against all others ('ovr'), or jointly "
         "('crammer_singer'), where penalty and loss have no effect.",
+        after="C",
     )
-    fit_intercept: bool = INTERCEPT
-    intercept_scaling: float = INTERCEPT_SCALING.replace(default=1)
-    class_weight: Any = CLASS_WEIGHT
-    verbose: int = VERBOSE
-    random_state: Any = FIXED_ORDER
-    max_iter: int = MAX_ITER
-    standardize: bool = SCALED
+    intercept_scaling: float = changed(default=1)
+    class_weight: Any = CLASS_FACTORS.replace(after="intercept_scaling")
 
     coef_: np.ndarray = learned(
         "Coefficients, shape (1, n_terms) for two classes, otherwise (n_classes, n_terms)."
@@ -92,7 +69,7 @@ class LinearSVC(LinearSVM, Classifier):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.svm import linear_dual, primal
+        from pellucid.svm import crammer_singer, linear_dual, primal
 
         assert problem.classes is not None
         if self.penalty == "l1" and self.loss == "hinge" and self.multi_class == "ovr":
@@ -104,7 +81,17 @@ class LinearSVC(LinearSVM, Classifier):
         X, scale, shift, means = self._prepared(problem)
         costs = self._costs(class_weighted(self.class_weight, problem))
         if self.multi_class == "crammer_singer":
-            return self._fit_jointly(X, problem.y, costs, K, scale, shift) | {"means_": means}
+
+            def rows(W: np.ndarray) -> np.ndarray:
+                """Two classes are reduced to the difference of their coefficients."""
+                return W[1:] - W[:1] if K == 2 else W
+
+            given = (X, problem.y, costs, K, self._bias(), self.tol, self.max_iter)
+            with converting(lambda state: self._coefficients(rows(state["x"]), scale, shift)):
+                jointly = parallel.interruptible(crammer_singer.solve, *given)
+            found = [replace(jointly, x=v) for v in rows(jointly.x)]
+            learned = self._learned_from(found, scale, shift)
+            return learned | {"history_": jointly.history, "means_": means}
 
         def one(k: int) -> Any:
             y = np.where(problem.y == k, 1.0, -1.0)
@@ -116,22 +103,24 @@ class LinearSVC(LinearSVM, Classifier):
                 return linear_dual.ridge_absolute(binary, self.tol, self.max_iter, name)
             return primal.ridge_squared(binary, self.max_iter, name)
 
-        def one_by_one() -> list[Any]:
-            done: list[Any] = []
-            threads = parallel.one_blas_thread() if K > 2 else contextlib.nullcontext()
-            with threads:
-                for k in tasks:
-                    others = [found.x for found in done]
-                    with converting(partial(self._all, others, len(tasks), scale, shift)):
-                        done.append(one(k))
-            return done
-
         tasks = [1] if K == 2 else list(range(K))
         if is_watched():  # in an order that those who watch can follow
-            found = parallel.interruptible(one_by_one)
+            found = parallel.interruptible(self._one_by_one, one, tasks, scale, shift)
         else:
             found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
         return self._learned_from(found, scale, shift) | {"means_": means}
+
+    def _one_by_one(
+        self, one: Callable[[int], Any], tasks: list[int], scale: np.ndarray, shift: np.ndarray
+    ) -> list[Any]:
+        """The solutions of the classes, one after the other."""
+        done: list[Any] = []
+        with parallel.one_blas_thread() if len(tasks) > 1 else contextlib.nullcontext():
+            for k in tasks:
+                others = [found.x for found in done]
+                with converting(partial(self._all, others, len(tasks), scale, shift)):
+                    done.append(one(k))
+        return done
 
     def _all(
         self, done: list[np.ndarray], K: int, scale: np.ndarray, shift: np.ndarray,
@@ -141,28 +130,6 @@ class LinearSVC(LinearSVM, Classifier):
         V = np.zeros((K, len(state["x"])))
         V[: len(done) + 1] = [*done, state["x"]]
         return self._coefficients(V, scale, shift)
-
-    def _fit_jointly(
-        self,
-        X: Any,
-        y: np.ndarray,
-        costs: np.ndarray,
-        K: int,
-        scale: np.ndarray,
-        shift: np.ndarray,
-    ) -> dict[str, Any]:
-        """All classes jointly; two classes are reduced to the difference of their coefficients."""
-        from pellucid.svm import crammer_singer
-
-        def differences(W: np.ndarray) -> np.ndarray:
-            return W[1:] - W[:1] if K == 2 else W
-
-        with converting(lambda s: self._coefficients(differences(s["x"]), scale, shift)):
-            found = parallel.interruptible(
-                crammer_singer.solve, X, y, costs, K, self._bias(), self.tol, self.max_iter
-            )
-        rows = [replace(found, x=v) for v in differences(found.x)]
-        return self._learned_from(rows, scale, shift) | {"history_": found.history}
 
     def _scores(self, X: Any) -> np.ndarray:
         return self._linear_scores(X)

@@ -8,19 +8,9 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
-from pellucid.parameters import N_ITER, VERBOSE, Choice, Real, learned, param
+from pellucid.parameters import N_ITER, Choice, Real, changed, learned, param
 from pellucid.records import converting
-from pellucid.svm.linear_base import (
-    DUAL,
-    FIXED_ORDER,
-    INTERCEPT,
-    INTERCEPT_SCALING,
-    MAX_ITER,
-    SCALED,
-    TOL,
-    LinearSVM,
-)
-from pellucid.svm.linear_base import C as COST
+from pellucid.svm.linear_base import LinearSVM
 
 
 class LinearSVR(LinearSVM, Regressor):
@@ -38,25 +28,21 @@ class LinearSVR(LinearSVM, Regressor):
     array([7.])
     """
 
-    epsilon: float = param(0.0, Real(0, None, "left"), "Largest error that costs nothing.")
-    tol: float = TOL.replace(
+    epsilon: float = param(
+        0.0, Real(0, None, "left"), "Largest error that costs nothing.", before="tol"
+    )
+    tol: float = changed(
         description="Largest accepted violation of the optimality conditions for the loss "
         "'epsilon_insensitive', times the largest target if that is below 1. Newton's method, used for "
         "the squared loss, solves to full precision."
     )
-    C: float = COST
     loss: str = param(
         "epsilon_insensitive",
         Choice("epsilon_insensitive", "squared_epsilon_insensitive"),
         "Loss of an error beyond epsilon: its size, or its square.",
+        after="C",
     )
-    fit_intercept: bool = INTERCEPT
-    intercept_scaling: float = INTERCEPT_SCALING
-    dual: Any = DUAL
-    verbose: int = VERBOSE
-    random_state: Any = FIXED_ORDER
-    max_iter: int = MAX_ITER
-    standardize: bool = SCALED
+    dual: Any = changed(after="intercept_scaling")
 
     coef_: np.ndarray = learned("Coefficients, shape (n_terms,).")
     intercept_: np.ndarray = learned("Intercept, shape (1,).")

@@ -10,9 +10,14 @@ from itertools import combinations
 
 import numpy as np
 
+from pellucid.parameters import CLASS_WEIGHT
 from pellucid.records import Solution, Status
 
 REST = -1
+CLASS_FACTORS = CLASS_WEIGHT.replace(
+    description="Factors for the weights of the rows by class. 'balanced' gives every class the same "
+    "total weight."
+)
 
 
 def binary_problems(K: int, multi_class: str) -> list[tuple[int, int]]:

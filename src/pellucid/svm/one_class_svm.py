@@ -6,22 +6,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.parameters import Real, param
+from pellucid.parameters import Real, changed, param
 from pellucid.records import Recorder, converting
 from pellucid.svm.kernel_base import KernelSVM
-from pellucid.svm.kernel_parameters import (
-    CACHE_SIZE,
-    COEF0,
-    DEGREE,
-    GAMMA,
-    KERNEL,
-    MAX_ITER,
-    MAX_TIME,
-    QUIET,
-    SCALED,
-    SHRINKING,
-    TOL,
-)
 
 
 class OneClassSVM(KernelSVM):
@@ -39,23 +26,16 @@ class OneClassSVM(KernelSVM):
     array([ 1, -1])
     """
 
-    kernel: Any = KERNEL
-    degree: int = DEGREE
-    gamma: Any = GAMMA
-    coef0: float = COEF0
-    tol: float = TOL.replace(
+    tol: float = changed(
         description="Largest accepted violation of the optimality conditions, times nu and the total "
         "weight of the rows if that product is below 1."
     )
     nu: float = param(
-        0.5, Real(0, 1, "right"), "Largest share of training rows that may be outliers."
+        0.5,
+        Real(0, 1, "right"),
+        "Largest share of training rows that may be outliers.",
+        after="tol",
     )
-    shrinking: bool = SHRINKING
-    cache_size: float = CACHE_SIZE
-    verbose: bool = QUIET
-    max_iter: int = MAX_ITER
-    max_time: float | None = MAX_TIME
-    standardize: bool = SCALED
 
     _kind = "outlier_detector"
     _free_intercept = False  # the border is as far from the origin as possible
@@ -114,8 +94,3 @@ class OneClassSVM(KernelSVM):
 
     def _explain(self, X: Any) -> Any:
         return self._explain_single(X, self._margin(X), "votes")
-
-    def _check_state(self) -> None:
-        from pellucid.svm.file_checks import check_single
-
-        check_single(self)

@@ -1,6 +1,7 @@
 """`SVC`: support vector classification with a kernel."""
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -16,27 +17,16 @@ from pellucid.parameters import (
     Ignored,
     RandomState,
     Real,
+    changed,
     learned,
     param,
 )
+from pellucid.persist.fitted_state import expect_array
 from pellucid.protocol import available_if
 from pellucid.records import Recorder, Solution, Status, converting, is_watched, unwatched
 from pellucid.svm import contributions, multiclass
 from pellucid.svm.kernel_base import KernelSVM, n_rows, scaled
-from pellucid.svm.kernel_parameters import (
-    CACHE_SIZE,
-    CLASS_WEIGHT,
-    COEF0,
-    DEGREE,
-    GAMMA,
-    KERNEL,
-    MAX_ITER,
-    MAX_TIME,
-    QUIET,
-    SCALED,
-    SHRINKING,
-    TOL,
-)
+from pellucid.svm.multiclass import CLASS_FACTORS
 
 UNDER_WAY = Status("ok", "This binary problem is being solved.")
 
@@ -62,17 +52,11 @@ class SVC(KernelSVM, Classifier):
         Real(0, None, "right"),
         "Cost of a violation of the margin; a smaller C is a stronger penalty on w. `np.inf` allows no "
         "violation: fit raises an error if the kernel cannot separate the classes.",
+        before="kernel",
     )
-    kernel: Any = KERNEL
-    degree: int = DEGREE
-    gamma: Any = GAMMA
-    coef0: float = COEF0
-    shrinking: bool = SHRINKING
-    tol: float = TOL
-    cache_size: float = CACHE_SIZE
-    class_weight: Any = CLASS_WEIGHT
-    verbose: bool = QUIET
-    max_iter: int = MAX_ITER.replace(
+    tol: float = changed(after="shrinking")
+    class_weight: Any = CLASS_FACTORS.replace(after="cache_size")
+    max_iter: int = changed(
         description="Largest number of solver steps in each binary problem. -1 allows ten million, or "
         "100 per row if that is more."
     )
@@ -89,25 +73,24 @@ class SVC(KernelSVM, Classifier):
         None,
         Ignored("the solver, and the folds of `calibrate`, are deterministic.", RandomState),
     )
-    max_time: float | None = MAX_TIME.replace(
+    max_time: float | None = changed(
         description="Largest number of seconds of the solver in each binary problem. A fit that needs "
         "more keeps what it has and warns."
     )
-    standardize: bool = SCALED
     multi_class: str = param(
         "ovo",
         Choice("ovo", "ovr"),
         "How more than two classes are learned. 'ovo' solves one binary problem for each pair of "
         "classes, and the pairs vote. 'ovr' solves one for each class against all others, and the "
         "largest score wins.",
-        last=True,
+        after="standardize",
     )
     calibrate: bool = param(
         False,
         Boolean,
         "Whether to provide `predict_proba`: softmax(slope x scores + biases), fitted to the scores of "
         "5-fold cross-validation. `predict` is then the most probable class.",
-        last=True,
+        after="multi_class",
     )
 
     support_: np.ndarray = learned(
@@ -301,8 +284,9 @@ class SVC(KernelSVM, Classifier):
             return contributions.linear_parts(base, parts, self._scores(X), "votes")
         scores = self._pair_scores(X)
         if self.decision_function_shape == "ovo":
-            named = {"classes": contributions.pair_names(self.classes_)}
-            return contributions.linear_parts(base, parts, scores, "votes") | named
+            pairs = tuple(f"{a} over {b}" for a, b in combinations(self.classes_, 2))
+            found = contributions.linear_parts(base, parts, scores, "votes")
+            return found | {"classes": pairs}
         return contributions.vote_parts(base, parts, scores, self._scores(X))
 
     def _explain_vectors(self, X: Any, single: bool) -> Any:
@@ -324,9 +308,6 @@ class SVC(KernelSVM, Classifier):
         return contributions.largest_terms(vectors, X, prediction, base, classes, "votes")
 
     def _check_state(self) -> None:
-        from pellucid.persist.fitted_state import expect_array
-        from pellucid.svm.file_checks import check_support_vectors
-
         K, m = len(self.classes_), len(self.support_)
         if K < 2:
             raise ModelFileError("its SVC has fewer than two classes")
@@ -337,7 +318,7 @@ class SVC(KernelSVM, Classifier):
         expect_array(self, "n_support_", K, dtype=np.int32)
         if (self.n_support_ < 0).any() or self.n_support_.sum() != m:
             raise ModelFileError("the n_support_ of its SVC do not count its support vectors")
-        check_support_vectors(self)
+        self._check_vectors()
         if self.calibrate:
             expect_array(self, "calibration_", K + 1, finite=True)
             if self.calibration_[0] < 0:

@@ -8,22 +8,9 @@ from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.parameters import Real, param
+from pellucid.parameters import Real, changed, param
 from pellucid.records import Recorder, converting
 from pellucid.svm.kernel_base import KernelSVM
-from pellucid.svm.kernel_parameters import (
-    CACHE_SIZE,
-    COEF0,
-    DEGREE,
-    GAMMA,
-    KERNEL,
-    MAX_ITER,
-    MAX_TIME,
-    QUIET,
-    SCALED,
-    SHRINKING,
-    TOL,
-)
 
 
 class SVR(KernelSVM, Regressor):
@@ -42,11 +29,7 @@ class SVR(KernelSVM, Regressor):
     array([7.])
     """
 
-    kernel: Any = KERNEL
-    degree: int = DEGREE
-    gamma: Any = GAMMA
-    coef0: float = COEF0
-    tol: float = TOL.replace(
+    tol: float = changed(
         description="Largest accepted violation of the optimality conditions, times the largest target "
         "if that is below 1."
     )
@@ -55,14 +38,11 @@ class SVR(KernelSVM, Regressor):
         Real(0, None, "right"),
         "Cost of an error beyond epsilon, per unit. `np.inf` allows no such error: fit raises an error "
         "if no function of the kernel comes within epsilon of all targets.",
+        after="tol",
     )
-    epsilon: float = param(0.1, Real(0, None, "left"), "Largest error that costs nothing.")
-    shrinking: bool = SHRINKING
-    cache_size: float = CACHE_SIZE
-    verbose: bool = QUIET
-    max_iter: int = MAX_ITER
-    max_time: float | None = MAX_TIME
-    standardize: bool = SCALED
+    epsilon: float = param(
+        0.1, Real(0, None, "left"), "Largest error that costs nothing.", after="C"
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the regression function; weight k counts as k equal rows."""
@@ -98,8 +78,3 @@ class SVR(KernelSVM, Regressor):
 
     def _explain(self, X: Any) -> Any:
         return self._explain_single(X, self._predict(X), "response")
-
-    def _check_state(self) -> None:
-        from pellucid.svm.file_checks import check_single
-
-        check_single(self)

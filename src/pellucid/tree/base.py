@@ -10,6 +10,7 @@ from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem, prepare
 from pellucid.data.canonical import canonical
 from pellucid.data.opening import opened
+from pellucid.data.schema import DATETIME
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.parameters import (
@@ -48,13 +49,15 @@ CANDIDATE = (
 )  # fmt: skip
 
 
-def _line(candidate: dict[str, Any]) -> tuple[Any, ...]:
-    """One line of the table of candidates."""
-    levels = candidate["levels"]
+def _line(candidate: dict[str, Any], kind: str) -> tuple[Any, ...]:
+    """One line of the table of candidates; `kind` is that of the column."""
+    levels, threshold = candidate["levels"], candidate["threshold"]
+    if kind == DATETIME and np.isfinite(threshold):
+        threshold = formatting.date(threshold)
     shown = None if levels is None else ", ".join(map(formatting.level, levels))
     rest = ("impurity_before", "impurity_after", "gain", "samples_left", "samples_right", "chosen")
     return (
-        formatting.one_line(candidate["name"]), candidate["threshold"], shown, candidate["missing"],
+        formatting.one_line(candidate["name"]), threshold, shown, candidate["missing"],
         *(candidate[name] for name in rest),
     )  # fmt: skip
 
@@ -358,8 +361,9 @@ class TreeModel(Estimator):
         problem = prepare(X, y, sample_weight, None, self.table, spec)[0]
         problem = self._with_known_classes(one_or_several(problem))
         found = NodeSearch.of(TreeSpec.of(self), self.tree_, problem).table(number)
+        lines = tuple(_line(one, self.schema_.kinds[one["column"]]) for one in found)
         header = (("node", number), ("impurity", float(self.tree_.impurity[number])))
-        return SummaryTable("Candidate splits", header, CANDIDATE, tuple(map(_line, found)))
+        return SummaryTable("Candidate splits", header, CANDIDATE, lines)
 
     def _with_known_classes(self, problem: Problem) -> Problem:
         """The problem with the class codes of this tree."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.schema import DATETIME
 from pellucid.records import Recorder
 from pellucid.tree import formatting
 from pellucid.tree._apply import preorder
@@ -178,6 +179,9 @@ class _Story:
         """The sentence of a step."""
         from pellucid.draw import number
 
+        kinds = self.problem.schema.kinds
+        dated = "column" in event and kinds[event["column"]] == DATETIME
+
         def short(x: float) -> str:
             return number(x, 4)
 
@@ -191,11 +195,12 @@ class _Story:
                 f"Pruning makes node {event['node']} a leaf, because its branch reduces the impurity by "
                 f"only {short(event['alpha'])} per leaf; {int(numbers['leaves'])} leaves remain."
             )
+        before, after = short(event["impurity_before"]), short(event["impurity_after"])
+        left, both = event["samples_left"], event["samples_left"] + event["samples_right"]
         return (
             f"Split {int(numbers['iteration'])}: node {event['node']} is split by "
-            f"{condition(event)}, which lowers its impurity from {short(event['impurity_before'])} to "
-            f"{short(event['impurity_after'])}; {event['samples_left']} of "
-            f"{event['samples_left'] + event['samples_right']} samples go left."
+            f"{condition(event, dated)}, which lowers its impurity from {before} to {after}; {left} of "
+            f"{both} samples go left."
         )
 
 
@@ -205,7 +210,7 @@ def _end(nodes: Nodes) -> float:
     return float((nodes.impurity * nodes.weight)[leaves].sum() / nodes.weight[0])
 
 
-def condition(event: Mapping[str, Any]) -> str:
+def condition(event: Mapping[str, Any], dated: bool) -> str:
     """The condition to go left in words."""
     from pellucid.draw import number
 
@@ -214,4 +219,5 @@ def condition(event: Mapping[str, Any]) -> str:
         return f"{name} in {{{', '.join(map(formatting.level, event['levels']))}}}"
     if np.isinf(event["threshold"]):
         return f"{name} is present"
-    return f"{name} <= {number(event['threshold'], 6)}"
+    threshold = event["threshold"]
+    return f"{name} <= {formatting.date(threshold) if dated else number(threshold, 6)}"

@@ -235,7 +235,8 @@ class Scale:
             return shares
         if len(lower):
             counts = np.clip(counts, lower[:, None], upper[:, None])
-        return np.ldexp(counts, self.exponent) + self.shift
+        with np.errstate(over="ignore"):  # a mean next to the largest float may round to infinity
+            return np.ldexp(counts, self.exponent) + self.shift
 
     def impurity(self, impurity: np.ndarray) -> np.ndarray:
         if self.classes:

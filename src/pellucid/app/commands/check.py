@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
-from pellucid.app.messages import message_options
+from pellucid.app.messages import format_options, message_options
 from pellucid.app.options import config_option, gather_settings, setting_options
 
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
@@ -21,16 +21,10 @@ GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
     "target", "task", "encoding", "group", "time", "weights", "id", "drop", "positive", "cv",
     "test_size", "seed", "select", "ignore",
 )  # fmt: skip
-@click.option(
-    "--format", "format_", default="text", envvar="PELLUCID_FORMAT",
-    type=click.Choice(["text", "json", "jsonl", "github"]), help="Output format.",
-)  # fmt: skip
-@click.option(
-    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
-)
+@format_options("text", "json", "jsonl", "github", envvar="PELLUCID_FORMAT")
 @message_options
 @click.pass_context
-def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **given: Any) -> None:
+def check(ctx: click.Context, data: str | None, format_: str, **given: Any) -> None:
     """Check DATA for target leakage, row IDs, duplicates and other problems.
 
     Exits with 1 if a check finds an error. Every check has a code: --ignore D011 skips one,
@@ -42,8 +36,8 @@ def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **g
         raise click.UsageError("Missing argument 'DATA'", ctx)
     refuse_model(data, "check DATA")
     plan, findings = prepare(data, gather_settings(ctx, given), note=ctx.obj.note)
-    text = shown(findings, plan, "json" if as_json else format_, data)
-    ctx.obj.show(text) if text and not as_json and format_ == "text" else click.echo(text, nl=False)
+    text = shown(findings, plan, format_, data)
+    ctx.obj.show(text) if format_ == "text" else click.echo(text, nl=False)
     ctx.exit(1 if findings.errors else 0)
 
 

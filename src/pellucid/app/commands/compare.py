@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import message_options
+from pellucid.app.messages import format_options, message_options
 from pellucid.app.options import config_option, setting_options
 
 
@@ -46,18 +46,8 @@ from pellucid.app.options import config_option, setting_options
     metavar="X",
     help="Exit with 1 if the score of the recommended model is worse than X.",
 )
-@click.option(
-    "--format",
-    "format_",
-    default="text",
-    envvar="PELLUCID_FORMAT",
-    type=click.Choice(["text", "json", "jsonl", "csv", "md"]),
-    help="Format of the result on stdout.",
-)
+@format_options("text", "json", "jsonl", "csv", "md", envvar="PELLUCID_FORMAT")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser at the end.")
-@click.option(
-    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
-)
 @click.option(
     "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="Show no progress on stderr."
 )
@@ -71,6 +61,4 @@ def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
     """
     from pellucid.app.compare_command import run_compare
 
-    if given.pop("as_json"):
-        given["format_"] = "json"
     ctx.exit(run_compare(ctx, data, given))

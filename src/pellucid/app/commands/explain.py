@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from pellucid.app.commands.predict import encoding_option
-from pellucid.app.messages import Messages, message_options
+from pellucid.app.commands.predict import allow_missing_option, encoding_option
+from pellucid.app.messages import Messages, format_options, message_options
 from pellucid.report.screen import packed, terminal_width
 
 FIRST = 3  # rows to explain if no --row is given
@@ -24,16 +24,8 @@ FIRST = 3  # rows to explain if no --row is given
 @click.option(
     "--row", "rows", type=int, multiple=True, help="Row number, starting at 0; repeatable."
 )
-@click.option(
-    "--allow-missing", is_flag=True, help="Treat columns missing from DATA as missing values."
-)
-@click.option(
-    "--format", "format_", default="text", type=click.Choice(["text", "json", "jsonl"]),
-    help="Output format.",
-)  # fmt: skip
-@click.option(
-    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
-)
+@allow_missing_option
+@format_options("text", "json", "jsonl")
 @encoding_option
 @message_options
 @click.pass_obj
@@ -44,7 +36,6 @@ def explain(
     rows: tuple[int, ...],
     allow_missing: bool,
     format_: str,
-    as_json: bool,
     encoding: str | None,
 ) -> None:
     """Explain the predictions of MODEL for rows of DATA.
@@ -61,23 +52,26 @@ def explain(
 
     from pellucid.app.commands.predict import encoding_of_run, load_model, match_columns
     from pellucid.data.io import shared_tables
+    from pellucid.errors import DataError
 
     path, data, stored = find(model, data)
     fitted = load_model(path, data, "explain")[1]
     table = read_table(fitted, data, messages, encoding or stored, encoding_of_run(path))
     chosen = rows or tuple(range(min(FIRST, table.num_rows)))
-    refuse_outside(chosen, table.num_rows, data)
+    outside = [row for row in chosen if not 0 <= row < table.num_rows]
+    if outside:
+        raise DataError(f"{data} has rows 0 to {table.num_rows - 1}; there is no row {outside[0]}.")
     matched = match_columns(fitted, table, data, messages, allow_missing, extra_is_fine=True)
     part = shared_tables.take(matched, np.array(chosen))
     found = fitted.explain(part)
     if hasattr(found, "contributions"):
         own = found.columns == tuple(part.column_names)  # a formula makes its own columns
         found = replace(found, rows=chosen, values=_values(part) if own else found.values)
-    form, predictions = "json" if as_json else format_, predicted(fitted, part, found)
-    if form == "text":
+    predictions = predicted(fitted, part, found)
+    if format_ == "text":
         messages.show(as_text(found, predictions))
     else:
-        click.echo(as_lines(found, form, predictions), nl=False)
+        click.echo(as_lines(found, format_, predictions), nl=False)
 
 
 def find(model: str, data: str | None) -> tuple[str, str, str | None]:
@@ -107,25 +101,21 @@ def model_of_run(folder: Path) -> Path:
     """The model file of a run; the error explains why there is none."""
     from pellucid.errors import DataError
 
-    path = folder / "model.pellucid"
-    if not path.exists():
-        raise DataError(f"{folder} has no model file: {_why_none(folder)}.")
-    return path
-
-
-def _why_none(folder: Path) -> str:
-    """Why a run has no model file."""
-    results = folder / "results.json"
+    path, results = folder / "model.pellucid", folder / "results.json"
+    if path.exists():
+        return path
     data = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
+    best, failed = data.get("recommended"), (data.get("test") or {}).get("failed")
     if not data.get("complete"):
         again = f"pellucid compare --resume --out {quote(str(folder))}"
-        return f"the run is not complete. Resume it: {again}"
-    best, failed = data["recommended"], (data["test"] or {}).get("failed")
-    if best is None:
-        return "no model has a score"
-    if failed:
-        return f"{best} could not be fitted ({failed})"
-    return f"{best} is not a Pellucid model"
+        why = f"the run is not complete. Resume it: {again}"
+    elif best is None:
+        why = "no model has a score"
+    elif failed:
+        why = f"{best} could not be fitted ({failed})"
+    else:
+        why = f"{best} is not a Pellucid model"
+    raise DataError(f"{folder} has no model file: {why}.")
 
 
 def read_table(
@@ -138,14 +128,6 @@ def read_table(
     if data in datasets.names() and not Path(data).is_file():
         return datasets.load(data).table
     return read_like(fitted, data, messages, encoding, usual)
-
-
-def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:
-    from pellucid.errors import DataError
-
-    for row in rows:
-        if not 0 <= row < n:
-            raise DataError(f"{source} has rows 0 to {n - 1}; there is no row {row}.")
 
 
 def _values(table: Any) -> list[list[Any]]:

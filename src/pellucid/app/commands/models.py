@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Messages, message_options
+from pellucid.app.messages import Messages, json_option, message_options
 
 
 @click.command()
@@ -19,7 +19,7 @@ from pellucid.app.messages import Messages, message_options
     "--effort", default="normal", type=click.Choice(["quick", "normal", "thorough"]),
     help="Show the search space of this effort.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Print JSON.")
+@json_option()
 @message_options
 @click.pass_obj
 def models(messages: Messages, task: str, effort: str, as_json: bool) -> None:
@@ -41,10 +41,7 @@ def models(messages: Messages, task: str, effort: str, as_json: bool) -> None:
             "rank": entry.rank,
             "candidates": len(entry.candidates(effort)),
             "says": entry.description,
-            "space": {
-                name: axis.values() if hasattr(axis, "values") else list(axis)
-                for name, axis in entry.axes(effort).items()
-            },
+            "space": entry.values(effort),
             "in_units": list(entry.in_units),
         }
         for which in tasks

@@ -1,6 +1,5 @@
 """`pellucid predict MODEL DATA`: predict the rows of a file with a saved model."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -9,6 +8,9 @@ from pellucid.app.messages import Messages, message_options
 
 NAMED = 5  # column names listed in a message
 EXPLAINED_ROWS = 4096  # at a time: contributions are rows x columns x classes
+allow_missing_option = click.option(
+    "--allow-missing", is_flag=True, help="Treat columns missing from DATA as missing values."
+)
 encoding_option = click.option(
     "--encoding", metavar="TEXT", help="Encoding of DATA, such as cp1252; default: detected."
 )
@@ -53,8 +55,11 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     metavar="N",
     help="Add the N largest contributions of each row as columns why_1, why_2, ..., and why_class.",
 )
+@allow_missing_option
 @click.option(
-    "--allow-missing", is_flag=True, help="Treat columns missing from DATA as missing values."
+    "--csv-safe",
+    is_flag=True,
+    help="Write ' before texts that a spreadsheet would run as a formula (=, +, -, @ at the start).",
 )
 @encoding_option
 @message_options
@@ -68,6 +73,7 @@ def predict(
     ids: tuple[str, ...],
     explained: int,
     allow_missing: bool,
+    csv_safe: bool,
     encoding: str | None,
 ) -> None:
     """Predict the rows of DATA (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
@@ -80,32 +86,29 @@ def predict(
     predicted class of the row if there are more; regression has no 'why_class'. 'pellucid explain'
     uses the same class and the same signs.
     """
+    from pellucid.data.io.source import require_column
     from pellucid.data.io.write import format_of, write
+    from pellucid.errors import DataError
 
     format_ = format_ or format_of(out)  # report a wrong extension before any work
     model, fitted = load_model(model, file, "predict")
     table = read_like(fitted, file, messages, encoding, encoding_of_run(model))
     source = "standard input" if file == "-" else file
-    kept = {name: table.column(require(name, table, source)) for name in ids}
+    for name in ids:
+        require_column(table, name, source)
+    kept = {name: table.column(name) for name in ids}
     rows = match_columns(fitted, table, source, messages, allow_missing, copied=ids)
     columns = predictions(fitted, rows, model)
     if explained:
         columns |= contributions(fitted, rows, explained, model)
-    refuse_duplicates(kept, columns)
-    warn_outside(fitted, rows, messages)
-    write({**kept, **columns}, out, format_)
-
-
-def refuse_duplicates(kept: dict[str, Any], columns: dict[str, Any]) -> None:
-    """Raise an error if a copied column has the name of an output column."""
-    from pellucid.errors import DataError
-
     twice = [name for name in kept if name in columns]
     if twice:
         raise DataError(
             f"--id {twice[0]}: the output already has a column of that name. Rename the column in the "
             "file, or leave it out."
         )
+    warn_outside(fitted, rows, messages)
+    write({**kept, **columns}, out, format_, spreadsheet_safe=csv_safe)
 
 
 def contributions(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str]]:
@@ -113,18 +116,21 @@ def contributions(fitted: Any, rows: Any, most: int, model: str) -> dict[str, li
     classes: list[str | None] = []
     texts: list[list[str]] = []
     for start in range(0, rows.num_rows, EXPLAINED_ROWS):
-        for of, terms in _strongest(fitted, rows.slice(start, EXPLAINED_ROWS), most, model):
-            classes.append(of)
-            texts.append(terms)
+        found = explanation(fitted, rows.slice(start, EXPLAINED_ROWS), model)
+        for i in range(len(found.prediction)):
+            outcome, amounts = found.towards(i)
+            own = amounts.tolist()
+            order = sorted(range(len(own)), key=lambda j: -abs(own[j]))[:most]
+            classes.append(outcome.of)
+            texts.append([f"{found.columns[j]} ({own[j]:+.3g})" for j in order])
     named = {} if None in classes else {"why_class": [str(label) for label in classes]}
     return named | {
         f"why_{k + 1}": [row[k] if k < len(row) else "" for row in texts] for k in range(most)
     }
 
 
-def _strongest(
-    fitted: Any, rows: Any, most: int, model: str
-) -> Iterator[tuple[str | None, list[str]]]:
+def explanation(fitted: Any, rows: Any, model: str) -> Any:
+    """The contributions of the columns; an error if the model has none."""
     import warnings
 
     from pellucid.errors import DataError, UnseenLevelWarning
@@ -137,21 +143,21 @@ def _strongest(
             f"{model} contains a {type(fitted).__name__}, which has no contributions of columns. Leave "
             "out --explain."
         )
-    for i in range(len(found.prediction)):
-        outcome, amounts = found.towards(i)
-        own = amounts.tolist()
-        order = sorted(range(len(own)), key=lambda j: -abs(own[j]))[:most]
-        yield outcome.of, [f"{found.columns[j]} ({own[j]:+.3g})" for j in order]
+    return found
 
 
 def warn_outside(fitted: Any, rows: Any, messages: Messages) -> None:
     """Warn about rows with numbers or dates outside the range of the training rows."""
+    import numpy as np
+
     from pellucid.data.arrow import arrow_column
+    from pellucid.draw.dates import date
+    from pellucid.draw.number import number
 
     schema = getattr(fitted, "schema_", None)
     if schema is None or schema.names is None:  # a formula, or an array: no ranges of columns
         return
-    outside, limits = None, []
+    outside, limits = np.zeros(rows.num_rows, dtype=bool), []
     for j, name in enumerate(schema.names):
         kind = schema.kinds[j]
         if kind not in ("number", "datetime") or schema.low[j] > schema.high[j]:
@@ -164,9 +170,10 @@ def warn_outside(fitted: Any, rows: Any, messages: Messages) -> None:
             (column.values < schema.low[j], "<", schema.low[j]),
         ):
             if wrong.any():
-                outside = wrong if outside is None else outside | wrong
-                limits.append((int(wrong.sum()), f"{name} {sign} {_end(limit, kind)}"))
-    if outside is not None:
+                outside |= wrong
+                shown = date(limit) if kind == "datetime" else number(float(limit))
+                limits.append((int(wrong.sum()), f"{name} {sign} {shown}"))
+    if limits:
         named = ", ".join(text for _, text in sorted(limits, key=lambda pair: -pair[0])[:3])
         count = int(outside.sum())
         are, what = ("is", "its prediction is an extrapolation") if count == 1 else (
@@ -174,17 +181,6 @@ def warn_outside(fitted: Any, rows: Any, messages: Messages) -> None:
         messages.warn(
             f"{count} of {rows.num_rows} rows {are} outside the training range ({named}): {what}"
         )
-
-
-def _end(limit: float, kind: str) -> str:
-    """A limit as a number, or as a date (days since 1970)."""
-    import numpy as np
-
-    from pellucid.draw.number import number
-
-    if kind == "number":
-        return number(float(limit))
-    return str(np.datetime64(round(limit * 86400), "s")).removesuffix("T00:00:00").replace("T", " ")
 
 
 def read_for(fitted: Any, file: Any, messages: Messages, encoding: str | None) -> Any:
@@ -254,19 +250,6 @@ def read_like(
     return table
 
 
-def require(name: str, table: Any, source: str) -> str:
-    """The name, if the table has that column; otherwise an error with the nearest name."""
-    from pellucid.data.io.source import did_you_mean
-    from pellucid.errors import DataError
-
-    if name not in table.column_names:
-        hint = did_you_mean(name, table.column_names)
-        raise DataError(
-            f"{source} has no column {name!r}.{hint} Columns: {listed(table.column_names)}."
-        )
-    return name
-
-
 def match_columns(
     fitted: Any,
     table: Any,
@@ -277,36 +260,30 @@ def match_columns(
     copied: tuple[str, ...] = (),
 ) -> Any:
     """The columns that the model needs, in its order; a note lists those that are dropped."""
+    from pellucid.data.io.source import did_you_mean
+    from pellucid.errors import DataError
+
     needed = getattr(fitted, "feature_names_in_", None)
     if needed is None:  # trained on an array: columns are taken by position
         return table
     needed = [str(name) for name in needed]
     missing = [name for name in needed if name not in table.column_names]
     extra = [name for name in table.column_names if name not in needed and name not in copied]
+    columns, them = ("column", "it") if len(missing) == 1 else ("columns", "them")
     if missing and not allow_missing:
-        raise_missing(needed, missing, table, source)
+        found = len(needed) - len(missing)
+        hint = did_you_mean(missing[0], [n for n in table.column_names if n not in needed])
+        raise DataError(
+            f"{source} has no {columns} {listed(missing)} ({found} of the {len(needed)} columns that "
+            f"the model needs were found).{hint} --allow-missing treats {them} as missing values."
+        )
     if missing:
-        columns = "column" if len(missing) == 1 else "columns"
         messages.note(f"{source} has no {columns} {listed(missing)}: treated as missing values")
     if extra and not extra_is_fine:
         messages.note(f"ignored columns that the model does not use: {listed(extra)}")
     for name in missing:
         table = table.append_column(name, [[None] * table.num_rows])
     return table.select(needed)
-
-
-def raise_missing(needed: list[str], missing: list[str], table: Any, source: str) -> None:
-    """Raise the error for columns that the model needs and the file does not have."""
-    from pellucid.data.io.source import did_you_mean
-    from pellucid.errors import DataError
-
-    found = len(needed) - len(missing)
-    columns, them = ("column", "it") if len(missing) == 1 else ("columns", "them")
-    hint = did_you_mean(missing[0], [n for n in table.column_names if n not in needed])
-    raise DataError(
-        f"{source} has no {columns} {listed(missing)} ({found} of the {len(needed)} columns that the "
-        f"model needs were found).{hint} --allow-missing treats {them} as missing values."
-    )
 
 
 def listed(names: list[str]) -> str:

@@ -10,23 +10,15 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import message_options
-
-RUNS = "runs"
+from pellucid.app.messages import format_options, message_options
 
 
 @click.command()
-@click.argument("folder", default=RUNS)
-@click.option(
-    "--format", "format_", default="text", type=click.Choice(["text", "json", "jsonl"]),
-    help="Output format.",
-)  # fmt: skip
-@click.option(
-    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
-)
+@click.argument("folder", default="runs")
+@format_options("text", "json", "jsonl")
 @message_options
 @click.pass_obj
-def runs(messages: Any, folder: str, format_: str, as_json: bool) -> None:
+def runs(messages: Any, folder: str, format_: str) -> None:
     """List the runs in FOLDER (default: runs), newest last.
 
     A narrow terminal shows fewer columns. Pipes and JSON have all of them.
@@ -35,21 +27,18 @@ def runs(messages: Any, folder: str, format_: str, as_json: bool) -> None:
     from pellucid.errors import DataError
     from pellucid.report.screen import terminal_width
 
-    if folder != RUNS and not Path(folder).is_dir():
+    if folder != "runs" and not Path(folder).is_dir():
         raise DataError(f"folder {folder} does not exist.")
     entries = [facts(path) for path in found(Path(folder))]
-    if as_json or format_ == "json":
+    if format_ == "json":
         click.echo(json.dumps(entries, ensure_ascii=False, indent=1))
-        return
-    if format_ == "jsonl":
-        click.echo(
-            "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries), nl=False
-        )
-        return
-    if not entries:
+    elif format_ == "jsonl":
+        for entry in entries:
+            click.echo(json.dumps(entry, ensure_ascii=False))
+    elif not entries:
         messages.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
-        return
-    messages.show("\n".join(listed(entries, terminal_width(sys.stdout))) + "\n")
+    else:
+        messages.show("\n".join(listed(entries, terminal_width(sys.stdout))) + "\n")
 
 
 def listed(entries: list[dict[str, Any]], width: int | None) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Messages, message_options
+from pellucid.app.messages import Messages, json_option, message_options
 from pellucid.draw.label_text import cells
 from pellucid.report.screen import PIPED, packed, terminal_width, width
 
@@ -22,7 +22,7 @@ ITEM = re.compile(r"[\w, *]+ : |\d+\. |- ")  # starts a new line: `C : float`, `
 
 @click.command()
 @click.argument("what", default=LATEST)
-@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Print JSON.")
+@json_option()
 @message_options
 @click.pass_obj
 def show(messages: Messages, what: str, as_json: bool) -> None:
@@ -111,10 +111,7 @@ def method_facts(entry: Any) -> dict[str, Any]:
         "says": entry.description,
         "rank": entry.rank,
         **_source(model, entry.module),
-        "space": {
-            name: axis.values() if hasattr(axis, "values") else list(axis)
-            for name, axis in entry.axes("normal").items()
-        },
+        "space": entry.values("normal"),
     }
 
 

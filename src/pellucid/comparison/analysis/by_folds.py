@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.comparison.analysis.evidence import ROUNDING, Difference
-from pellucid.comparison.analysis.statistics import LEVEL, corrected_error, t_quantile, t_two_sided
+from pellucid.comparison.analysis.statistics import corrected_error, reach, t_two_sided
 
 LOSS = (0.0, np.inf)  # bounds of a score that is a mean of losses
 
@@ -33,11 +33,11 @@ def fold_interval(
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan"), float("nan")
     folds, mean = len(values) // repeats, float(values.mean())
-    reach = t_quantile(folds - 1, (1 + LEVEL) / 2)
+    width = reach(folds - 1)
     if bounds == LOSS and (values > 0).all():
-        factor = float(np.exp(reach * corrected_error(np.log(values), ratio, repeats)))
+        factor = float(np.exp(width * corrected_error(np.log(values), ratio, repeats)))
         return mean / factor, mean * factor
-    half = reach * corrected_error(values, ratio, repeats)
+    half = width * corrected_error(values, ratio, repeats)
     return max(bounds[0], mean - half), min(bounds[1], mean + half)
 
 

@@ -15,20 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.comparison.analysis.statistics import (
-    FARTHEST,
-    LEVEL,
-    effective_rows,
-    t_quantile,
-    tail_of,
-)
+from pellucid.comparison.analysis.statistics import FARTHEST, effective_rows, reach, tail_of
 
 STRETCH = 2.0  # maximum width relative to the t interval
 BEYOND = 2.0  # an unseen error relative to the largest one
-VARIES = {
-    1: np.sqrt(np.pi / 2 - 1),
-    2: np.sqrt(2.0),
-}  # standard deviation / mean of |normal error|^power
+VARIES = {1: np.sqrt(np.pi / 2 - 1), 2: np.sqrt(2.0)}  # std / mean of |normal error|^power
 
 
 @dataclass(frozen=True)
@@ -92,7 +83,6 @@ def _mean_and_error(sums: np.ndarray, n: int, centre: float) -> np.ndarray:
 def mean_interval(
     losses: np.ndarray,
     rng: np.random.Generator,
-    level: float = LEVEL,
     draws: int = 1000,
     weights: np.ndarray | None = None,
     unseen: UnseenLoss | None = None,
@@ -119,8 +109,8 @@ def mean_interval(
         return float("nan"), float("nan")
     around, own = (_mean_and_error(part.sum(axis=0), n, centre) for part in (rows, rows[:n]))
     t = np.log(means / around[0]) * means / errors
-    tail, share = tail_of(effective_rows(w), level), float(own[1] / own[0])
-    most = STRETCH * t_quantile(n - 1, (1 + level) / 2)
+    tail, share = tail_of(effective_rows(w)), float(own[1] / own[0])
+    most = STRETCH * reach(n - 1)
     far, near = np.clip(np.quantile(t, [tail, 1 - tail]), -most, most)
     below = min(near * share, np.log(FARTHEST))
     above = min(-far * max(share, unseen.error), np.log(FARTHEST))

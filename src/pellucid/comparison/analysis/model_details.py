@@ -9,6 +9,7 @@ in size; a part that a model does not have is None. Invariant: nothing here chan
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,9 @@ def coefficients(
     if values is None:
         return None
     spread = model_diagnostics.spread_of(evaluator, fitted, task)
-    scaled, limits = values * spread, _limits(evaluator, fitted, task, seconds)
+    scaled, limits = values * spread, None
+    with suppress(Exception):  # coefficients without limits are still useful
+        limits = model_diagnostics.coefficient_limits(evaluator, fitted, task, seconds)
     top = np.argsort(-np.abs(scaled).max(axis=0), kind="stable")[:MAX_TERMS]
     classes = _codes(evaluator, fitted)
     return {
@@ -99,13 +102,6 @@ def coefficients(
 def _codes(evaluator: Evaluator, fitted: Any) -> list[int]:
     """Codes of the model's classes, in its order."""
     return evaluator.codes(fitted.classes_).tolist() if evaluator.shared.n_classes else []
-
-
-def _limits(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> dict[str, Any] | None:
-    try:
-        return model_diagnostics.coefficient_limits(evaluator, fitted, task, seconds)
-    except Exception:  # coefficients without limits are still useful
-        return None
 
 
 def _limited(limits: Any, spread: np.ndarray, top: np.ndarray) -> dict[str, Any]:
@@ -129,8 +125,8 @@ def importances(evaluator: Evaluator, task: Any, seconds: float) -> dict[str, An
     began = time.process_time()
     train, test = evaluator.inner_splits(task.train, "importance", task.metrics[0])[0]
     test = test[:MAX_ROWS]
-    params = task.candidates[task.best]
-    fitted = evaluator.fit(evaluator.unfitted(params, "importance"), evaluator.rows(train), train)
+    model = evaluator.unfitted(task.params, "importance")
+    fitted = evaluator.fit(model, evaluator.rows(train), train)
     X, found = evaluator.rows(test), metric(task.metrics[0])
     rng = parallel.stream(parallel.seed_sequence(evaluator.shared.seed), "importance")
     orders = [rng.permutation(len(test)) for _ in range(REPEATS)]

@@ -93,7 +93,7 @@ def _bootstrap_spread(
     found = np.full((N_BOOTSTRAP, *shape), np.nan)
     for b in range(N_BOOTSTRAP):
         rows = task.train[rng.integers(0, n, n)]
-        model = evaluator.unfitted(task.candidates[task.best], "redrawn", str(b))
+        model = evaluator.unfitted(task.params, "redrawn", str(b))
         again = coefficients_of(other := evaluator.fit(model, evaluator.rows(rows), rows))
         if again is not None and len(again) == shape[0]:
             pairs = [(place[str(t)], j) for j, t in enumerate(other.terms_) if str(t) in place]
@@ -112,12 +112,12 @@ def _bootstrap_spread(
 
 def path(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> Any:
     """Standardised coefficients along the penalty, with the other parameters as chosen."""
-    values, chosen = coefficients_of(fitted), task.candidates[task.best]
+    values, chosen = coefficients_of(fitted), task.params
     name = next((key for key in chosen if key in PENALTIES), None)
     if values is None or name is None:
         return None
     others = {key: value for key, value in chosen.items() if key != name}
-    along = sorted({c[name] for c in task.candidates if _agree(c, others)})
+    along = sorted({c[name] for c in task.candidates if c == others | {name: c.get(name)}})
     if len(along) < 3:
         return None
     spread = spread_of(evaluator, fitted, task)
@@ -138,10 +138,6 @@ def path(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> Any:
         "terms": [str(fitted.terms_[j])[:200] for j in top],
         "y": np.transpose(lines).tolist(), "classes": len(values),
     }  # fmt: skip
-
-
-def _agree(candidate: dict[str, Any], others: dict[str, Any]) -> bool:
-    return all(candidate.get(key) == value for key, value in others.items())
 
 
 # Dependence -----------------------------------------------------------------------------------
@@ -173,7 +169,8 @@ def _dependence(
         codes, first, counts = np.unique(values, return_index=True, return_counts=True)
         order = [k for k in np.argsort(-counts, kind="stable") if codes[k] >= 0][:GRID]
         where = train[first[order]]
-        labels = [text[0] for text in _texts(evaluator, name, where)]
+        column = shared_tables.take(evaluator.table.select([name]), where)
+        labels = [text or "" for (text,) in shared_tables.cells_as_text(column, 60)]
     else:
         return None
     if len(labels) < 2:
@@ -187,13 +184,6 @@ def _dependence(
     kind = raw.kind if where is None else "levels"
     means = _means(evaluator, fitted, table, len(labels))
     return {"name": name, "kind": kind, "x": labels, "y": means.T.tolist()}
-
-
-def _texts(evaluator: Evaluator, name: str, rows: np.ndarray) -> list[list[str]]:
-    cells = shared_tables.cells_as_text(
-        shared_tables.take(evaluator.table.select([name]), rows), 60
-    )
-    return [["" if cell is None else cell for cell in row] for row in cells]
 
 
 def _means(evaluator: Evaluator, fitted: Any, table: Any, n: int) -> np.ndarray:
@@ -232,9 +222,8 @@ def support(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | No
     where = vars(fitted).get("support_")
     if where is None or "dual_coef_" not in vars(fitted):
         return None
-    y, K = evaluator.y[task.train], evaluator.shared.n_classes
-    codes = y if K else np.zeros(len(y), dtype=int)
-    size = max(1, K)
+    y, size = evaluator.y[task.train], max(1, evaluator.shared.n_classes)
+    codes = y if size > 1 else np.zeros(len(y), dtype=int)
     return {
         "vectors": np.bincount(codes[np.asarray(where)], minlength=size).tolist(),
         "rows": np.bincount(codes, minlength=size).tolist(),
@@ -249,15 +238,11 @@ def neighbours(evaluator: Evaluator, fitted: Any, task: Any) -> list[dict[str, A
     explanation = fitted.explain(evaluator.rows(rows))
     out = []
     for i, row in enumerate(rows):
-        near = [
-            {
-                "row": int(task.train[k]),
-                "distance": float(d),
-                "actual": float(evaluator.y[task.train[k]]),
-            }
-            for k, d in zip(explanation.rows[i], explanation.distances[i])
-            if k >= 0 and task.train[k] != row
+        pairs = zip(explanation.rows[i], explanation.distances[i])
+        known = [
+            (int(task.train[k]), float(d)) for k, d in pairs if k >= 0 and task.train[k] != row
         ]
+        near = [{"row": r, "distance": d, "actual": float(evaluator.y[r])} for r, d in known]
         if near:
             out.append({"row": int(row), "actual": float(evaluator.y[row]), "near": near[:NEAR]})
     return out or None

@@ -24,11 +24,8 @@ def searches(plan: Plan, state: RunState) -> dict[str, list[dict[str, Any]]]:
         for c, params in enumerate(contender.candidates):
             records = [state.candidates.get((contender.id, r), {}).get(c) for r in rounds]
             known = [record for record in records if record is not None]
-            scores = [
-                float(np.mean(r["scores"]))
-                for r in known
-                if r["scores"] and None not in r["scores"]
-            ]
+            whole = [r["scores"] for r in known if r["scores"] and None not in r["scores"]]
+            scores = [float(np.mean(own)) for own in whole]
             chosen = sum(state.done.get((contender.id, r), {}).get("best") == c for r in rounds)
             failed = next((r["why"] for r in known if not r["scores"]), None)
             rows.append({"params": params, "scores": scores, "chosen": chosen, "failed": failed})
@@ -73,8 +70,7 @@ def collect(plan: Plan, state: RunState, parts: Path) -> dict[str, dict[str, np.
     out = {}
     for contender in plan.running:
         paths = [part_path(parts, contender.id, str(k)) for k in range(len(plan.folds))]
-        done = all((contender.id, str(k)) in state.done for k in range(len(plan.folds)))
-        if not done or contender.id in state.failed or not all(p.exists() for p in paths):
+        if not state.completed(contender.id, len(paths)) or not all(p.exists() for p in paths):
             continue
         loaded = [dict(np.load(p)) for p in paths]
         joined = {k: np.concatenate([part[k] for part in loaded]) for k in loaded[0]}
@@ -86,14 +82,17 @@ def collect(plan: Plan, state: RunState, parts: Path) -> dict[str, dict[str, np.
 def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
     """Columns of predictions.parquet: one line per (model, tested row)."""
     classes, rows = plan.dataset.classes, plan.dataset.rows
-    models = [name for name, part in predictions.items() for _ in part["rows"]]
-    where = np.concatenate([p["rows"] for p in predictions.values()] or [np.empty(0, int)])
+
+    def joined(parts: list[np.ndarray], dtype: type = int) -> np.ndarray:
+        return np.concatenate(parts or [np.empty(0, dtype)])
+
+    where = joined([p["rows"] for p in predictions.values()])
     columns: dict[str, Any] = {
-        "model": models,
-        "fold": np.concatenate([p["fold"] for p in predictions.values()] or [np.empty(0, int)]),
+        "model": [name for name, part in predictions.items() for _ in part["rows"]],
+        "fold": joined([p["fold"] for p in predictions.values()]),
         "row": rows[where],
     }
-    predicted = np.concatenate([p["labels"] for p in predictions.values()] or [np.empty(0)])
+    predicted = joined([p["labels"] for p in predictions.values()], float)
     if classes is None:
         return {**columns, "target": plan.dataset.y[where], "prediction": predicted}
     # Booleans are written as in CSV and in the column names of `pellucid predict`.
@@ -101,13 +100,11 @@ def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str,
     columns["target"] = [names[k] for k in plan.dataset.y[where]]
     columns["prediction"] = [names[int(k)] for k in predicted]
     for k, name in enumerate(names):
-        columns[f"p_{name}"] = np.concatenate(
-            [
-                p["proba"][:, k] if "proba" in p else np.full(len(p["rows"]), np.nan)
-                for p in predictions.values()
-            ]
-            or [np.empty(0)]
-        )
+        shares = [
+            p["proba"][:, k] if "proba" in p else np.full(len(p["rows"]), np.nan)
+            for p in predictions.values()
+        ]
+        columns[f"p_{name}"] = joined(shares, float)
     return columns
 
 

@@ -14,13 +14,7 @@ import numpy as np
 
 from pellucid.comparison.analysis import statistics
 from pellucid.comparison.analysis.by_folds import LOSS, fold_difference, fold_interval
-from pellucid.comparison.analysis.evidence import (
-    CVDesign,
-    Difference,
-    Evidence,
-    difference,
-    model_evidence,
-)
+from pellucid.comparison.analysis.evidence import CVDesign, Difference, difference, model_evidence
 from pellucid.comparison.analysis.score_intervals import score_interval
 from pellucid.comparison.planning.plan import Plan, bounds_of
 from pellucid.comparison.planning.registry import BASELINES
@@ -77,11 +71,8 @@ def compare_models(
     plan: Plan, folds: Mapping[str, FoldScores], predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> Comparison:
     """Compare by rows if the metric allows it, else by folds."""
-    found = (
-        _by_folds(plan, folds)
-        if plan.metric.needs == "model"
-        else _by_rows(plan, folds, predictions)
-    )
+    by_folds = plan.metric.needs == "model"
+    found = _by_folds(plan, folds) if by_folds else _by_rows(plan, folds, predictions)
     return replace(found, recalls=recalls(plan, {name: predictions[name] for name in folds}))
 
 
@@ -92,43 +83,33 @@ def _by_rows(
     found = {name: model_evidence(design, predictions[name]) for name in folds}
     scored = {name for name in folds if np.isfinite(folds[name][plan.metric.name]).all()}
     known = {name: e for name, e in found.items() if e is not None and name in scored}
+    exact = plan.metric.name in ("roc_auc", "balanced_accuracy")
 
     def interval(name: str) -> tuple[float, float]:
         if name not in known:
             return float("nan"), float("nan")
-        if _is_exact(plan, name):
+        # The baseline predicts the same for every row, so that these scores are known in advance.
+        if exact and name == BASELINES[plan.dataset.task]:
             return known[name].score, known[name].score
         low, high = bounds_of(plan.metric.name)
         ends = score_interval(design, known[name], sample)
         return max(low, ends[0]), min(high, ends[1])
 
-    by_log_loss = _by_log_loss(design, predictions) if plan.metric.needs == "labels" else {}
+    # A test on labels has little power to show that the columns help, so the log loss is a second test
+    # of whether a model beats the baseline.
+    by_log_loss, baseline = replace(design, metric=LOG_LOSS), BASELINES[plan.dataset.task]
+    labels = plan.metric.needs == "labels"
+    seconds = {m: model_evidence(by_log_loss, p) for m, p in predictions.items()} if labels else {}
 
     def pair(one: str, other: str) -> Difference:
         found = difference(design, known[one], known[other])
-        if (
-            BASELINES[plan.dataset.task] not in (one, other)
-            or not {one, other} <= by_log_loss.keys()
-        ):
+        mine, theirs = seconds.get(one), seconds.get(other)
+        if baseline not in (one, other) or mine is None or theirs is None:
             return found
-        return found.combined_with(
-            difference(replace(design, metric=LOG_LOSS), by_log_loss[one], by_log_loss[other])
-        )
+        return found.combined_with(difference(by_log_loss, mine, theirs))
 
-    means = {name: _mean(folds[name][plan.metric.name]) for name in known}
+    means = {name: float(np.mean(folds[name][plan.metric.name])) for name in known}
     return Comparison(folds, means, pair, interval)
-
-
-def _by_log_loss(
-    design: CVDesign, predictions: Mapping[str, Mapping[str, np.ndarray]]
-) -> dict[str, Evidence]:
-    """The evidence of the log loss, for a second test of whether a model beats the baseline.
-
-    A test on labels has little power to show that the columns help; a test on probabilities has more.
-    """
-    own = replace(design, metric=LOG_LOSS)
-    found = {name: model_evidence(own, predicted) for name, predicted in predictions.items()}
-    return {name: evidence for name, evidence in found.items() if evidence is not None}
 
 
 def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
@@ -140,23 +121,13 @@ def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
             scores[one], scores[other], plan.ratio, plan.metric.sign, bounds == LOSS, plan.repeats
         )
 
-    means = {name: _mean(own) for name, own in scores.items() if np.isfinite(own).all()}
+    means = {name: float(np.mean(own)) for name, own in scores.items() if np.isfinite(own).all()}
     return Comparison(folds, means, pair, lambda name: interval_of_folds(plan, scores[name]))
 
 
 def interval_of_folds(plan: Plan, scores: list[float]) -> tuple[float, float]:
     """Interval of the ranking metric from its fold scores alone."""
     return fold_interval(scores, plan.ratio, bounds_of(plan.metric.name), plan.repeats)
-
-
-def _mean(scores: list[float]) -> float:
-    return float(np.mean(scores))
-
-
-def _is_exact(plan: Plan, name: str) -> bool:
-    """Whether the score is known in advance: the baseline predicts the same for every row."""
-    known = plan.metric.name in ("roc_auc", "balanced_accuracy")
-    return known and name == BASELINES[plan.dataset.task]
 
 
 def recalls(
@@ -213,8 +184,5 @@ def effective_sample(plan: Plan) -> statistics.EffectiveSample | None:
     if dataset.classes is None:
         return None
     tested = np.unique(np.concatenate([test for _, test in plan.folds]))
-    y, w = dataset.y[tested], dataset.weights[tested]
-    own = [w[(y == k) & (w > 0)] for k in range(len(dataset.classes))]
-    return statistics.EffectiveSample(
-        plan.metric.name, tuple(statistics.effective_rows(part) for part in own if len(part))
-    )
+    y, w, K = dataset.y[tested], dataset.weights[tested], len(dataset.classes)
+    return statistics.EffectiveSample.of(plan.metric.name, y, w, K)

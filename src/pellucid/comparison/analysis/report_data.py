@@ -47,12 +47,12 @@ class ReportData:
 
     def profile(self) -> dict[str, Any]:
         """Facts about the columns."""
-        plan, univariate = self.plan, self.findings.univariate
-
-        def make() -> dict[str, Any]:
-            return profiles.profile(plan.dataset, plan.train, univariate, plan.settings.seed)
-
-        return self.attempt("the overview of the columns", make, dict(NO_PROFILE))
+        plan, known = self.plan, self.findings.univariate
+        return self.attempt(
+            "the overview of the columns",
+            lambda: profiles.profile(plan.dataset, plan.train, known, plan.settings.seed),
+            dict(NO_PROFILE),
+        )
 
     def pick(self, predictions: dict[str, Any] | None) -> dict[str, list[int]]:
         """Example rows of the recommended model."""
@@ -74,12 +74,11 @@ class ReportData:
     ) -> dict[str, Any]:
         """All data of the report besides the results."""
         dataset = self.plan.dataset
-
-        def cells() -> dict[str, Any]:
-            return {name: single.cells(dataset.table, rows) for name, rows in picked.items()}
-
-        shown = self.attempt("the cells of example rows", cells, None)
-        picked = {} if shown is None else picked
+        shown = self.attempt(
+            "the cells of example rows",
+            lambda: {name: single.cells(dataset.table, rows) for name, rows in picked.items()},
+            {},
+        )
         return {
             "profile": profile,
             "fine": self.findings.fine,
@@ -92,8 +91,8 @@ class ReportData:
                 c.id: c.entry.description if c.entry else "your own model"
                 for c in self.plan.contenders
             },
-            "picked": picked,
-            "cells": shown or {},
+            "picked": picked if shown else {},
+            "cells": shown,
             "config": config,
             "source": dataset.source,
         }

@@ -19,12 +19,13 @@ import numpy as np
 from pellucid.comparison.analysis import statistics
 from pellucid.comparison.analysis.evidence import (
     ROUNDING,
+    SHARED_BY_SCORE,
     CVDesign,
     Evidence,
     as_loss,
     standard_error,
 )
-from pellucid.comparison.analysis.statistics import LEVEL, EffectiveSample
+from pellucid.comparison.analysis.statistics import EffectiveSample
 
 HIDDEN = 3.0  # factor on the sample skewness, which is too small because large losses are rare
 Ends = tuple[float, float]
@@ -32,15 +33,14 @@ Ends = tuple[float, float]
 
 def score_interval(design: CVDesign, found: Evidence, sample: EffectiveSample | None) -> Ends:
     """The interval of one model; `sample` has the tested rows of each class."""
-    factor = design.inflation(design.shared_by_score)
+    factor = design.inflation(SHARED_BY_SCORE)
     if sample is not None and sample.rows is not None:
         return _of_share(found, sample, factor)
     if sample is not None and design.metric.name == "roc_auc":
         return _of_auc(found, sample, factor)
     loss = as_loss(design.metric.name, found)
     if loss is None or not loss.score > 0:
-        reach = statistics.t_quantile(len(found.parts) - 1, (1 + LEVEL) / 2)
-        half = reach * standard_error(found.parts, factor)
+        half = statistics.reach(len(found.parts) - 1) * standard_error(found.parts, factor)
         return found.score - half, found.score + half
     low, high = _of_loss(loss, factor)
     if design.metric.name != "r2":
@@ -74,7 +74,7 @@ def _of_auc(found: Evidence, sample: EffectiveSample, factor: float) -> Ends:
 def _of_loss(loss: Evidence, factor: float) -> Ends:
     """Interval on a log scale; the upper end depends on the skewness of the rows."""
     n = len(loss.parts)
-    z = statistics.t_quantile(n - 1, (1 + LEVEL) / 2)
+    z = statistics.reach(n - 1)
     share = standard_error(loss.parts, factor) / loss.score
     centred = loss.parts - loss.parts.mean()
     spread = np.sqrt((centred**2).mean())

@@ -15,11 +15,11 @@ LEVEL = 0.95
 FARTHEST = 10.0  # maximum ratio of an end of an interval to a mean loss
 
 
-def t_quantile(df: float, q: float) -> float:
-    """Quantile of Student's t distribution."""
-    from scipy.special import stdtrit
+def reach(df: float = np.inf) -> float:
+    """Half the width of a 95 % interval in standard errors, for these degrees of freedom."""
+    from scipy.special import ndtri, stdtrit
 
-    return float(stdtrit(df, q))
+    return float(stdtrit(df, (1 + LEVEL) / 2) if np.isfinite(df) else ndtri((1 + LEVEL) / 2))
 
 
 def t_two_sided(t: float, df: int) -> float:
@@ -27,13 +27,6 @@ def t_two_sided(t: float, df: int) -> float:
     from scipy.special import stdtr
 
     return float(2 * stdtr(df, -abs(t)))
-
-
-def normal_two_sided(z: float) -> float:
-    """Two-sided p-value of the normal distribution."""
-    from scipy.special import ndtr
-
-    return float(2 * ndtr(-abs(z)))
 
 
 def corrected_error(scores: np.ndarray, ratio: float, repeats: int = 1) -> float:
@@ -59,6 +52,12 @@ class EffectiveSample:
     metric: str
     by_class: tuple[float, ...]
 
+    @classmethod
+    def of(cls, metric: str, y: np.ndarray, w: np.ndarray, K: int) -> EffectiveSample:
+        """The sample of rows of K classes; classes without rows do not count."""
+        parts = [w[(y == k) & (w > 0)] for k in range(K)]
+        return cls(metric, tuple(effective_rows(part) for part in parts if len(part)))
+
     @property
     def rows(self) -> float | None:
         """Effective number of rows of a proportion; None if the metric is not one."""
@@ -70,13 +69,13 @@ class EffectiveSample:
             return self.by_class[1]
         return len(self.by_class) ** 2 / sum(1 / max(n, 1.0) for n in self.by_class)
 
-    def interval(self, mean: float, level: float = LEVEL) -> tuple[float, float]:
+    def interval(self, mean: float) -> tuple[float, float]:
         """Wilson's interval, Newcombe's for the AUC, else an empty one."""
         if self.rows is not None:
-            return wilson(mean, self.rows, level)
+            return wilson(mean, self.rows)
         if self.metric == "roc_auc":
             fewest = min(self.by_class)
-            return auc_interval(mean, fewest, sum(self.by_class) - fewest, level)
+            return auc_interval(mean, fewest, sum(self.by_class) - fewest)
         return mean, mean
 
 
@@ -94,15 +93,9 @@ def holm(p: Sequence[float]) -> list[float]:
 # One set of rows ------------------------------------------------------------------------------
 
 
-def _z(level: float, df: float) -> float:
-    from scipy.special import ndtri
-
-    return t_quantile(df, (1 + level) / 2) if np.isfinite(df) else float(ndtri((1 + level) / 2))
-
-
-def wilson(share: float, n: float, level: float = LEVEL, df: float = np.inf) -> tuple[float, float]:
+def wilson(share: float, n: float, df: float = np.inf) -> tuple[float, float]:
     """Wilson's interval of a proportion of n independent rows; `df` if n was itself estimated."""
-    z = _z(level, df)
+    z = reach(df)
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
@@ -115,15 +108,13 @@ def auc_variance(theta: float, n_pos: float, n_neg: float) -> float:
     return theta * (1 - theta) * spread / (n_pos * n_neg)
 
 
-def auc_interval(
-    auc: float, n_pos: float, n_neg: float, level: float = LEVEL, df: float = np.inf
-) -> tuple[float, float]:
+def auc_interval(auc: float, n_pos: float, n_neg: float, df: float = np.inf) -> tuple[float, float]:
     """Newcombe's (2006) interval of the area under the ROC curve; not empty at 0 and 1.
 
     It solves (theta - auc)^2 = z^2 V(theta) for theta, where V is `auc_variance`; `df` if the sizes
     were themselves estimated.
     """
-    z = _z(level, df)
+    z = reach(df)
 
     def gap(theta: float) -> float:
         return (theta - auc) ** 2 - z**2 * auc_variance(theta, n_pos, n_neg)
@@ -143,7 +134,7 @@ def _root(gap: Callable[[float], float], outside: float, inside: float) -> float
     return (outside + inside) / 2
 
 
-def tail_of(n: float, level: float) -> float:
+def tail_of(n: float) -> float:
     """The tail probability of the expanded percentile interval (Hesterberg 2015).
 
     Bootstrap percentiles of few rows cover too little. Percentiles further out give the interval of a
@@ -151,16 +142,11 @@ def tail_of(n: float, level: float) -> float:
     """
     from scipy.special import ndtr
 
-    reach = t_quantile(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1)) if n > 1 else np.inf
-    return float(ndtr(-reach))
+    return float(ndtr(-reach(n - 1) * np.sqrt(n / (n - 1)))) if n > 1 else 0.0
 
 
 def bootstrap(
-    statistic: Callable[[np.ndarray], float],
-    n: int,
-    rng: np.random.Generator,
-    level: float = LEVEL,
-    draws: int = 1000,
+    statistic: Callable[[np.ndarray], float], n: int, rng: np.random.Generator, draws: int = 1000
 ) -> tuple[float, float]:
     """Bootstrap percentile interval of a statistic of n rows, expanded if n is small."""
     draws = max(200, min(draws, int(2e7 // max(n, 1))))
@@ -168,13 +154,11 @@ def bootstrap(
     values = values[np.isfinite(values)]
     if len(values) < draws / 2:
         return float("nan"), float("nan")
-    tail = tail_of(n, level)
+    tail = tail_of(n)
     return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))
 
 
-def jackknife(
-    statistic: Callable[[np.ndarray], float], groups: np.ndarray, level: float = LEVEL
-) -> tuple[float, float]:
+def jackknife(statistic: Callable[[np.ndarray], float], groups: np.ndarray) -> tuple[float, float]:
     """Interval of a statistic of grouped rows, which is computed without each group in turn.
 
     Bootstrap percentiles of few groups cover too little. The t distribution has one degree of freedom
@@ -184,5 +168,5 @@ def jackknife(
     without = np.array([statistic(np.flatnonzero(groups != name)) for name in names])
     G, whole = len(names), statistic(np.arange(len(groups)))
     error = np.sqrt((G - 1) / G * ((without - without.mean()) ** 2).sum())
-    half = t_quantile(G - 1, (1 + level) / 2) * error
+    half = reach(G - 1) * error
     return float(whole - half), float(whole + half)

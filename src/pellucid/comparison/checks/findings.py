@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.planning.dataset import Dataset, shown
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.data.raw_column import RawColumn
 
 
@@ -29,10 +30,9 @@ class Finding:
     leak: bool = False
 
     def plain(self) -> dict[str, Any]:
-        return {
-            "code": self.code, "level": self.level, "text": self.text, "action": self.action,
-            "columns": list(self.columns), "leak": self.leak,
-        }  # fmt: skip
+        """The finding in results.json."""
+        facts = {name: value for name, value in vars(self).items() if name != "exclude"}
+        return facts | {"columns": list(self.columns)}
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,28 @@ def option(flag: str, name: str) -> str:
 
 def short(name: str) -> str:
     """A quoted name, cut if it is long."""
-    return shown([repr(name)])
+    quoted = repr(name)
+    return quoted if len(quoted) <= 60 else quoted[:57] + "..."
 
 
-def sentence(names: list[str], one: str, many: str, rest: str) -> str:
-    """`'a' is ...` or `'a', 'b' are ...`: the names, then the verb in singular or plural."""
-    return f"{shown([repr(name) for name in names], 4)} {one if len(names) == 1 else many}{rest}"
+def some(names: list[str], most: int = 4) -> str:
+    """Some of the names, including the last one, and their number."""
+    if len(names) <= most:
+        return ", ".join(map(short, names))
+    first = ", ".join(map(short, names[: most - 1]))
+    return f"{first}, ..., {short(names[-1])} ({len(names)} columns)"
 
 
-def present(column: RawColumn) -> np.ndarray:
-    """Mask of the cells that are not missing."""
-    if column.kind == "categorical":
-        return column.values >= 0
-    if column.kind == "text":
-        return np.array([cell is not None for cell in column.values])
-    return ~np.isnan(column.values)
+def on_columns(
+    code: str,
+    level: str,
+    names: list[str],
+    verbs: str,
+    rest: str,
+    action: str = "",
+    exclude: bool = False,
+) -> Iterator[Finding]:
+    """A finding on columns, if there are any: `'a' is ...` or `'a', 'b' are ...` for `is/are`."""
+    if names:
+        verb = verbs.split("/")[len(names) > 1]
+        yield Finding(code, level, f"{some(names)} {verb} {rest}", action, tuple(names), exclude)

@@ -4,19 +4,21 @@ better than all others, columns with values in only one class, and columns that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, short
+from pellucid.comparison.checks.findings import Facts, Finding, option, short, some
 from pellucid.comparison.checks.univariate import codes_of
-from pellucid.comparison.planning.dataset import Dataset, shown
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.data.raw_column import RawColumn
 
 LEAKED = 0.995  # AUC, R2 or rank correlation of a single column
 STRONG, FAR_AHEAD = 0.9, 0.35  # score of a suspect, and its error relative to the second best
 MAX_TERMS, MAX_ROWS = 100, 20_000  # columns and rows of the sums that are tried
 EXACT = 1e-9  # rounding error of a sum, relative to the target
+NOISE = 1e-3  # columns of pure noise that may reach `LEAKED`
 CHANCE = 1e-9  # probability that all these rows have one class by chance
 
 
@@ -28,9 +30,8 @@ def copies(facts: Facts) -> Iterator[Finding]:
         if len(levels) != len(targets) or len(np.unique(codes * len(targets) + y)) != len(targets):
             continue
         # There are as many pairs as levels. That proves nothing if hardly any value repeats.
-        repeats = len(targets) <= len(y) / 2 and (
-            facts.dataset.classes is not None or len(targets) > 2
-        )
+        several = facts.dataset.classes is not None or len(targets) > 2
+        repeats = several and len(targets) <= len(y) / 2
         if repeats or _same_line(column, facts.dataset):
             drop = option("--drop", name)
             yield Finding("D010", "error", f"{short(name)} is a copy of the target "
@@ -50,21 +51,37 @@ def _same_line(column: RawColumn, dataset: Dataset) -> bool:
 
 def leaks(facts: Facts) -> Iterator[Finding]:
     """D011"""
+    if _noise_columns(facts) > NOISE:
+        return
     target = facts.dataset.target
     word = "AUC" if facts.dataset.classes is not None else "R2"
     copied = {f.columns[0] for f in copies(facts)}
     for name, score in facts.univariate.items():
         same = _same_order(facts, name) if word == "R2" and score < LEAKED else 0.0
         if max(score, same) >= LEAKED and name not in copied:
-            drop, how = (
-                option("--drop", name),
-                f"predicts {short(target)} with {word} {score:.3f}",
-            )
+            drop, how = option("--drop", name), f"predicts {short(target)} with {word} {score:.3f}"
             if same >= LEAKED:
                 how = f"has the same order as {short(target)} (rank correlation {same:.3f})"
             yield Finding("D011", "error", f"{short(name)} alone {how}: it probably leaks the "
                           f"target. Drop it ({drop}) or accept it (--ignore D011)", drop, (name,),
                           leak=True)  # fmt: skip
+
+
+def _noise_columns(facts: Facts) -> float:
+    """How many columns of a table of pure noise would reach `LEAKED`, from a bound on the probability.
+
+    An AUC is 1 - u / (n1 n0), where u counts the pairs in the wrong order. Of the C(n, n1) equally
+    probable orders, at most exp(pi sqrt(2k / 3)) have u <= k (partitions of the integers up to k). The
+    squared correlation of noise exceeds r2 with a probability of about (1 - r2)^((n - 2) / 2).
+    """
+    n, y = len(facts.rows), facts.dataset.y[facts.rows]
+    log_chance = (n - 2) / 2 * math.log(1 - LEAKED)
+    if facts.dataset.classes is not None:
+        rare = int(min(count for count in np.bincount(y) if count))
+        orders = math.lgamma(n + 1) - math.lgamma(rare + 1) - math.lgamma(n - rare + 1)
+        wrong = (1 - LEAKED) * rare * (n - rare)
+        log_chance = math.log(2) + math.pi * math.sqrt(2 * wrong / 3) - orders
+    return len(facts.raw) * math.exp(min(log_chance, 0.0))
 
 
 def _same_order(facts: Facts, name: str) -> float:
@@ -90,9 +107,8 @@ def suspects(facts: Facts) -> Iterator[Finding]:
     far = (1 - first) < FAR_AHEAD * (1 - second)
     if STRONG <= first < LEAKED and far:
         word = "AUC" if facts.dataset.classes is not None else "R2"
-        later = ranked[0] in {
-            found[0] for found in _of_one_class(facts)
-        }  # D016 is not reported then
+        # D016 is not reported then.
+        later = ranked[0] in {found[0] for found in _of_one_class(facts)}
         yield Finding("D015", "warning", f"{short(ranked[0])} alone predicts "
                       f"{short(facts.dataset.target)} with {word} {first:.3f}, the next best column "
                       f"with {second:.3f}: is it known before the outcome?",
@@ -137,7 +153,7 @@ def sums(facts: Facts) -> Iterator[Finding]:
         parts = [names[j] for j in _summands(X, facts.dataset.y[rows])]
         if len(parts) >= 2:
             drop = " ".join(option("--drop", n) for n in parts)
-            yield Finding("D017", "error", f"{shown([repr(n) for n in parts], 4)} add up to "
+            yield Finding("D017", "error", f"{some(parts)} add up to "
                           f"{short(facts.dataset.target)}: a weighted sum of them equals the target "
                           f"exactly. Drop them ({drop}) or accept them (--ignore D017)",
                           drop, tuple(parts), leak=True)  # fmt: skip

@@ -72,21 +72,20 @@ def describe_column(
     dataset: Dataset, rows: np.ndarray, name: str, column: RawColumn, univariate: float | None
 ) -> dict[str, Any]:
     """One column in plain data."""
-    values = column.values[rows]
+    values, present = column.values[rows], column.present()[rows]
+    shown = values[present]
     facts: dict[str, Any] = {"name": name, "kind": column.kind, "alone": univariate}
+    facts["missing"] = int((~present).sum())
     if column.kind == "text":
-        present = np.array([cell is not None for cell in values])
-        return facts | {"missing": int((~present).sum()), "distinct": len(set(values[present]))}
+        return facts | {"distinct": len(set(shown))}
+    facts["distinct"] = len(np.unique(shown))
     if column.kind == "categorical":
         return facts | _levels(dataset, rows, values, column.levels)
-    present = ~np.isnan(values)
-    facts |= {"missing": int((~present).sum()), "distinct": len(np.unique(values[present]))}
-    if not present.any():
+    if not len(shown):
         return facts
-    shown = values[present]
     facts |= {"low": shown.min(), "median": np.median(shown), "high": shown.max()}
     text_of = date if column.kind == "datetime" else number
-    return facts | {"by_target": _by_number(dataset, rows[present], shown, text_of)}
+    return facts | {"by_target": _by_number(dataset, dataset.y[rows[present]], shown, text_of)}
 
 
 def _levels(dataset: Dataset, rows: np.ndarray, codes: np.ndarray, levels: Any) -> dict[str, Any]:
@@ -94,34 +93,36 @@ def _levels(dataset: Dataset, rows: np.ndarray, codes: np.ndarray, levels: Any) 
     top = np.argsort(-counts, kind="stable")[:LEVELS]
     top = top[counts[top] > 0]
     labels = [str(levels[k])[:200] for k in top]
-    y = dataset.y[rows]
-    facts = {
-        "missing": int((codes < 0).sum()),
-        "distinct": int((counts > 0).sum()),
+    return {
         "levels": [{"label": label, "rows": counts[k]} for label, k in zip(labels, top)],
         "rest": int(counts.sum() - counts[top].sum()),
+        "by_target": _by_group(dataset, dataset.y[rows], codes, top, labels),
     }
+
+
+def _by_group(
+    dataset: Dataset, y: np.ndarray, codes: np.ndarray, groups: np.ndarray, labels: list[str]
+) -> dict[str, Any]:
+    """The target of each group of rows: its mean, or the counts of the classes."""
+    masks = [codes == group for group in groups]
     if dataset.classes is None:
-        means = [float(y[codes == k].mean()) for k in top]
-        by: dict[str, Any] = {
-            "kind": "means",
-            "labels": labels,
-            "means": means,
-            "rows": counts[top],
-        }
-    else:
-        by = {"kind": "levels", "labels": labels, "counts": {
-            str(label): [int(((codes == k) & (y == c)).sum()) for k in top]
-            for c, label in enumerate(dataset.classes)}}  # fmt: skip
-    return facts | {"by_target": by}
+        means = [float(y[own].mean()) for own in masks]
+        rows = [int(own.sum()) for own in masks]
+        return {"kind": "means", "labels": labels, "means": means, "rows": rows}
+    counts = {
+        str(label): [int((own & (y == c)).sum()) for own in masks]
+        for c, label in enumerate(dataset.classes)
+    }
+    return {"kind": "levels", "labels": labels, "counts": counts}
 
 
 def _by_number(
-    dataset: Dataset, rows: np.ndarray, values: np.ndarray, text_of: Callable[[float], str] = number
+    dataset: Dataset, y: np.ndarray, values: np.ndarray, text_of: Callable[[float], str]
 ) -> dict[str, Any]:
-    y, distinct = dataset.y[rows], np.unique(values)
+    distinct = np.unique(values)
     if len(distinct) <= LEVELS and (distinct == np.floor(distinct)).all():
-        return _each(dataset, y, values, distinct, text_of)
+        labels = [number(v, 15) if text_of is number else text_of(v) for v in distinct]
+        return _by_group(dataset, y, values, distinct, labels)
     if dataset.classes is not None:
         edges, beyond = _edges(values)
         return {
@@ -132,33 +133,8 @@ def _by_number(
     edges = np.unique(np.quantile(values, np.linspace(0, 1, 11)))
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
     used = np.unique(place)
-    return {
-        "kind": "means", "labels": [_span(values[place == k], text_of) for k in used],
-        "means": [float(y[place == k].mean()) for k in used],
-        "rows": [int((place == k).sum()) for k in used],
-    }  # fmt: skip
-
-
-def _each(
-    dataset: Dataset,
-    y: np.ndarray,
-    values: np.ndarray,
-    distinct: np.ndarray,
-    text_of: Callable[[float], str],
-) -> dict[str, Any]:
-    """A few different integers, each with its own bar."""
-    labels = [number(v, 15) if text_of is number else text_of(v) for v in distinct]
-    if dataset.classes is None:
-        return {
-            "kind": "means", "labels": labels,
-            "means": [float(y[values == v].mean()) for v in distinct],
-            "rows": [int((values == v).sum()) for v in distinct],
-        }  # fmt: skip
-    counts = {
-        str(label): [int(((values == v) & (y == c)).sum()) for v in distinct]
-        for c, label in enumerate(dataset.classes)
-    }
-    return {"kind": "levels", "labels": labels, "counts": counts}
+    labels = [_span(values[place == k], text_of) for k in used]
+    return _by_group(dataset, y, place, used, labels)
 
 
 def _span(values: np.ndarray, text_of: Callable[[float], str]) -> str:
@@ -213,13 +189,9 @@ def _grid(values: np.ndarray) -> np.ndarray:
 
 def _middle(column: RawColumn, rows: np.ndarray) -> int:
     """A row with a typical cell: the most frequent level, or the value nearest to the median."""
-    if column.kind == "text":
+    values, present = column.values[rows], column.present()[rows]
+    if column.kind == "text" or not present.any():
         return int(rows[0])
-    values = column.values[rows]
     if column.kind == "categorical":
-        counts = np.bincount(values[values >= 0], minlength=1)
-        found = np.flatnonzero(values == counts.argmax())
-        return int(rows[found[0]]) if len(found) else int(rows[0])
-    if np.isnan(values).all():
-        return int(rows[0])
+        return int(rows[(values == np.bincount(values[present]).argmax()).argmax()])
     return int(rows[np.nanargmin(np.abs(values - np.nanmedian(values)))])

@@ -75,6 +75,11 @@ class FoldTask:
             metrics=plan.metrics, **{"test": test, **options},
         )  # fmt: skip
 
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the chosen candidate."""
+        return self.candidates[self.best]
+
     def evaluator(self) -> Evaluator:
         """The shared table and the model, opened in the process that calls it."""
         return Evaluator(self.shared, self.model, self.estimator, self.dropped, self.foreign)
@@ -129,6 +134,8 @@ class FoldTaskRunner:
         self.start, self.began = time.monotonic(), time.process_time()
         self.evaluator = task.evaluator()
         self.ranking = metric(task.metrics[0])
+        # The metric that ranks the candidates, and the one that breaks ties.
+        self.metrics = (task.metrics[0], *(m for m in task.metrics[1:] if m == TIE_BREAK))
         self.tables: dict[Any, Any] = {}
 
     def run(self) -> dict[str, Any]:
@@ -176,7 +183,8 @@ class FoldTaskRunner:
         for c in order:
             if c in found:
                 continue
-            self.receive()
+            if self.channel.poll():  # the parent asked to stop
+                raise Stopped
             if found and self.late():
                 cut = True
                 break
@@ -209,7 +217,7 @@ class FoldTaskRunner:
                 fitted = self.evaluator.fit(model, self.cached(f, "train", train), train)
                 X = self.cached(f, "test", test)
                 predictions = self.evaluator.predict(fitted, X)
-                measured = self.evaluator.score(self.metrics_needed(), fitted, X, test, predictions)
+                measured = self.evaluator.score(self.metrics, fitted, X, test, predictions)
                 scores.append(measured[self.ranking.name])
                 losses.append(measured.get(TIE_BREAK, float("nan")))
         except OutOfTime:
@@ -218,11 +226,6 @@ class FoldTaskRunner:
             return {"scores": None, "why": reason(error), "seconds": time.perf_counter() - started}
         seconds = time.perf_counter() - started
         return {"scores": scores, "losses": losses, "seconds": seconds}
-
-    def metrics_needed(self) -> tuple[str, ...]:
-        """The metric that ranks the candidates, and the one that breaks ties."""
-        more = TIE_BREAK in self.task.metrics[1:]
-        return (self.ranking.name, TIE_BREAK) if more else (self.ranking.name,)
 
     def late(self) -> bool:
         """Whether the time of the search is over; the rest is for the final fit."""
@@ -241,10 +244,6 @@ class FoldTaskRunner:
             raise DataError(next(iter(found.values()))["why"])
         return best
 
-    def receive(self) -> None:
-        if self.channel.poll():
-            raise Stopped
-
     def score(self, fitted: Any) -> dict[str, Any]:
         """Steps 3 and 4."""
         task = self.task
@@ -254,7 +253,7 @@ class FoldTaskRunner:
         seconds = time.perf_counter() - started
         metrics = self.evaluator.score(task.metrics, fitted, X, task.test, predictions)
         save_predictions(part_path(task.parts, task.model, task.fold), task.test, predictions)
-        return {"metrics": metrics, "predict_seconds": seconds, "classes": seen_classes(fitted)}
+        return {"metrics": metrics, "predict_seconds": seconds}
 
 
 def from_the_middle(n: int) -> list[int]:
@@ -299,11 +298,6 @@ def mean_of(scores: list[float | None]) -> float:
     return float(np.mean([np.nan if score is None else score for score in scores]))
 
 
-def seen_classes(fitted: Any) -> int:
-    """Number of classes in the training rows."""
-    return len(getattr(fitted, "classes_", ()))
-
-
 def part_path(folder: str | Path, model: str, fold: str) -> Path:
     """The file with the predictions of one (model, fold)."""
     return Path(folder) / f"{model}-{fold}.npz"
@@ -311,11 +305,7 @@ def part_path(folder: str | Path, model: str, fold: str) -> Path:
 
 def save_predictions(path: Path, rows: np.ndarray, predictions: Any) -> None:
     """Write the file completely or not at all."""
-    arrays = {"rows": rows, "labels": predictions.labels}
-    if predictions.proba is not None:
-        arrays["proba"] = predictions.proba
-    if predictions.scores is not None:
-        arrays["scores"] = predictions.scores
+    arrays = {"rows": rows, **{k: v for k, v in vars(predictions).items() if v is not None}}
     partial = path.with_name(f".{path.name}.{os.getpid()}.npz")
     np.savez(partial, **arrays)
     partial.replace(path)

@@ -92,8 +92,6 @@ def hold(file: Any, folder: Path) -> None:
 
 def _cut_torn_line(path: Path) -> None:
     """Remove an incomplete last line, left by a process that was killed while writing."""
-    if not path.exists():
-        return
     content = path.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
@@ -109,21 +107,16 @@ def read_events(path: Path) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
-            event = _parsed(line)
-            if event is None:
+            try:
+                event = json.loads(line)
+            except ValueError:  # not JSON, or not UTF-8
+                event = None
+            if not isinstance(event, dict):
                 raise DataError(
                     f"{path}, line {number} is not a valid event. Was the file edited? Start a new "
                     "run."
                 )
             yield event
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except ValueError:  # not JSON, or not UTF-8
-        return None
-    return event if isinstance(event, dict) else None
 
 
 @dataclass
@@ -143,6 +136,15 @@ class RunState:
         for record in read_events(path):
             state.add(record)
         return state
+
+    def completed(self, model: str, n_folds: int) -> bool:
+        """Whether a model has a result in every fold."""
+        folds = range(n_folds)
+        return model not in self.failed and all((model, str(k)) in self.done for k in folds)
+
+    def opened_for(self, model: str, candidate: int) -> bool:
+        """Whether this run has scored the same model on the test set already: no new use."""
+        return any((o["model"], o["candidate"]) == (model, candidate) for o in self.openings)
 
     def add(self, record: dict[str, Any]) -> None:
         """Add one event."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pellucid import persist
 from pellucid.comparison.analysis.out_of_fold import chosen_by
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.journal import RunState
@@ -32,12 +33,7 @@ class Refitter:
     @classmethod
     def of(cls, plan: Plan, state: RunState) -> Refitter:
         """From the records of a run."""
-        folds = range(len(plan.folds))
-        scored = [
-            c.id
-            for c in plan.running
-            if c.id not in state.failed and all((c.id, str(k)) in state.done for k in folds)
-        ]
+        scored = [c.id for c in plan.running if state.completed(c.id, len(plan.folds))]
         return cls(plan, {name: chosen_by(plan, state, name) for name in scored})
 
     def contender(self, model: str) -> Contender:
@@ -88,7 +84,7 @@ class Refitter:
             evaluator = task.evaluator()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the leaderboard shows them already
-                unfitted = evaluator.unfitted(self.params(model), "final")
+                unfitted = evaluator.unfitted(task.params, "final")
                 fitted = evaluator.fit(unfitted, evaluator.rows(task.train), task.train)
                 yield fitted, evaluator, task
 
@@ -96,7 +92,7 @@ class Refitter:
         """Fit and save."""
         self.refuse_foreign(model)
         with self.fitted(model) as (fitted, _, _):
-            write(fitted, path, self.provenance(model))
+            persist.save(fitted, str(path), self.provenance(model))
         return Path(path)
 
     def refuse_foreign(self, model: str) -> None:
@@ -106,10 +102,3 @@ class Refitter:
             raise CannotSaveError(
                 f"{type(made).__name__} is not a Pellucid model and cannot be saved safely."
             )
-
-
-def write(fitted: Any, path: str | Path, provenance: dict[str, Any]) -> None:
-    """Write the model file."""
-    from pellucid import persist
-
-    persist.save(fitted, str(path), provenance)

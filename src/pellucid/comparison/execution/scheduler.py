@@ -30,7 +30,7 @@ from typing import Any
 from pellucid.comparison.analysis.out_of_fold import chosen_by
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask, part_path, work
 from pellucid.comparison.execution.journal import Journal, RunState
-from pellucid.comparison.execution.time_limit import TimeBudget, fits_of
+from pellucid.comparison.execution.time_limit import TimeBudget
 from pellucid.comparison.execution.worker_data import SharedTable
 from pellucid.comparison.execution.worker_pool import Worker, WorkerPool
 from pellucid.comparison.planning.limits import IDLE, ProcessWatch, max_cpu_seconds
@@ -114,8 +114,8 @@ class Scheduler:
                     self.begin(pending)
                 self.wait()
         finally:
-            for running_task in self.active:
-                running_task.worker.end()
+            for running in self.active:
+                running.worker.end()
 
     def begin(self, pending: deque[tuple[Contender, str]]) -> None:
         """Start the next round, if there is time for it."""
@@ -168,9 +168,15 @@ class Scheduler:
         what = f"{done} of {folds} folds done; the rest needs" if done else "not started: it needs"
         left = max(0.0, self.budget.left)
         why = f"{what} about {max(1.0, needs):.0f} s, but only {left:.0f} s were left"
-        record = {"event": "failed", "model": contender.id, "fold": fold, "how": "stopped"}
-        self.state.add({**record, "why": why})
-        self.on_event({**record, "why": why})
+        record = {
+            "event": "failed",
+            "model": contender.id,
+            "fold": fold,
+            "how": "stopped",
+            "why": why,
+        }
+        self.state.add(record)
+        self.on_event(record)
         self.end_others(contender.id)
 
     def skip_final_search(self, model: str) -> None:
@@ -181,39 +187,36 @@ class Scheduler:
 
     def others_scored(self) -> bool:
         """Whether a model other than the baseline has completed all folds."""
-        folds = [str(k) for k in range(len(self.plan.folds))]
-        return any(
-            all((c.id, fold) in self.state.done for fold in folds)
-            for c in self.plan.running
-            if c.rank > 0 and c.id not in self.state.failed
-        )
+        n_folds, others = len(self.plan.folds), [c for c in self.plan.running if c.rank > 0]
+        return any(self.state.completed(c.id, n_folds) for c in others)
 
     def tasks(self) -> list[tuple[Contender, str]]:
         """The remaining rounds, in order."""
         folds = [str(k) for k in range(len(self.plan.folds))]
-        running = cheap_first(self.plan)
-        rounds = [(c, f) for c in running for f in folds] + [(c, FINAL) for c in running]
+        models = cheap_first(self.plan)
+        rounds = [(c, f) for c in models for f in folds] + [(c, FINAL) for c in models]
         return [(c, f) for c, f in rounds if not self.is_done(c.id, f)]
 
     def is_done(self, model: str, fold: str) -> bool:
-        known = (model, fold) in self.state.done or model in self.state.failed
-        return known and (fold == FINAL or model in self.state.failed
-                          or part_path(self.parts, model, fold).exists())  # fmt: skip
+        if model in self.state.failed:
+            return True
+        there = fold == FINAL or part_path(self.parts, model, fold).exists()
+        return there and (model, fold) in self.state.done
 
     def stop(self) -> None:
         """Ctrl-C: the first time, rounds end after the current candidate; the second time, at once."""
         self.stopping += 1
         self.stop_deadline = min(self.stop_deadline, time.monotonic() + STOP_SECONDS)
-        for running_task in self.active:
+        for running in self.active:
             if self.stopping > 1:
-                running_task.process.kill()
+                running.process.kill()
             else:
-                self.ask_to_stop(running_task)
+                self.ask_to_stop(running)
 
-    def ask_to_stop(self, running_task: RunningTask) -> None:
-        running_task.stopping = True
+    def ask_to_stop(self, running: RunningTask) -> None:
+        running.stopping = True
         with suppress(OSError):  # it may have just ended
-            running_task.channel.send("stop")
+            running.channel.send("stop")
 
     def check_clock(self) -> None:
         """When the time is over, ask all rounds to stop; they have a fiftieth of the limit to do so."""
@@ -222,20 +225,15 @@ class Scheduler:
             return
         self.out_of_time = True
         self.stop_deadline = min(self.stop_deadline, self.budget.fits_end)
-        for running_task in self.active:
-            self.ask_to_stop(running_task)
+        for running in self.active:
+            self.ask_to_stop(running)
 
     def launch(
-        self,
-        contender: Contender,
-        fold: str,
-        most: int | None = None,
-        best_known_only: bool = False,
+        self, contender: Contender, fold: str, most: int, best_known_only: bool = False
     ) -> None:
-        timeout, rounds = self.plan.settings.model_timeout, len(self.plan.folds) + 1
-        share = None if timeout is None else timeout / rounds
-        planned = contender.n_planned
-        most = planned if most is None else most
+        """Start a round that tries `most` candidates."""
+        timeout, planned = self.plan.settings.model_timeout, contender.n_planned
+        share = None if timeout is None else timeout / (len(self.plan.folds) + 1)
         seconds = min(inf if share is None else share, self.budget.deadline(contender, most))
         known = self.state.candidates.get((contender.id, fold), {})
         task = FoldTask.of(
@@ -252,136 +250,122 @@ class Scheduler:
 
     def wait(self) -> None:
         """Process the messages of the workers; return at least ten times a second."""
-        channels = {running_task.channel: running_task for running_task in self.active}
+        channels = {running.channel: running for running in self.active}
         if not channels:
             return
         for channel in connection.wait(list(channels), timeout=0.1):
             self.receive(channels[channel])
-        for running_task in [c for c in self.active if not self.alive(c)]:
-            self.active.remove(running_task)
-            self.release(running_task)
-            self.conclude(running_task)
+        for running in [c for c in self.active if not self.alive(c)]:
+            self.active.remove(running)
+            self.release(running)
+            self.conclude(running)
 
-    def release(self, running_task: RunningTask) -> None:
+    def release(self, running: RunningTask) -> None:
         """Keep a worker that completed its task; replace any other."""
-        if (running_task.ended or {}).get("kind") == "done" and not running_task.stopping:
-            self.pool.idle.append(running_task.worker)
+        if (running.ended or {}).get("kind") == "done" and not running.stopping:
+            self.pool.idle.append(running.worker)
         else:
-            running_task.process.join(timeout=1 if running_task.ended else None)
-            running_task.worker.end()
+            running.process.join(timeout=1 if running.ended else None)
+            running.worker.end()
 
-    def receive(self, running_task: RunningTask) -> None:
+    def receive(self, running: RunningTask) -> None:
         try:
-            while running_task.channel.poll():
-                message = running_task.channel.recv()
+            while running.channel.poll():
+                message = running.channel.recv()
                 if message["kind"] == "candidate":
-                    self.write_event("candidate", running_task, message)
+                    self.write_event("candidate", running, message)
                 else:
-                    running_task.ended = message
+                    running.ended = message
         except (EOFError, OSError):
-            if running_task.ended is None:
-                running_task.process.join()
-                running_task.ended = {"kind": "died"}
+            if running.ended is None:
+                running.process.join()
+                running.ended = {"kind": "died"}
 
-    def alive(self, running_task: RunningTask) -> bool:
-        if running_task.ended is not None:
+    def alive(self, running: RunningTask) -> bool:
+        if running.ended is not None:
             return False
-        unheeding = running_task.stopping and time.monotonic() > self.stop_deadline
-        why = self.overdue(running_task)
+        unheeding = running.stopping and time.monotonic() > self.stop_deadline
+        why = self.overdue(running)
         if not why and not unheeding:
             return True
-        running_task.process.kill()
-        running_task.ended = {"kind": "stopped"} if unheeding else {"kind": "late", "why": why}
+        running.process.kill()
+        running.ended = {"kind": "stopped"} if unheeding else {"kind": "late", "why": why}
         return False
 
-    def overdue(self, running_task: RunningTask) -> str:
+    def overdue(self, running: RunningTask) -> str:
         """Why a round must end now; it names the limit, not the time used, so it is repeatable."""
-        if running_task.share is not None:
-            late = running_task.age > running_task.limit
-            return (
-                f"one fold took more than {running_task.limit:.0f} s (raise --model-timeout)"
-                if late
-                else ""
-            )
-        running_task.watch.look()
+        if running.share is not None:
+            if running.age <= running.limit:
+                return ""
+            return f"one fold took more than {running.limit:.0f} s (raise --model-timeout)"
+        running.watch.look()
         most = max_cpu_seconds(self.plan)
-        if running_task.watch.used > most:
+        if running.watch.used > most:
             return (
                 f"one fold used more than {most:.0f} s of CPU time, far more than planned "
                 "(--model-timeout sets a wall-clock limit instead)"
             )
-        if running_task.watch.idle > IDLE:
+        if running.watch.idle > IDLE:
             return f"one fold used no CPU time for {IDLE:.0f} s"
         return ""
 
-    def conclude(self, running_task: RunningTask) -> None:
+    def conclude(self, running: RunningTask) -> None:
         """Record how a round ended."""
-        message = running_task.ended or {"kind": "died"}
-        if running_task.contender.id in self.state.failed:
+        message = running.ended or {"kind": "died"}
+        if running.contender.id in self.state.failed:
             return  # another round of this model failed and ended this one
         if message["kind"] == "done":
-            self.budget.record(
-                running_task.contender,
-                message,
-                fits_of(self.plan, running_task.most),
-                running_task.age,
-            )
-            self.write_event("done", running_task, message)
+            fits = self.plan.fits_of_round(running.most)
+            self.budget.record(running.contender, message, fits, running.age)
+            self.write_event("done", running, message)
         elif message["kind"] == "failed":
-            self.fail(running_task, "failed", message["why"])
-        elif running_task.fold == FINAL and not (running_task.stopping or self.stopping):
-            self.use_fold_choice(running_task)
-        elif message["kind"] == "late" and self.can_refit_best(running_task):
-            self.launch(running_task.contender, running_task.fold, best_known_only=True)
+            self.fail(running, "failed", message["why"])
+        elif running.fold == FINAL and not (running.stopping or self.stopping):
+            # Its scores are valid.
+            self.write_event("done", running, self.without_final_search(running.contender.id))
+        elif message["kind"] == "late" and self.can_refit_best(running):
+            own = running.contender
+            self.launch(own, running.fold, own.n_planned, best_known_only=True)
         elif message["kind"] == "late":
-            self.fail(running_task, "timed out", message["why"])
-        elif message["kind"] == "died" and not (running_task.stopping or self.stopping):
-            self.fail(running_task, "failed", _died(running_task))
+            self.fail(running, "timed out", message["why"])
+        elif message["kind"] == "died" and not (running.stopping or self.stopping):
+            self.fail(running, "failed", _died(running))
 
-    def use_fold_choice(self, running_task: RunningTask) -> None:
-        """Complete the record of a model whose final round did not end; its scores are valid.
+    def without_final_search(self, model: str) -> dict[str, Any]:
+        """The record of a model whose final round has not ended.
 
         Its parameters are the best of those that were scored, else those that most folds chose.
         """
-        self.write_event("done", running_task, self.without_final_search(running_task.contender.id))
-
-    def without_final_search(self, model: str) -> dict[str, Any]:
-        """The record of a model whose final round has not ended."""
         best = chosen_by(self.plan, self.state, model)
         return {"best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": []}
 
-    def can_refit_best(self, running_task: RunningTask) -> bool:
+    def can_refit_best(self, running: RunningTask) -> bool:
         """Whether the search of a killed round had scored a candidate that can be fitted instead."""
-        known = self.state.candidates.get((running_task.contender.id, running_task.fold), {})
+        known = self.state.candidates.get((running.contender.id, running.fold), {})
         scored = any(record["scores"] for record in known.values())
-        return scored and not (running_task.best_known_only or self.stopping or self.out_of_time)
+        return scored and not (running.best_known_only or self.stopping or self.out_of_time)
 
-    def fail(self, running_task: RunningTask, how: str, why: str) -> None:
-        model = running_task.contender.id
-        if model in self.state.failed:
-            return
-        self.write_event("failed", running_task, {"how": how, "why": why})
-        self.end_others(model)
+    def fail(self, running: RunningTask, how: str, why: str) -> None:
+        self.write_event("failed", running, {"how": how, "why": why})
+        self.end_others(running.contender.id)
 
     def end_others(self, model: str) -> None:
         for other in self.active:
             if other.contender.id == model:
                 other.process.kill()
 
-    def write_event(self, event: str, running_task: RunningTask, message: dict[str, Any]) -> None:
+    def write_event(self, event: str, running: RunningTask, message: dict[str, Any]) -> None:
         facts = {key: value for key, value in message.items() if key != "kind"}
-        record = self.journal.write(
-            event, model=running_task.contender.id, fold=running_task.fold, **facts
-        )
+        record = self.journal.write(event, model=running.contender.id, fold=running.fold, **facts)
         self.state.add(record)
         self.on_event(record)
 
 
-def _died(running_task: RunningTask) -> str:
-    code = running_task.process.exitcode
+def _died(running: RunningTask) -> str:
+    code = running.process.exitcode
     if code in (-9, 137):
         return "its process was killed, perhaps because memory ran out"
-    if running_task.worker.main:
+    if running.worker.main:
         return (
             f"its process ended (exit code {code}). Part of the model is defined in the script or "
             "notebook: move it to a module, or put the script's calls under "

@@ -89,7 +89,7 @@ class TimeBudget:
 
     def round(self, contender: Contender, most: int) -> float:
         """Expected seconds of a round that tries `most` candidates."""
-        fits, own = fits_of(self.plan, most), self.took.get(contender.id)
+        fits, own = self.plan.fits_of_round(most), self.took.get(contender.id)
         if own:
             return fits * sum(s for _, s in own) / sum(f for f, _ in own)
         return fits * self.each[contender.id] * self.slowdown + ROUND
@@ -123,8 +123,3 @@ class TimeBudget:
         if self.limit is None:
             return inf
         return max(0.0, min(self.left, max(2.0, SLACK * self.round(contender, most))))
-
-
-def fits_of(plan: Plan, most: int) -> int:
-    """Number of fits of a round that tries `most` candidates."""
-    return most * plan.inner + 1 if most > 1 else 1

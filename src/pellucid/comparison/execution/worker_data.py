@@ -22,6 +22,7 @@ from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.registry import words_read
 from pellucid.data import Table, Text
 from pellucid.data.io import shared_tables
+from pellucid.errors import DataError
 from pellucid.model_selection.metrics import Metric, metric
 from pellucid.model_selection.search import fit, fresh
 
@@ -44,21 +45,20 @@ class SharedTable:
     def n_classes(self) -> int:
         return len(self.classes or ())  # 0 for regression
 
-    def write(self, table: Any, y: np.ndarray, weights: np.ndarray, split_values: Any) -> None:
-        """Write the table to the folder where workers find it."""
-        folder = Path(self.folder)
-        shared_tables.write_shared(table, folder / "table.arrow")
-        np.save(folder / "y.npy", y)
-        np.save(folder / "weights.npy", weights)
-        if split_values is not None:
-            np.save(folder / "split_values.npy", split_values)
-
 
 def share_table(plan: Plan, scratch: str) -> SharedTable:
     """Write the table of a plan to a folder where the workers find it."""
-    dataset = plan.dataset
+    dataset, folder = plan.dataset, Path(scratch)
     split_by, values = dataset.split_by
-    shared = SharedTable(
+    try:
+        shared_tables.write_shared(dataset.table, folder / "table.arrow")
+        np.save(folder / "y.npy", dataset.y)
+        np.save(folder / "weights.npy", dataset.weights)
+        if values is not None:
+            np.save(folder / "split_values.npy", values)
+    except OSError as error:
+        raise DataError(f"cannot write to {scratch}: {error.strerror or error}.") from None
+    return SharedTable(
         folder=scratch,
         text=tuple(name for name, kind in dataset.kinds.items() if kind == "text"),
         classes=dataset.classes,
@@ -67,8 +67,6 @@ def share_table(plan: Plan, scratch: str) -> SharedTable:
         inner=plan.inner,
         split_by=split_by,
     )
-    shared.write(dataset.table, dataset.y, dataset.weights, values)
-    return shared
 
 
 @dataclass(frozen=True)
@@ -93,9 +91,8 @@ class Evaluator:
     ) -> None:
         folder = Path(shared.folder)
         self.shared, self.name, self.model, self.foreign = shared, name, model, foreign
-        self.table = shared_tables.without(
-            shared_tables.open_shared(folder / "table.arrow"), dropped
-        )
+        table = shared_tables.open_shared(folder / "table.arrow")
+        self.table = shared_tables.without(table, dropped)
         self.y = np.load(folder / "y.npy")
         self.weights = np.load(folder / "weights.npy")
         path = folder / "split_values.npy"
@@ -125,11 +122,8 @@ class Evaluator:
     def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
         """The unfitted model with its parameters, and a seed that `task` determines."""
         known = self.model.get_params(deep=self.foreign)
-        unseeded = sorted(
-            name
-            for name, value in known.items()
-            if value is None and re.search(r"(^|__)random_state$", name)
-        )
+        free = sorted(name for name, value in known.items() if value is None)
+        unseeded = [name for name in free if re.search(r"(^|__)random_state$", name)]
         more = dict(params)
         if unseeded:
             key = json.dumps(params, sort_keys=True, default=str)
@@ -138,16 +132,14 @@ class Evaluator:
             rng = parallel.stream(seed, "model", self.name, key, *words)
             more |= {name: int(rng.integers(2**31)) for name in unseeded}
         if self.text and "table" in known and known["table"] is None:
-            more["table"] = self.table_options()
+            # How the model reads text: all words, the most frequent ones, or none (the baseline).
+            most = words_read(type(self.model))
+            kinds = dict.fromkeys(self.text, "text" if most else "categorical")
+            few = Text(max_words=int(most)) if 0 < most < np.inf else None
+            more["table"] = Table(kinds=kinds, text=few)
         if self.foreign:  # scikit-learn's clone would take long to import
             return copy.deepcopy(self.model).set_params(**more)
         return fresh(self.model, more)
-
-    def table_options(self) -> Table:
-        """How the model reads text: all words, the most frequent ones, or none (the baseline)."""
-        words = words_read(type(self.model))
-        kinds = dict.fromkeys(self.text, "text" if words else "categorical")
-        return Table(kinds=kinds, text=Text(max_words=int(words)) if 0 < words < np.inf else None)
 
     def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
         """Fit a model on X, the given rows of the table."""
@@ -167,16 +159,13 @@ class Evaluator:
         if not K:
             return Predictions(np.asarray(model.predict(X)).astype(float))
         classes = self.codes(model.classes_)
-        if not self.foreign and hasattr(model, "predict_proba"):
-            # Our models predict the most probable class (of equals the first): one call is enough.
-            values = np.asarray(model.predict_proba(X))
-            return Predictions(
-                classes[values.argmax(axis=1)], _to_all_classes(values, classes, K, 0.0)
-            )
-        labels = self.codes(model.predict(X))
         if hasattr(model, "predict_proba"):
-            proba = _to_all_classes(np.asarray(model.predict_proba(X)), classes, K, 0.0)
-            return Predictions(labels, proba)
+            values = np.asarray(model.predict_proba(X))
+            # Our models predict the most probable class (of equals the first): one call is enough.
+            most = classes[values.argmax(axis=1)]
+            labels = self.codes(model.predict(X)) if self.foreign else most
+            return Predictions(labels, _to_all_classes(values, classes, K, 0.0))
+        labels = self.codes(model.predict(X))
         if hasattr(model, "decision_function"):
             values = np.asarray(model.decision_function(X), dtype=float)
             if values.ndim == 1:

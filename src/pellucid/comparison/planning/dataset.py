@@ -19,7 +19,7 @@ from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.planning.time_parsing import ranks
 from pellucid.data.arrow import arrow_column
 from pellucid.data.io import shared_tables
-from pellucid.data.io.source import did_you_mean, find, listing
+from pellucid.data.io.source import did_you_mean, find, listing, require_column
 from pellucid.data.kinds import as_kind
 from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError
@@ -81,17 +81,10 @@ class Dataset:
             if kind in ("", self.kinds[name])
         }
 
-    def n_levels(self, name: str) -> int:
-        """Number of distinct values of a feature."""
-        return shared_tables.n_distinct(self.table, name)
-
-    def without(self, names: list[str], note: str = "") -> Dataset:
+    def without(self, names: list[str]) -> Dataset:
         """The dataset without some features."""
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
-        notes = (*self.notes, note) if note else self.notes
-        return replace(
-            self, table=shared_tables.without(self.table, names), kinds=kinds, notes=notes
-        )
+        return replace(self, table=shared_tables.without(self.table, names), kinds=kinds)
 
 
 @dataclass(frozen=True)
@@ -106,6 +99,13 @@ class SourceTable:
     container: str = "arrow"
     target: str | None = None
     task: str | None = None
+    n_test: int = 0  # rows at the end that come from a separate test file
+    test_sha256: str = ""
+
+    @property
+    def read(self) -> bool:
+        """Whether it was read from a file or from standard input."""
+        return self.container == PATH and self.task is None
 
 
 def open_table(
@@ -143,6 +143,10 @@ def load_dataset(
 ) -> Dataset:
     """Read the table and give each column its role."""
     opened = data if isinstance(data, SourceTable) else open_table(data, note, settings.encoding)
+    if settings.encoding and not settings.test and not opened.read:
+        raise DataError(
+            f"--encoding is only for files, but {opened.source} is not one. Leave it out."
+        )
     table, target = opened.table, settings.target or opened.target
     if y is not None:
         table, target = _with_target(table, y, target)
@@ -151,28 +155,23 @@ def load_dataset(
             f"which column of {opened.source} should be predicted? Name it with --target "
             f"(target=...).{_likely(table.column_names)} {listing(table.column_names)}"
         )
-    require(table, target, opened.source)
+    require_column(table, target, opened.source)
     roles = _roles(table, settings, target, opened.source)
     # Drop these columns first: they may have types that no model can read.
     table = shared_tables.readable(shared_tables.without(table, [*roles["id"], *roles["drop"]]))
-    n_test, test_sha256 = 0, ""
+    opened = replace(opened, table=table)
     if settings.test:
-        table, n_test, test_sha256 = _with_test_file(table, settings, opened.source)
-    return _assemble(opened, table, target, roles, settings, n_test, test_sha256)
+        opened = _with_test_file(opened, settings)
+    return _assemble(opened, target, roles, settings)
 
 
 def _assemble(
-    opened: SourceTable,
-    table: Any,
-    target: str,
-    roles: dict[str, list[str]],
-    settings: Settings,
-    n_test: int,
-    test_sha256: str,
+    opened: SourceTable, target: str, roles: dict[str, list[str]], settings: Settings
 ) -> Dataset:
-    from pellucid.comparison.planning.target import few_values_note, has_target, understand
+    from pellucid.comparison.planning.target import few_values_note, understand
 
-    present = has_target(table.column(target))
+    table, n_test = opened.table, opened.n_test
+    present = arrow_column(target, table.column(target)).present()
     kept = np.flatnonzero(present)
     if not len(kept):
         raise DataError(f"the target {target!r} is missing in all {len(present)} rows.")
@@ -219,18 +218,9 @@ def _assemble(
         task=found.task, task_why=found.why, table=features, kinds=kinds, y=found.y,
         classes=found.classes, weights=_weights(table, roles, kept), rows=kept,
         groups=_codes(table, roles["group"]), times=_codes(table, roles["time"], ordered=True),
-        n_test=n_test, test_sha256=test_sha256,
+        n_test=n_test, test_sha256=opened.test_sha256,
         container=opened.container, notes=tuple(notes),
     )  # fmt: skip
-
-
-def require(table: Any, name: str, source: str) -> None:
-    """Raise an error with the most similar name unless the table has the column."""
-    if name not in table.column_names:
-        raise DataError(
-            f"column {name!r} is not in {source}.{did_you_mean(name, table.column_names)} "
-            f"{listing(table.column_names)}"
-        )
 
 
 TARGETS = {
@@ -241,42 +231,22 @@ TARGETS = {
 
 def _likely(names: list[str]) -> str:
     """The columns that are most likely the target: by name, then the last, then the first."""
-    words = {name: re.split(r"[\W_]+", name.casefold()) for name in names}
-    called = [name for name in names if TARGETS & set(words[name])][:2]
     if len(names) < 2:
         return ""
+    called = [n for n in names if TARGETS & set(re.split(r"[\W_]+", n.casefold()))][:2]
     ends = [name for name in (names[-1], names[0]) if name not in called]
     places = {names[-1]: "the last column", names[0]: "the first column"}
     likely = [repr(name) for name in called] + [f"{name!r} ({places[name]})" for name in ends]
     return f" Likely: {', '.join(likely)}."
 
 
-def shown(names: list[str], most: int = 12) -> str:
-    """Some of the names, including the last one, and their number; long names are cut."""
-    some = names if len(names) <= most else [*names[: most - 1], names[-1]]
-    cut = [name if len(name) <= 60 else name[:57] + "..." for name in some]
-    cut = [repr(name) if _unclear(name) else name for name in cut]
-    if len(names) <= most:
-        return ", ".join(cut)
-    return f"{', '.join(cut[:-1])}, ..., {cut[-1]} ({len(names)} columns)"
-
-
-def _unclear(name: str) -> bool:
-    """Whether a name without quotes could be read as another name, or as several."""
-    return name != name.strip() or ("," in name and name[:1] not in "'\"")
-
-
 def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str, list[str]]:
-    roles = {
-        "group": [settings.group] if settings.group else [],
-        "time": [settings.time] if settings.time else [],
-        "weights": [settings.weights] if settings.weights else [],
-        "id": named(settings.id, table.column_names),
-        "drop": named(settings.drop, table.column_names),
-    }
+    single = {role: settings.values[role] for role in ("group", "time", "weights")}
+    roles = {role: [name] if name else [] for role, name in single.items()}
+    roles |= {role: named(settings.values[role], table.column_names) for role in ("id", "drop")}
     for role, names in roles.items():
         for name in names:
-            require(table, name, source)
+            require_column(table, name, source)
             if name == target:
                 raise DataError(f"column {name!r} is the target and cannot also be used as {role}.")
     if roles["group"] and roles["time"]:
@@ -317,15 +287,16 @@ def _with_target(table: Any, y: Any, name: str | None) -> tuple[Any, str]:
     return table.append_column(name, column), name
 
 
-def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, int, str]:
-    path = settings.test
-    opened = open_table(path, encoding=settings.encoding)
-    test = opened.table
-    for name in table.column_names:
-        if name not in test.column_names:
-            raise DataError(f"the test file {path} lacks column {name!r} of {source}.")
-    test = shared_tables.readable(test.select(table.column_names))
-    return shared_tables.stacked(table, test), test.num_rows, opened.sha256
+def _with_test_file(opened: SourceTable, settings: Settings) -> SourceTable:
+    """The table with the rows of the test file at the end."""
+    path, names = settings.test, opened.table.column_names
+    test = open_table(path, encoding=settings.encoding)
+    for name in names:
+        if name not in test.table.column_names:
+            raise DataError(f"the test file {path} lacks column {name!r} of {opened.source}.")
+    rows = shared_tables.readable(test.table.select(names))
+    table = shared_tables.stacked(opened.table, rows)
+    return replace(opened, table=table, n_test=rows.num_rows, test_sha256=test.sha256)
 
 
 def _refuse_unseen_class(found: Any, n_train: int, path: str | None) -> None:
@@ -340,12 +311,8 @@ def _refuse_unseen_class(found: Any, n_train: int, path: str | None) -> None:
 
 
 def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
-
-    for name, column in zip(table.column_names, table.columns):
-        if kinds[name] not in ("number", "datetime"):
-            continue
-        values = arrow_column(name, column).values
-        bad = np.isinf(values)
+    for name in [name for name, kind in kinds.items() if kind in ("number", "datetime")]:
+        bad = np.isinf(arrow_column(name, table.column(name)).values)
         if bad.any():
             raise DataError(
                 f"column {name!r} contains infinity in row {int(bad.argmax())}. Correct it, make it "
@@ -379,14 +346,13 @@ def _codes(table: Any, names: list[str], ordered: bool = False) -> np.ndarray | 
     if not names:
         return None
     raw = arrow_column(names[0], table.column(names[0]))
-    values = raw.values
-    missing = values < 0 if raw.kind == "categorical" else np.array([v != v for v in values])
-    if missing.any():
+    present = raw.present()
+    if not present.all():
         raise DataError(
-            f"column {names[0]!r} is missing in row {int(missing.argmax())}. Every row needs a value."
+            f"column {names[0]!r} is missing in row {int(present.argmin())}. Every row needs a value."
         )
     if raw.kind in ("number", "datetime"):
-        return values
+        return raw.values
     codes, levels = factorize(raw.cells())
     if ordered:
         return ranks(names[0], [str(level) for level in levels])[codes]

@@ -19,42 +19,26 @@ def kind_of(split_by: str, classes: bool) -> str:
 
 
 def outer_splits(
-    kind: str,
-    n_folds: int,
-    y: np.ndarray,
-    split_values: Any,
-    ranking: str,
-    seed: Any,
-    repeat: int = 0,
+    kind: str, n_folds: int, y: np.ndarray, values: Any, ranking: str, seed: Any, repeat: int = 0
 ) -> list[Split]:
-    """Folds for the score of a model."""
-    n_folds = _filled(kind, n_folds, y, ranking)
-    return list(folds_by_name(kind, n_folds, seed, repeat).split(y, split_values))
+    """Folds for the score of a model; `values` are the times or groups of the rows.
 
-
-def inner_splits(
-    kind: str,
-    n_folds: int,
-    y: np.ndarray,
-    split_values: Any,
-    ranking: str,
-    seed: Any,
-    classes: bool,
-) -> list[Split]:
-    """Folds for a search; rows that all share one time or group are split as if they had none."""
-    if split_values is not None:
-        most = len(np.unique(split_values)) - (kind == "time")
-        n_folds = min(n_folds, most)
-        if most < (1 if kind == "time" else 2):
-            kind, split_values = kind_of("", classes), None
-            n_folds = 2
-    n_folds = _filled(kind, n_folds, y, ranking)
-    return list(folds_by_name(kind, n_folds, seed).split(y, split_values))
-
-
-def _filled(kind: str, n_folds: int, y: np.ndarray, ranking: str) -> int:
-    """The number of folds, reduced so that each has two rows and, if needed, all classes."""
+    The number of folds is reduced so that each has two rows and, if the metric `ranking` needs them,
+    all classes.
+    """
     n_folds = min(n_folds, max(2, len(y) // 2))
     if kind == "stratified" and ranking in EVERY_CLASS:
         n_folds = max(2, min(n_folds, int(np.unique(y, return_counts=True)[1].min())))
-    return n_folds
+    return list(folds_by_name(kind, n_folds, seed, repeat).split(y, values))
+
+
+def inner_splits(
+    kind: str, n_folds: int, y: np.ndarray, values: Any, ranking: str, seed: Any, classes: bool
+) -> list[Split]:
+    """Folds for a search; rows that all share one time or group are split as if they had none."""
+    if values is not None:
+        most = len(np.unique(values)) - (kind == "time")
+        n_folds = min(n_folds, most)
+        if most < (1 if kind == "time" else 2):
+            kind, values, n_folds = kind_of("", classes), None, 2
+    return outer_splits(kind, n_folds, y, values, ranking, seed)

@@ -25,12 +25,7 @@ from pellucid.comparison.planning.registry import BASELINES, Entry, chosen, word
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.planning.target import skewed, small_counts, whole_numbers
 from pellucid.errors import DataError, ParameterError
-from pellucid.model_selection import (
-    METRICS,
-    Metric,
-    holdout,
-    metric,
-)
+from pellucid.model_selection import METRICS, Metric, holdout, metric
 
 MIN_TEST = 10  # rows; the scores of a smaller test set mean little
 FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows
@@ -82,7 +77,6 @@ class Contender:
     unsuitable: bool = False  # whether it is meant for tables of another kind
     dropped: tuple[str, ...] = ()  # columns that it cannot read, or would memorise
     note: str = ""
-    unit: float = 1.0  # of parameters that are searched in standard deviations of the target
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
 
     def make(self) -> Any:
@@ -132,15 +126,11 @@ class Plan:
     @property
     def n_fits(self) -> int:
         """Number of fits of the run: nested search, outer fits, and the final search of each model."""
-        return sum(map(self.fits_of, self.running))
+        return (len(self.folds) + 1) * sum(self.fits_of_round(c.n_planned) for c in self.running)
 
-    def fits_of(self, contender: Contender) -> int:
-        """Number of fits of one model in its folds and its final round."""
-        return (len(self.folds) + 1) * self.fits_of_round(contender)
-
-    def fits_of_round(self, contender: Contender) -> int:
-        """Number of fits of one search and of its best candidate."""
-        return _searches(contender) * self.inner + 1
+    def fits_of_round(self, most: int) -> int:
+        """Number of fits of a round: the search over `most` candidates, and the best of them."""
+        return most * self.inner + 1 if most > 1 else 1
 
     def key(self) -> str:
         """Hash of everything that affects the scores; a resumed run must have the same."""
@@ -161,13 +151,6 @@ class Plan:
             source, rows = self.dataset.test_sha256, b""
         head = f"{source}:{self.dataset.target}:".encode()
         return hashlib.sha256(head + rows).hexdigest()
-
-
-def _searches(contender: Contender) -> int:
-    tried = (
-        len(contender.candidates) if contender.max_candidates is None else contender.max_candidates
-    )
-    return tried if tried > 1 else 0
 
 
 def make_plan(dataset: Dataset, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
@@ -284,20 +267,16 @@ def _contenders(
             raise ParameterError(
                 f"extra model {name!r}: a name may contain only letters, digits, '_', '-' and '.'."
             )
-        _refuse_unsendable(name, estimator)
+        try:
+            pickle.dumps(estimator)
+        except Exception as error:
+            raise DataError(
+                f"extra model {name!r} cannot be pickled for a worker process ({error}). Define its "
+                "class at the top level of a module."
+            ) from None
         found.append(Contender(name, 9, 3.0, [{}], estimator=estimator))
     baseline = BASELINES[dataset.task]
     return sorted(found, key=lambda c: (c.id != baseline, c.cost, c.id))
-
-
-def _refuse_unsendable(name: str, estimator: Any) -> None:
-    try:
-        pickle.dumps(estimator)
-    except Exception as error:
-        raise DataError(
-            f"extra model {name!r} cannot be pickled for a worker process ({error}). Define its "
-            "class at the top level of a module."
-        ) from None
 
 
 def deviation(dataset: Dataset, train: np.ndarray) -> float:
@@ -325,9 +304,9 @@ def _high_cardinality(dataset: Dataset, settings: Settings, train: np.ndarray) -
             n: s for n, s in univariate_scores(dataset, train, settings.seed).items() if s == s
         }
         best = max(scores, key=lambda name: scores[name], default="")
-        strength = (
-            scores.get(best, 0.0) if dataset.classes is None else 2 * scores.get(best, 0.5) - 1
-        )
+        strength = scores.get(best, 0.0)
+        if dataset.classes is not None:
+            strength = 2 * scores.get(best, 0.5) - 1
         found = [name for name in found if name != best or strength < STRONG_COLUMN]
     return tuple(found)
 
@@ -358,19 +337,20 @@ def _contender(
     elif not entry.weighted and (dataset.weights[train] != 1.0).any():
         why = "it does not support sample weights"
     dropped = dropped if not why else ()
-    note = f"without {', '.join(dropped)} (text)" if dropped else ""
+    notes = []
     if dropped and entry.only == "text":
-        note = f"uses only {', '.join(text)} (text)"
+        notes.append(f"uses only {', '.join(text)} (text)")
     elif text and 0 < words < float("inf"):
-        note = f"uses the {words} most frequent words of {', '.join(text)}"
+        notes.append(f"uses the {words} most frequent words of {', '.join(text)}")
+    elif dropped:
+        notes.append(f"without {', '.join(dropped)} (text)")
     if entry.only == "skewed" and not why:
-        added = f"fitted to log({dataset.target}), because {dataset.target} is right-skewed"
-        note = f"{note}; {added}" if note else added
+        notes.append(f"fitted to log({dataset.target}), because {dataset.target} is right-skewed")
     if entry.greedy and not why and 0 < len(rare) < len(dataset.kinds) - len(dropped):
         dropped += rare
-        added = f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)"
-        note = f"{note}; {added}" if note else added
+        notes.append(f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)")
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
-        skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note, unit=unit,
+        skipped=why, unsuitable=bool(why and entry.only), dropped=dropped,
+        note="; ".join(notes),
     )  # fmt: skip

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -61,15 +62,15 @@ class Choices:
 class Entry:
     """One model of the registry."""
 
-    id: str
     task: str  # "classification" or "regression"
+    id: str
     path: str  # "linear_model.LogisticRegression"
     rank: int
     cost: float
     title: str  # its usual name
     description: str  # how it works, in a few words
     params: dict[str, Any] = field(default_factory=dict)
-    space: dict[str, Range | Choices] = field(default_factory=dict)
+    space: Mapping[str, Range | Choices] = field(default_factory=dict)
     only: str = ""  # "", "text", "counts", "positive" or "skewed": what the data must be
     max_rows: int | None = None  # above this a fit takes too long
     in_units: tuple[str, ...] = ()  # parameters searched in standard deviations of the target
@@ -94,13 +95,22 @@ class Entry:
         """The search space as grids and lists, for a target of standard deviation 1."""
         return {name: axis.axis(effort) for name, axis in self.space.items()}
 
+    def values(self, effort: str) -> dict[str, list[Any]]:
+        """The search space as lists of values."""
+        axes = self.axes(effort).items()
+        return {name: a.values() if hasattr(a, "values") else list(a) for name, a in axes}
+
     def candidates(self, effort: str, unit: float = 1.0) -> list[dict[str, Any]]:
         """All candidates, simple ones first; `unit` is the standard deviation of the target."""
-        found, rescale = candidates(self.axes(effort)), self.rescale or self._scaled
-        return found if unit == 1.0 else [rescale(params, unit) for params in found]
-
-    def _scaled(self, params: dict[str, Any], unit: float) -> dict[str, Any]:
-        return params | {name: float(f"{params[name] * unit:.6g}") for name in self.in_units}
+        found = candidates(self.axes(effort))
+        if unit == 1.0:
+            return found
+        if self.rescale is not None:
+            return [self.rescale(params, unit) for params in found]
+        return [
+            params | {name: float(f"{params[name] * unit:.6g}") for name in self.in_units}
+            for params in found
+        ]
 
     def model_class(self) -> type:
         return getattr(importlib.import_module(self.module), self.class_name)
@@ -110,16 +120,7 @@ class Entry:
         return self.model_class()(**self.params)
 
 
-def _c(
-    id: str, path: str, rank: int, cost: float, title: str, description: str, **more: Any
-) -> Entry:
-    return Entry(id, "classification", path, rank, cost, title, description, **more)
-
-
-def _r(
-    id: str, path: str, rank: int, cost: float, title: str, description: str, **more: Any
-) -> Entry:
-    return Entry(id, "regression", path, rank, cost, title, description, **more)
+_c, _r = partial(Entry, "classification"), partial(Entry, "regression")
 
 
 def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
@@ -135,14 +136,16 @@ def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
 _C = Range(0.001, 1000, (4, 7, 13))
 _MARGIN = Range(0.001, 10, (3, 5, 9))  # for standardised columns; larger C is slow and gains little
 _ALPHA = Range(1000, 0.001, (4, 7, 13))
-_PATIENT = {
-    "max_iter": 1000
-}  # wide tables with rare levels need more than scikit-learn's 100 iterations
+# Wide tables with rare levels need more than scikit-learn's 100 iterations.
+_PATIENT = {"max_iter": 1000}
 _SCALED = {"standardize": True}  # distances, margins, steps and penalties depend on the scale
 _NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
 _LEAVES = Range(40, 1, (3, 5, 7), whole=True)
 _MANY = Choices((50,), (100,), (300,))
-_TREE = {"min_samples_leaf": _LEAVES, "ccp_alpha": Choices((0.0,), (0.01, 0.0), (0.03, 0.01, 0.0))}
+_TREE: dict[str, Range | Choices] = {
+    "min_samples_leaf": _LEAVES,
+    "ccp_alpha": Choices((0.0,), (0.01, 0.0), (0.03, 0.01, 0.0)),
+}
 _FOREST = {
     "min_samples_leaf": Choices((1,), (5, 1), (10, 3, 1)),
     "max_features": Choices(("sqrt",), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
@@ -166,9 +169,9 @@ _ADABOOST = {
     "n_estimators": _MANY,
 }
 _BAGGING = {"n_estimators": Choices((50,), (100,), (200,))}
-_SVM_RBF = {"C": Range(0.1, 100, (3, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
+_SVM_RBF: dict[str, Range | Choices] = {"C": Range(0.1, 100, (3, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
 _TUBE = {"epsilon": Choices((0.1,), (0.1,), (0.1, 0.03))}
-_MLP = {
+_MLP: dict[str, Range | Choices] = {
     "alpha": Range(1, 0.0001, (1, 3, 5)),
     "hidden_layer_sizes": Choices(((32,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
 }

@@ -28,7 +28,7 @@ class Setting:
     """
 
     name: str
-    kind: str  # text, int, float, list, columns, duration, flag, choice
+    kind: str  # text, int, float, list, columns, duration, choice
     default: Any
     help: str
     choices: tuple[str, ...] = ()
@@ -112,29 +112,24 @@ def _columns(value: Any) -> tuple[str, ...]:
     return tuple(str(part) for part in parts if str(part).strip())
 
 
-def _flag(value: Any) -> bool:
-    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    return words[str(value).lower()]
+@dataclass(frozen=True)
+class Kind:
+    """How values of a kind are read, what they must be, and their type in docs and in `--help`."""
+
+    read: Callable[[Any], Any]
+    meant: str = ""
+    type: str = ""
+    metavar: str = "NAME"
 
 
-_READ: dict[str, Callable[[Any], Any]] = {
-    "text": str,
-    "int": _whole,
-    "float": _number,
-    "list": _listed,
-    "columns": _columns,
-    "duration": duration,
-    "flag": _flag,
-    "choice": str,
-}
-_MEANT = {
-    "int": "an integer",
-    "float": "a number",
-    "duration": "a time such as 90s, 10m or 1h",
-    "list": "names separated by commas",
-    "columns": "column names",
-    "flag": "true or false",
-    "text": "text",
+KINDS = {
+    "text": Kind(str, "text", "str"),
+    "choice": Kind(str, metavar="WORD"),
+    "int": Kind(_whole, "an integer", "int", "N"),
+    "float": Kind(_number, "a number", "float", "X"),
+    "list": Kind(_listed, "names separated by commas", "str or list of str", "A,B"),
+    "columns": Kind(_columns, "column names", "str or list of str", "A,B"),
+    "duration": Kind(duration, "a time such as 90s, 10m or 1h", "seconds, or text", "TIME"),
 }
 
 
@@ -143,11 +138,11 @@ def read_value(setting: Setting, value: Any) -> Any:
     if value is None:
         return setting.default
     try:
-        out = _READ[setting.kind](value)
+        out = KINDS[setting.kind].read(value)
         fits = not setting.choices or out in setting.choices
         fits = fits and (setting.low is None or out >= setting.low)
         fits = fits and (setting.high is None or out <= setting.high)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError):
         fits = False
     if not fits:
         value = value.item() if hasattr(value, "item") else value  # 1, not np.int64(1)
@@ -159,7 +154,7 @@ def allowed(setting: Setting) -> str:
     """The allowed values of a setting, in words."""
     if setting.choices:
         return "one of " + ", ".join(setting.choices)
-    text = _MEANT[setting.kind]
+    text = KINDS[setting.kind].meant
     if setting.low is None:
         return text
     if setting.high is None:
@@ -167,22 +162,12 @@ def allowed(setting: Setting) -> str:
     return f"{text} from {setting.low:g} to {setting.high:g}"
 
 
-_TYPES = {
-    "text": "str",
-    "int": "int",
-    "float": "float",
-    "list": "str or list of str",
-    "columns": "str or list of str",
-    "duration": "seconds, or text",
-}
-
-
 def documentation() -> str:
     """The settings other than the target as the parameter list of a docstring."""
     lines = []
     for setting in SETTINGS[1:]:
         choices = "{" + ", ".join(f'"{choice}"' for choice in setting.choices) + "}"
-        kind = choices if setting.choices else _TYPES[setting.kind]
+        kind = choices if setting.choices else KINDS[setting.kind].type
         text = setting.help.replace("; repeatable", "")
         lines.append(f"{setting.name} : {kind}, default={setting.default!r}")
         lines.append(fill(text, 92, initial_indent="    ", subsequent_indent="    "))
@@ -226,14 +211,5 @@ class Settings:
 
     def affecting_scores(self) -> dict[str, Any]:
         """The settings that can change a score; a resumed run must have the same."""
-        return {
-            name: v
-            for name, v in self.affecting_results().items()
-            if not BY_NAME[name].verdict_only
-        }
-
-    def affecting_verdict(self) -> dict[str, Any]:
-        """The settings that can change the conclusion from the scores."""
-        return {
-            name: v for name, v in self.affecting_results().items() if BY_NAME[name].verdict_only
-        }
+        found = self.affecting_results()
+        return {name: v for name, v in found.items() if not BY_NAME[name].verdict_only}

@@ -29,16 +29,6 @@ class Target:
     classes: tuple[Any, ...] | None = None
 
 
-def has_target(column: Any) -> np.ndarray:
-    """Mask of the rows whose target is present."""
-    raw = arrow_column("target", column)
-    if raw.kind == "categorical":
-        return raw.values >= 0
-    if raw.kind == "text":
-        return np.array([cell is not None for cell in raw.values])
-    return ~np.isnan(raw.values)
-
-
 def understand(column: Any, name: str, task: str, positive: str | None, n_train: int) -> Target:
     """Classes or numbers, as the user asks or by the first `n_train` rows of the column."""
     raw = arrow_column(name, column)
@@ -46,6 +36,10 @@ def understand(column: Any, name: str, task: str, positive: str | None, n_train:
     if task == "auto":
         task, why = _guess(arrow_column(name, column.slice(0, n_train)), str(column.type))
     if task == "regression":
+        if positive is not None:
+            raise DataError(
+                f"--positive is only for two classes, but the target {name!r} is numeric. Leave it out."
+            )
         if raw.kind in ("categorical", "text"):
             raise DataError(
                 f"the target {name!r} contains text ({str(raw.cells()[0])[:60]!r}), which regression "
@@ -59,19 +53,14 @@ def understand(column: Any, name: str, task: str, positive: str | None, n_train:
             raise DataError(
                 f"the target {name!r} is {y[0]:g} in every row, so there is nothing to predict."
             )
-        _refuse_extreme(y, name)
+        largest = np.abs(y).max()
+        if not SQUARED_SMALLEST < largest < SQUARED_LARGEST:
+            raise DataError(
+                f"the target {name!r} has absolute values up to {largest:g}, so squared errors overflow "
+                "or underflow. Rescale it."
+            )
         return Target(task, why, y)
     return _classes(raw, str(column.type), name, why, positive)
-
-
-def _refuse_extreme(y: np.ndarray, name: str) -> None:
-    """Refuse targets whose squared errors overflow or underflow."""
-    largest = np.abs(y).max()
-    if not SQUARED_SMALLEST < largest < SQUARED_LARGEST:
-        raise DataError(
-            f"the target {name!r} has absolute values up to {largest:g}, so squared errors overflow or "
-            "underflow. Rescale it."
-        )
 
 
 def _guess(raw: Any, type_name: str) -> tuple[str, str]:
@@ -102,46 +91,43 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
     column = as_kind(raw, "categorical", name)
     seen = [k for k in range(len(column.levels)) if (column.values == k).any()]
     labels = sorted((column.levels[k] for k in seen), key=lambda v: (isinstance(v, str), v))
-    word = bool if type_name == "bool" else _named if _unusual(labels) else _itself
+    # Numbers with decimals or beyond int64 are kept as text.
+    numbers = [label for label in labels if isinstance(label, int | float)]
+    unusual = any(label != np.floor(label) or abs(label) >= 2.0**63 for label in numbers)
+
+    def word(label: Any) -> Any:
+        if type_name == "bool":
+            return bool(label)
+        return repr(float(label)).removesuffix(".0") if unusual else label
+
     labels = [word(label) for label in labels]
     if len(labels) < 2:
         raise DataError(
             f"the target {name!r} has only one class, {labels[0]!r}, so there is nothing to predict."
         )
     if len(labels) > MANY_CLASSES:
+        hint = "If it is numeric, use --task regression"
+        if raw.kind in ("categorical", "text"):
+            text = str(raw.cells()[0])[:60]
+            hint = f"It contains text ({text!r}). If that is a number, write it like 3.2"
         raise DataError(
             f"the target {name!r} has {len(labels)} different values, too many for classes. "
-            f"{_if_number(raw)}; if it identifies rows, choose another target."
+            f"{hint}; if it identifies rows, choose another target."
         )
     if len(labels) == len(column.values):
         raise DataError(
             f"the target {name!r} has a different value in every row, so no class can be learned."
+        )
+    if positive is not None and len(labels) > 2:
+        raise DataError(
+            f"--positive is only for two classes, but the target {name!r} has {len(labels)}. Leave it "
+            "out."
         )
     if positive is not None:
         labels = _positive_last(labels, positive, name)
     where = {label: k for k, label in enumerate(labels)}
     lookup = np.array([where.get(word(level), -1) for level in column.levels])
     return Target("classification", why, lookup[column.values].astype(np.int64), tuple(labels))
-
-
-def _unusual(labels: list[Any]) -> bool:
-    """Whether labels are numbers that must be kept as text: with decimals, or beyond int64."""
-    numbers = [label for label in labels if isinstance(label, int | float)]
-    return any(label != np.floor(label) or abs(label) >= 2.0**63 for label in numbers)
-
-
-def _named(label: Any) -> str:
-    return repr(float(label)).removesuffix(".0")
-
-
-def _itself(label: Any) -> Any:
-    return label
-
-
-def _if_number(raw: Any) -> str:
-    if raw.kind in ("categorical", "text"):
-        return f"It contains text ({str(raw.cells()[0])[:60]!r}). If that is a number, write it like 3.2"
-    return "If it is numeric, use --task regression"
 
 
 def _positive_last(labels: list[Any], positive: str, name: str) -> list[Any]:

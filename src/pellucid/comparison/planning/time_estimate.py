@@ -18,6 +18,7 @@ from math import ceil, floor
 
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.registry import words_read
+from pellucid.data.io.shared_tables import n_distinct
 from pellucid.parallel import get_threads
 
 START = 2.5  # the first process, the final fit, the report
@@ -36,10 +37,8 @@ SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picosec
     "sgd": (14, 40, 0, 0), "svm_linear": (12, 80, 0, 0), "svm_rbf": (8, 120, 0, 6),
     "tree": (5, 140, 0, 0),
 }  # fmt: skip
-REGRESSION_SPEED = {
-    "svm_linear": (45, 700, 0, 0),
-    "knn": (5, 40, 0, 30),
-}  # where regression is slower
+# Where regression is slower.
+REGRESSION_SPEED = {"svm_linear": (45, 700, 0, 0), "knn": (5, 40, 0, 30)}
 TREES = {"bagging": 20}  # number of trees in the fits above; 50 for the others
 # Name, seconds, smallest upper end of a range.
 UNITS = (("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0))
@@ -60,18 +59,27 @@ def by_model(plan: Plan) -> dict[str, float]:
     """Seconds of all rounds of each model."""
     rounds, fits = len(plan.folds) + LAST, fit_seconds(plan)
     return {
-        c.id: min(rounds * plan.fits_of_round(c) * fits[c.id] + DESCRIPTION, plan.model_timeout)
+        c.id: min(
+            rounds * plan.fits_of_round(c.n_planned) * fits[c.id] + DESCRIPTION, plan.model_timeout
+        )
         for c in plan.running
     }
 
 
 def fit_seconds(plan: Plan) -> dict[str, float]:
     """Seconds of one fit of each model, on the machine that was measured."""
-    found, (narrow, text, wide) = {}, _columns(plan)
+    dataset, kinds = plan.dataset, list(plan.dataset.kinds.values())
+    categorical = [name for name, kind in dataset.kinds.items() if kind == "categorical"]
+    levels = sum(n_distinct(dataset.table, name) for name in categorical)
+    text = kinds.count("text")
+    encoded = len(kinds) - len(categorical) - text + levels  # without text
+    found = {}
     for contender in plan.running:
-        words = min(words_read(type(contender.make())), WORDS) * text
-        columns = narrow if _splits_levels(contender) else wide + int(words)
-        found[contender.id] = fit(plan, contender, columns)
+        model = contender.make()
+        words = min(words_read(type(model)), WORDS) * text
+        # Baselines, trees and counts of levels use columns without one-hot encoding.
+        whole = contender.rank in (0, 2, 5) or getattr(model, "_layout", "matrix") == "codes"
+        found[contender.id] = fit(plan, contender, len(kinds) if whole else encoded + int(words))
     return found
 
 
@@ -102,14 +110,12 @@ def fit(plan: Plan, contender: Contender, columns: int) -> float:
     start, cell, narrower, longer = found
     rows = len(plan.train)
     each = cell * 1e-9 + 1e-12 * (narrower * min(rows, columns) + longer * rows)
-    return _trees(contender) * (start * 1e-3 + each * rows * columns)
-
-
-def _trees(contender: Contender) -> float:
-    """Number of trees, relative to the fits that were measured; 1 for other models."""
-    first = contender.candidates[0] if contender.rank == 5 and contender.candidates else {}
-    usual = TREES.get(contender.id, 50)
-    return first.get("n_estimators", first.get("max_iter", usual)) / usual
+    seconds = start * 1e-3 + each * rows * columns
+    if contender.rank != 5 or not contender.candidates:
+        return seconds
+    first, measured = contender.candidates[0], TREES.get(contender.id, 50)
+    trees = first.get("n_estimators", first.get("max_iter", measured))
+    return trees / measured * seconds
 
 
 def _jobs(plan: Plan) -> int:
@@ -134,21 +140,3 @@ def describe_estimate(plan: Plan) -> str:
     return f"estimated {text}" + (
         " on this busy machine" if processes_per_cpu(_jobs(plan)) > BUSY else ""
     )
-
-
-def _columns(plan: Plan) -> tuple[int, int, int]:
-    """Number of columns, of text columns, and of columns without text but with one per level."""
-    narrow = text = wide = 0
-    for name, kind in plan.dataset.kinds.items():
-        narrow += 1
-        text += kind == "text"
-        wide += {"categorical": 0, "text": 0}.get(kind, 1)
-        if kind == "categorical":
-            wide += plan.dataset.n_levels(name)
-    return narrow, text, wide
-
-
-def _splits_levels(contender: Contender) -> bool:
-    """Whether a model uses columns without one-hot encoding: baselines, trees, counts of levels."""
-    made = contender.make()
-    return contender.rank in (0, 2, 5) or getattr(made, "_layout", "matrix") == "codes"

@@ -2,8 +2,8 @@
 
 Types of a column: bool, int64, float64, date32, timestamp, duration (a time of day, since
 midnight), string; a column without any value is float64. Integers written with leading zeros
-(postal codes, article numbers) stay strings. Invariant: `read_delimited` and the batches of
-`stream_delimited` have the same schema, whatever the size of the blocks.
+(postal codes, article numbers) stay strings. Invariant: the types do not depend on the size of the
+blocks in which the text is parsed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,10 @@ import pyarrow.csv as pacsv
 from pellucid.data.io.csv_errors import explain, refuse_unclosed_quote
 from pellucid.data.io.dialect import Dialect
 from pellucid.data.io.encodings import not_utf8, wrong_encoding
-from pellucid.data.io.number_formats import ColumnFormats
+from pellucid.data.io.number_formats import reading_of
 from pellucid.data.io.source import Source, refuse_duplicates, selected
 from pellucid.errors import DataError
 
-_BLOCK = 1 << 22
 _HEAD = 1 << 20
 _LARGEST = 1 << 27  # a longer row is no table
 
@@ -36,8 +35,8 @@ _LARGEST = 1 << 27  # a longer row is no table
 def read_delimited(
     source: Source,
     dialect: Dialect,
-    columns: Sequence[str] | None = None,
-    note: Callable[[str], None] = lambda text: None,
+    columns: Sequence[str] | None,
+    note: Callable[[str], None],
     text: Sequence[str] = (),
 ) -> Any:
     """The whole text as a table; the columns `text` stay strings."""
@@ -56,66 +55,19 @@ def read_delimited(
 def as_meant(
     source: Source, dialect: Dialect, table: Any, text: Sequence[str], note: Callable[[str], None]
 ) -> Any:
-    """The table with amounts and dates that are written for people as numbers and dates."""
-    kinds = {f.name: f.type for f in table.schema}
-    formats = ColumnFormats(_open_columns(kinds, text), dialect.decimal)
-    for name in _open_columns(kinds, text):
-        formats.see(name, table.column(name))
-    for remark in formats.notes(source.name):
-        note(remark)
-    return formats.convert(table)
+    """The table with amounts and dates that are written for people as numbers and dates.
 
-
-def _open_columns(types: dict[str, Any], text: Sequence[str]) -> list[str]:
-    """Columns that the parser left as text, although it was not declared as text."""
-    return [name for name, kind in types.items() if kind == pa.string() and name not in text]
-
-
-def stream_delimited(
-    source: Source,
-    dialect: Dialect,
-    columns: Sequence[str] | None = None,
-    note: Callable[[str], None] = lambda text: None,
-    text: Sequence[str] = (),
-    block: int = _BLOCK,
-) -> Iterator[Any]:
-    """Record batches of about `block` bytes of text: memory does not grow with the file.
-
-    The text is read twice: once for the types, which the last row may still change, once for
-    the values.
+    The columns `text` stay as they are.
     """
-    head = _Head.of(source, _head_as_utf8(source, dialect), dialect, note)
-    wanted = selected(source, head.names, columns)
-    types = {name: pa.string() if name in text else pa.null() for name in wanted}
-    # Cells as they stand, empty ones included: a missing marker is judged with its column.
-    as_text = dict.fromkeys(types, pa.string())
-    while True:
-        batch, found = None, dict(types)
-        formats = ColumnFormats(wanted, dialect.decimal, dialect.markers())
-        try:
-            for batch in _batches(source, head, as_text, block, missing=False):
-                _widen(found, batch, dialect)
-                _watch(formats, found, batch)
-            break
-        except _LongRow:
-            block *= 16
-    types = found
-    if batch is not None and batch.num_rows and batch.schema.names[-1] == head.names[-1]:
-        last = batch.column(batch.num_columns - 1)[-1].as_py()
-        refuse_unclosed_quote(source, last, dialect.quote)
-    final = {name: pa.float64() if kind == pa.null() else kind for name, kind in types.items()}
-    asked = [name for name, kind in final.items() if kind != pa.string() or name in text]
-    formats.leave(asked)
-    for batch in _batches(source, head, final, block):
-        yield settle_types(formats.convert(batch))
-
-
-def _watch(formats: ColumnFormats, types: dict[str, Any], batch: Any) -> None:
-    for name, kind in types.items():
-        if kind in (pa.int64(), pa.float64()):
-            formats.see_numbers(name, None if kind == pa.int64() else batch.column(name))
-        elif kind != pa.null():
-            formats.see(name, batch.column(name))
+    for position, field in enumerate(table.schema):
+        if field.type != pa.string() or field.name in text:
+            continue
+        column = table.column(position)
+        reading = reading_of(column, dialect.decimal)
+        if reading is not None:
+            note(f"column {field.name!r} of {source.name} is read as {reading.example(column)}.")
+            table = table.set_column(position, field.name, reading.convert(column))
+    return table
 
 
 @dataclass(frozen=True)
@@ -196,16 +148,6 @@ def _utf8(source: Source, dialect: Dialect) -> Any:
         raise wrong_encoding(source, bytes(content), error, dialect.encoding) from None
 
 
-def _head_as_utf8(source: Source, dialect: Dialect) -> bytes:
-    head = source.head(_HEAD)
-    if dialect.is_utf8:
-        return head
-    try:
-        return codecs.getincrementaldecoder(dialect.encoding)().decode(head).encode("utf-8")
-    except UnicodeDecodeError as error:
-        raise wrong_encoding(source, head, error, dialect.encoding) from None
-
-
 def _end_of_row(data: bytes, start: int, quote: str) -> int:
     """Where the row that begins at `start` ends: at a line end outside quotes."""
     end = start
@@ -220,11 +162,7 @@ def _end_of_row(data: bytes, start: int, quote: str) -> int:
 
 
 def _options(
-    head: _Head,
-    columns: Sequence[str],
-    types: dict[str, Any] | None,
-    block: int,
-    missing: bool = True,
+    head: _Head, columns: Sequence[str], types: dict[str, Any], block: int
 ) -> tuple[Any, Any, Any]:
     """Read, parse and convert options; every reading of the text uses these."""
     dialect = head.dialect
@@ -239,8 +177,8 @@ def _options(
         delimiter=dialect.delimiter, quote_char=dialect.quote, newlines_in_values=True
     )
     convert = pacsv.ConvertOptions(
-        null_values=dialect.markers() if missing else [],
-        strings_can_be_null=missing,
+        null_values=dialect.markers(),
+        strings_can_be_null=True,
         # Without "1" and "0": a column of 1, 0 and true is text, in whatever order they come.
         true_values=["true", "True", "TRUE"],
         false_values=["false", "False", "FALSE"],
@@ -252,11 +190,7 @@ def _options(
 
 
 def _parse(
-    source: Source,
-    content: Any,
-    head: _Head,
-    columns: Sequence[str],
-    types: dict[str, Any] | None = None,
+    source: Source, content: Any, head: _Head, columns: Sequence[str], types: dict[str, Any]
 ) -> Any:
     block = _HEAD
     while True:
@@ -265,40 +199,13 @@ def _parse(
             table = pacsv.read_csv(pa.BufferReader(content), *options)
             break
         except pa.ArrowInvalid as error:
-            if not _straddles(error, block):
+            if "straddl" not in str(error) or block >= _LARGEST:  # a larger block would not help
                 raise explain(source, content, head.dialect, head.names, error) from None
             block *= 16
     for field in table.schema:
         if pa.types.is_binary(field.type):
             raise not_utf8(source, bytes(content))
     return table
-
-
-def _batches(
-    source: Source, head: _Head, types: dict[str, Any], block: int, missing: bool = True
-) -> Iterator[Any]:
-    options = _options(head, list(types), types, block, missing)
-    stream = source.open()
-    if not head.dialect.is_utf8:
-        stream = pa.transcoding_input_stream(stream, head.dialect.encoding, "utf-8")
-    try:
-        yield from pacsv.open_csv(stream, *options)
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        if _straddles(error, block):
-            raise _LongRow from None
-        content = _utf8(source, head.dialect)
-        raise explain(source, content, head.dialect, head.names, error) from None
-    except OSError as error:
-        raise source.broken(f"its compression is damaged ({error})") from None
-
-
-class _LongRow(Exception):
-    """A row is longer than a block."""
-
-
-def _straddles(error: Exception, block: int) -> bool:
-    """Whether a larger block may hold what this one could not."""
-    return "straddl" in str(error) and block < _LARGEST
 
 
 # Types
@@ -335,45 +242,6 @@ def _restore_leading_zeros(source: Source, content: Any, head: _Head, table: Any
             position = table.schema.get_field_index(name)
             table = table.set_column(position, name, text.column(name))
     return table
-
-
-def _widen(types: dict[str, Any], batch: Any, dialect: Dialect) -> None:
-    """Let the cells of one more batch of text widen the types found so far.
-
-    The batch goes through the same parser as a whole file would, so that both infer alike.
-    """
-    still = [name for name, kind in types.items() if kind != pa.string()]
-    if not still or not batch.num_rows:
-        return
-    text = io.BytesIO()
-    pacsv.write_csv(batch.select(still), text)
-    head = _Head(tuple(still), 0, Dialect(decimal=dialect.decimal, missing=dialect.missing))
-    source = Source("a block", data=text.getvalue())
-    content = source.content()
-    table = _parse(source, content, head, still)
-    if _may_have_leading_zeros(content, head.dialect):
-        table = _restore_leading_zeros(source, content, head, table)
-    for field in table.schema:
-        types[field.name] = _join(types[field.name], field.type)
-
-
-def _join(a: Any, b: Any) -> Any:
-    """The narrowest type that holds both; text holds everything."""
-    if a == b or pa.types.is_null(b):
-        return a
-    if pa.types.is_null(a):
-        return b
-    for ladder in _LADDERS:
-        if a in ladder and b in ladder:
-            return ladder[max(ladder.index(a), ladder.index(b))]
-    return pa.string()
-
-
-_LADDERS = (
-    (pa.int64(), pa.float64()),
-    (pa.date32(), pa.timestamp("s"), pa.timestamp("ns")),
-    (pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC")),
-)
 
 
 def _is_number(text: str) -> bool:

@@ -54,7 +54,6 @@ class Dialect:
 
 def settle(
     source: Source,
-    *,
     delimiter: str | None,
     decimal: str | None,
     encoding: str | None,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pellucid.data.io.bounds import refuse_deep_json
 from pellucid.data.io.delimited import settle_types
 from pellucid.data.io.encodings import not_utf8
 from pellucid.data.io.source import Source, selected
@@ -23,6 +24,7 @@ def read_json(source: Source, columns: Sequence[str] | None) -> Any:
     start = bytes(content[:65_536]).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if not start:
         raise DataError(f"{source.name} is empty: there is no row in it.")
+    refuse_deep_json(content, source.name)
     if start == b"[":
         content = _as_lines(source, bytes(content))
     block = max(1 << 20, min(len(content), 1 << 28))  # a row must fit into a block
@@ -48,6 +50,8 @@ def _as_lines(source: Source, data: bytes) -> Any:
             f"line {error.lineno} of {source.name} is not valid JSON: {error.msg} (column "
             f"{error.colno}). If the file was cut off, copy or download it again."
         ) from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise DataError(f"{source.name} cannot be read: {error}") from None
     if not records:
         raise DataError(f"{source.name} holds an empty list: there is no row in it.")
     for row, record in enumerate(records):

@@ -9,13 +9,13 @@ things (02/05/2023) stay text, and a note explains how to write them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from pellucid.data.arrow_numpy import to_arrow
 
 _CURRENCIES = "[$€£¥₹]|USD|EUR|GBP|CHF|JPY"
 _UNITS = {"", "%", *"$€£¥₹", "USD", "EUR", "GBP", "CHF", "JPY"}
@@ -51,106 +51,47 @@ def _amount(number: str) -> str:
     return rf"^\s*({signed}|\(\s*{unit}\s*{number}\s*{unit}\s*\))\s*$"
 
 
-class ColumnFormats:
-    """How the text columns of one table can be read, narrowed by each part of them that is seen."""
+@dataclass(frozen=True)
+class Reading:
+    """How a column of text is read: what its cells are, and the function that converts them."""
 
-    def __init__(self, names: Any, decimal: str, missing: Any = ()) -> None:
-        self._decimal = decimal
-        self._missing = to_arrow(list(missing)).cast(pa.string())
-        marks = [decimal, "," if decimal == "." else ".", _EACH]
-        self._marks: dict[str, list[str]] = {name: list(marks) for name in names}
-        self._certain: set[str] = set()  # columns with a cell that can be nothing but a number
-        self._units: dict[str, set[str] | None] = {name: set() for name in names}
-        self._dates: dict[str, set[str]] = {name: set(_DATES) for name in names}
-        self._example: dict[str, str] = {}
+    kind: str
+    convert: Callable[[Any], Any]
 
-    def see(self, name: str, column: Any) -> None:
-        """Let the cells of one more part of column `name`, as text, rule out readings."""
-        cells = column.drop_null()
-        cells = cells.filter(pc.invert(pc.is_in(cells, value_set=self._missing)))
-        for part in (cells.slice(0, _FIRST), cells.slice(_FIRST)):
-            if len(part) and self._open(name):
-                self._example.setdefault(name, part[0].as_py())
-                self._see_amounts(name, part)
-                self._dates[name] = {f for f in self._dates[name] if _all_dates(part, f)}
+    def example(self, column: Any) -> str:
+        """What the cells are, with the first cell and its value."""
+        first = column.drop_null().slice(0, 1)
+        return f"{self.kind}: {first[0].as_py().strip()!r} is {self.convert(first)[0].as_py()}"
 
-    def see_numbers(self, name: str, column: Any = None) -> None:
-        """A part of column `name` holds plain numbers only; `column` unless they are whole."""
-        units = self._units[name]
-        self._units[name] = None if units is None else units | {""}
-        self._dates[name] = set()
-        others = [mark for mark in self._marks[name] if mark != self._decimal]
-        if column is not None and others and units is not None:
-            cells = column.drop_null()
-            cells = cells.filter(pc.invert(pc.is_in(cells, value_set=self._missing)))
-            gone = [mark for mark in others if not _all_amounts(cells, mark)]
-            self._marks[name] = [mark for mark in self._marks[name] if mark not in gone]
 
-    def _open(self, name: str) -> bool:
-        return self._units[name] is not None or bool(self._dates[name])
+def reading_of(column: Any, decimal: str) -> Reading | None:
+    """The reading of a column of text as numbers or dates; None if it stays text.
 
-    def _see_amounts(self, name: str, part: Any) -> None:
-        known = self._units[name]
-        self._marks[name] = [mark for mark in self._marks[name] if _all_amounts(part, mark)]
-        if known is None or not self._marks[name]:
-            self._units[name] = None
-            return
-        bare = pc.replace_substring_regex(part, r"\d([eE][+-]?\d+)?|[.,()+\-−\s]", "")
-        found = {"" if unit.startswith(("i", "I")) else unit for unit in bare.unique().to_pylist()}
-        self._units[name] = known | found
-        if found != {""} or pc.any(pc.match_substring_regex(part, _BOTH_MARKS)).as_py():
-            self._certain.add(name)
-
-    def _mark(self, name: str) -> str | None:
-        """The decimal mark by which column `name` is read; None if there is none."""
-        marks = self._marks[name]
-        return marks[0] if marks and (marks[0] == self._decimal or name in self._certain) else None
-
-    def _unit(self, name: str) -> str | None:
-        """The one unit of a column of numbers; None if there are several, or no numbers."""
-        units = self._units[name] if self._mark(name) else None
-        if units is None or not units <= _UNITS or units >= {"", "%"} or len(units - {""}) > 1:
-            return None  # amounts may lack their currency, but 5 beside 5% could be either
-        return max(units)
-
-    def reading(self, name: str) -> Callable[[Any], Any] | None:
-        """What turns column `name` into numbers or dates; None if it stays text."""
-        if name not in self._example:
-            return None
-        if self._unit(name) is not None:
-            return lambda column: _numbers(column, self._mark(name), self._missing)
-        if self._dates[name]:
-            return lambda column: _dates(column, min(self._dates[name]), self._missing)
+    `decimal` is the decimal mark of the file.
+    """
+    marks, dates = [decimal, "," if decimal == "." else ".", _EACH], sorted(_DATES)
+    cells, units = column.drop_null(), set()
+    certain = False  # whether a cell can be nothing but a number
+    if not len(cells):
         return None
+    for part in filter(len, (cells.slice(0, _FIRST), cells.slice(_FIRST))):
+        marks = [mark for mark in marks if _all_amounts(part, mark)]
+        dates = [form for form in dates if _all_dates(part, form)]
+        if not marks and not dates:
+            return None
+        bare = pc.replace_substring_regex(part, r"\d([eE][+-]?\d+)?|[.,()+\-−\s]", "")
+        units |= {"" if re.match("[iI]", unit) else unit for unit in bare.unique().to_pylist()}
+        both = pc.any(pc.match_substring_regex(part, _BOTH_MARKS)).as_py()
+        certain = certain or both or units != {""}
+    if marks and (marks[0] == decimal or certain) and _is_one_unit(units):
+        kind = "numbers" if marks[0] == decimal else _WRITTEN[marks[0]]
+        return Reading(kind, lambda cells: _numbers(cells, marks[0]))
+    return Reading("dates", lambda cells: _dates(cells, dates[0])) if dates else None
 
-    def leave(self, names: Any) -> None:
-        """Columns that are not text, or are to stay text."""
-        for name in names:
-            self._example.pop(name, None)
 
-    def convert(self, table: Any) -> Any:
-        """The table, or a part of it, with every column in its reading."""
-        for name in self._example:
-            turn, position = self.reading(name), table.schema.get_field_index(name)
-            if turn is not None:
-                table = table.set_column(position, name, turn(table.column(position)))
-        return table
-
-    def notes(self, table_name: str) -> list[str]:
-        """One remark for each column that is not read as it is written."""
-        out = []
-        for name, example in self._example.items():
-            turn = self.reading(name)
-            if turn is None:
-                continue
-            value = turn(to_arrow([example]))[0].as_py()
-            mark = self._mark(name)
-            kind = "numbers" if mark == self._decimal else _WRITTEN[mark or _EACH]
-            kind = "dates" if self._unit(name) is None else kind
-            out.append(
-                f"column {name!r} of {table_name} is read as {kind}: {example.strip()!r} is {value}."
-            )
-        return out
+def _is_one_unit(units: set[str]) -> bool:
+    """Amounts may lack their currency, but 5 beside 5% could be either."""
+    return units <= _UNITS and not units >= {"", "%"} and len(units - {""}) <= 1
 
 
 def _all_dates(part: Any, form: str) -> bool:
@@ -171,13 +112,13 @@ def _all_amounts(part: Any, mark: str) -> bool:
     return pc.all(pc.and_(fits, clear)).as_py()
 
 
-def _numbers(column: Any, decimal: str | None, missing: Any) -> Any:
+def _numbers(column: Any, decimal: str) -> Any:
     if decimal == _EACH:
         point = pc.match_substring_regex(column, _amount(_number(".")))
         nothing = pa.scalar(None, pa.string())
         parts = (pc.if_else(point, column, nothing), pc.if_else(point, nothing, column))
-        return pc.coalesce(_numbers(parts[0], ".", missing), _numbers(parts[1], ",", missing))
-    cells = pc.replace_substring_regex(_without(column, missing), rf"{_CURRENCIES}|[%\s]", "")
+        return pc.coalesce(_numbers(parts[0], "."), _numbers(parts[1], ","))
+    cells = pc.replace_substring_regex(column, rf"{_CURRENCIES}|[%\s]", "")
     negative = pc.match_substring_regex(cells, r"^[\-−(]")
     size = pc.replace_substring_regex(cells, r"^[+\-−]|[()]", "")
     size = pc.replace_substring(size, "," if decimal == "." else ".", "")
@@ -185,14 +126,8 @@ def _numbers(column: Any, decimal: str | None, missing: Any) -> Any:
     return pc.if_else(negative, pc.negate(size), size)
 
 
-def _dates(column: Any, form: str, missing: Any) -> Any:
-    cells = pc.utf8_trim_whitespace(_without(column, missing))
-    return pc.strptime(cells, form, "s").cast(pa.date32())
-
-
-def _without(column: Any, missing: Any) -> Any:
-    absent = pc.is_in(column, value_set=missing)
-    return pc.if_else(absent, pa.scalar(None, pa.string()), column)
+def _dates(column: Any, form: str) -> Any:
+    return pc.strptime(pc.utf8_trim_whitespace(column), form, "s").cast(pa.date32())
 
 
 def near_numbers(table: Any, note: Callable[[str], None], name: str, text: Any = ()) -> None:
@@ -219,7 +154,9 @@ def _nearly(column: Any, note: Callable[[str], None], where: str) -> None:
     amounts = pc.match_substring_regex(sample, amount)
     looks = pc.match_substring_regex(sample, _NUMBER)
     written = sample.filter(pc.and_(amounts, pc.invert(looks)))
-    if len(written) and pc.all(pc.or_(amounts, looks)).as_py() and _marked(written):
+    # A mark of grouping or of a unit, not only digits with leading zeros.
+    marked = len(written) and pc.any(pc.match_substring_regex(written, r"[^\d\s]")).as_py()
+    if marked and pc.all(pc.or_(amounts, looks)).as_py():
         note(
             f"{where} is text: its numbers are written in several ways or units "
             f"({written[0].as_py()!r}). Write them as 1234.5 if they are to be numbers."
@@ -235,11 +172,6 @@ def _nearly(column: Any, note: Callable[[str], None], where: str) -> None:
         f"{where} is text because {len(odd)} of its {len(column)} cells are not numbers ({shown}). "
         "If they mean missing, make them empty (in Python: add them to `missing`)."
     )
-
-
-def _marked(cells: Any) -> bool:
-    """Whether a cell has a mark of grouping or of a unit, not only digits with leading zeros."""
-    return bool(pc.any(pc.match_substring_regex(cells, r"[^\d\s]")).as_py())
 
 
 def _note_long_identifiers(column: Any, note: Callable[[str], None], where: str) -> None:

@@ -17,11 +17,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from pellucid.data.io.bounds import LONGEST_LINE, read_bounded, read_special, refuse_long_lines
 from pellucid.errors import DataError, ParameterError
 
 # Recognised by content, not by name, so that a .gz that is not one still reads.
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _SUFFIXES = (".gz", ".zst")
+_MOST_PACKED = 1 << 14  # bytes that one compressed byte can stand for, with some room
 
 # File contents that are often fed to a table reader by mistake.
 _FOREIGN = {
@@ -86,6 +88,18 @@ class Source:
         except OSError as error:
             raise self.broken(f"its compression is damaged ({error})") from None
 
+    def refuse_long_lines(self) -> None:
+        """Refuse a text with a line that no table has; small sources cannot hold one."""
+        size = len(self.data or b"") if self.path is None else self.path.stat().st_size
+        if size > LONGEST_LINE or (size > LONGEST_LINE // _MOST_PACKED and self._is_packed()):
+            try:
+                refuse_long_lines(self.open(), self.name)
+            except OSError as error:
+                raise self.broken(f"its compression is damaged ({error})") from None
+
+    def _is_packed(self) -> bool:
+        return isinstance(self.open(), pa.CompressedInputStream)
+
     def broken(self, why: str) -> DataError:
         """The error for a file that was cut or changed."""
         return DataError(
@@ -99,7 +113,7 @@ def find(source: Any) -> Source:
     if isinstance(source, Source):
         return source
     if isinstance(source, str) and source == "-":
-        return Source("standard input", data=sys.stdin.buffer.read())
+        return Source("standard input", data=read_bounded(sys.stdin.buffer, "standard input"))
     if isinstance(source, (str, os.PathLike)):
         return _find_file(os.fspath(source))
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -129,6 +143,15 @@ def did_you_mean(name: str, known: Any) -> str:
         lower.setdefault(str(candidate).strip().lower(), str(candidate))
     near = difflib.get_close_matches(name.strip().lower(), list(lower), n=1, cutoff=0.6)
     return f" Did you mean {lower[near[0]]!r}?" if near else ""
+
+
+def require_column(table: Any, name: str, source: str) -> None:
+    """Raise an error with the most similar name unless the table has the column."""
+    if name not in table.column_names:
+        raise DataError(
+            f"column {name!r} is not in {source}.{did_you_mean(name, table.column_names)} "
+            f"{listing(table.column_names)}"
+        )
 
 
 def listing(names: Sequence[str], most: int = 12) -> str:
@@ -189,9 +212,10 @@ def _find_file(text: str | bytes) -> Source:
     if not path.exists():
         raise DataError(f"There is no file {name}.{_nearest(path)}")
     try:
-        with path.open("rb") as file:
-            regular = path.is_file()
-            data = None if regular else file.read()
+        regular = path.is_file()
+        data = None if regular else read_special(path, name)
+        if regular:
+            path.open("rb").close()
     except PermissionError:
         raise DataError(f"{name} exists, but you may not read it (its permissions).") from None
     except OSError as error:

@@ -10,6 +10,7 @@ import csv as csv_text
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from pellucid.data.arrow_numpy import to_arrow
 from pellucid.errors import DataError
 
 Columns = Mapping[str, Any]
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the ends of cells and lines
+_FORMULA = r"^([=+\-@\t\r])"  # what a spreadsheet takes for the beginning of a formula
 
 
 def as_table(columns: Columns) -> pa.Table:
@@ -57,12 +60,30 @@ def write_csv(table: pa.Table, file: BinaryIO) -> None:
     csv.write_csv(table, file, csv.WriteOptions(include_header=False, quoting_style=style))
 
 
+def without_formulas(table: pa.Table) -> pa.Table:
+    """Texts and names that a spreadsheet would execute, with an apostrophe before them."""
+    import pyarrow.compute as pc
+
+    for j, name in enumerate(table.column_names):
+        if _is_text(column := _decoded(table.column(j))):
+            safe = pc.replace_substring_regex(column, _FORMULA, r"'\1")
+            table = table.set_column(j, name, safe)
+    return table.rename_columns([re.sub(_FORMULA, r"'\1", name) for name in table.column_names])
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    is_coded = pa.types.is_dictionary(column.type)
+    return column.cast(column.type.value_type) if is_coded else column
+
+
+def _is_text(column: pa.ChunkedArray) -> bool:
+    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+
+
 def _needs_quotes(column: pa.ChunkedArray) -> bool:
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not _is_text(column := _decoded(column)):
         return False
     # An empty text is quoted, to differ from a missing cell.
     return bool(pc.any(pc.match_substring_regex(column, r'[",\r\n]|^$')).as_py())
@@ -114,7 +135,12 @@ def format_of(path: str) -> str:
 def _opened(path: str) -> Iterator[BinaryIO]:
     """A stream whose content becomes `path` when the block ends without an error."""
     if path == "-":
-        yield sys.stdout.buffer
+        if sys.stdout.isatty():
+            shown = io.BytesIO()
+            yield shown
+            sys.stdout.write(_CONTROL.sub("\ufffd", shown.getvalue().decode()))
+        else:
+            yield sys.stdout.buffer
         return
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():  # a device or a pipe is written to, not replaced
@@ -130,7 +156,9 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
 
 
-def write(columns: Columns, path: str, format: str | None = None) -> None:
+def write(
+    columns: Columns, path: str, format: str | None = None, spreadsheet_safe: bool = False
+) -> None:
     """Write columns of equal length to `path` (`-`: standard output).
 
     Parameters
@@ -141,9 +169,17 @@ def write(columns: Columns, path: str, format: str | None = None) -> None:
         An existing file is replaced when the new one is complete.
     format : {"csv", "jsonl", "parquet"}, optional
         Default: by the ending of `path`.
+    spreadsheet_safe : bool
+        Write an apostrophe before texts that begin with =, +, -, @, a tab or a carriage return,
+        which a spreadsheet would take for a formula.
+
+    On a terminal, control characters are shown as U+FFFD; Parquet is refused there.
     """
-    table = as_table(columns)
-    writer = WRITERS[format or format_of(path)]
+    format = format or format_of(path)
+    if path == "-" and format == "parquet" and sys.stdout.isatty():
+        raise DataError("Parquet is not text: give a file with -o, or redirect the output.")
+    table = without_formulas(as_table(columns)) if spreadsheet_safe else as_table(columns)
+    writer = WRITERS[format]
     try:
         with _opened(path) as file:
             writer(table, file)

@@ -129,7 +129,8 @@ class AdaBoostRegressor(AdaBoost, Regressor):
         total = np.zeros((len(X), X.shape[1], 1))
         for t, tree in enumerate(trees):
             own = explaining.contributions(method, [tree], [tree.value], np.ones(1), X)
-            total += shares[:, t, None, None] * own["contributions"]
+            taken = shares[:, t] > 0
+            total[taken] += shares[taken, t, None, None] * own["contributions"][taken]
         return {
             "base": roots[weighted_median.weighted(roots[None], self._vote_weights())],
             "contributions": total,

@@ -33,8 +33,8 @@ def shares(start: np.ndarray, end: np.ndarray, weights: np.ndarray) -> np.ndarra
     """
     out = np.zeros(end.shape)
     for row, goal in zip(out, end):
-        speed = goal - start
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
+            speed = goal - start
             meetings = (start[None, :] - start[:, None]) / (speed[:, None] - speed[None, :])
         inside = np.unique(meetings[(meetings > 0.0) & (meetings < 1.0)])
         times = np.concatenate(([0.0], inside, [1.0]))

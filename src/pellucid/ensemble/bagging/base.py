@@ -225,7 +225,8 @@ class Bagging(Estimator):
         def add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             if a.shape != b.shape:  # a model file may hold anything
                 raise DataError("the base estimators have different targets")
-            return a + b
+            with np.errstate(over="ignore"):  # `predict` refuses what is not finite
+                return a + b
 
         total = parallel.reduce(predict, add, range(len(self.estimators_)), self.n_jobs)
         return total / len(self.estimators_)

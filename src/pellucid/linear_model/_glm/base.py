@@ -7,24 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.linear_model._glm.fit import fit_columns
-from pellucid.linear_model.base import MEANS, additive_parts, check_coefficients
+from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.linear_model.target_range import check_range, clip_to_range, learn_range, with_bound
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.families import Family, GLMLoss
 from pellucid.numerics.objectives.links import LINKS
 from pellucid.parameters import (
-    FIT_INTERCEPT,
     HISTORY,
     N_ITER,
     STANDARDIZE,
-    STATUS,
     STEP,
     VERBOSE,
     WARM_START,
@@ -34,21 +30,6 @@ from pellucid.parameters import (
     learned,
     param,
 )
-from pellucid.records import Status
-
-FACTS = ("rank", "total", "rows", "deviance", "pearson", "null_deviance", "log_likelihood")
-
-
-def check_facts(kept: Any, p: int) -> None:
-    """Refuse a model file whose facts for `summary()` do not match its columns."""
-    right = isinstance(kept, dict) and all(isinstance(kept.get(k), int | float) for k in FACTS)
-    names = ("aliased", "root", "endless", "centre", "null", "slack")
-    aliased, *wide = (np.asarray(kept.get(name) if right else None) for name in names)
-    m = len(aliased) if right and aliased.ndim == 1 else -1
-    right = right and [array.shape for array in wide[2:]] == [(p,), (p + 1, m), (m,)]
-    right = right and all(part.ndim == 2 and len(part) == p + 1 for part in wide[:2])
-    if not right or np.any((aliased < 0) | (aliased >= p + 1)):
-        raise DataError("its facts for inference do not match its columns")
 
 
 def _one_sign(X: Any) -> bool:
@@ -58,7 +39,7 @@ def _one_sign(X: Any) -> bool:
     return bool(np.any((low > 0) | (high < 0)))
 
 
-class GLMRegressor(Regressor):
+class GLMRegressor(LinearPredictor):
     """A regressor whose mean is a function (inverse link) of x . coef_ + intercept_ + offset."""
 
     alpha: float = param(
@@ -66,8 +47,8 @@ class GLMRegressor(Regressor):
         Real(0, None),
         "Strength of the penalty. 0 gives maximum likelihood, for which `summary` has standard "
         "errors.",
+        before="fit_intercept",
     )
-    fit_intercept: bool = FIT_INTERCEPT
     solver: str = param(
         "auto",
         Choice("auto", "newton", "newton-cholesky", "lbfgs", "gd"),
@@ -94,14 +75,13 @@ class GLMRegressor(Regressor):
         "of `terms_`."
     )
     intercept_: float = learned("Intercept on the scale of the link.")
-    means_: np.ndarray = learned(MEANS)
     n_iter_: int = learned(N_ITER)
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; for alpha=0 only."
     )
 
+    _scale = "link"
     l1_ratio = 0.0
     _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     bound_predictions = False
@@ -110,7 +90,7 @@ class GLMRegressor(Regressor):
         raise NotImplementedError
 
     def _link(self) -> str:
-        raise NotImplementedError
+        return "log"
 
     def _loss(self) -> GLMLoss:
         return GLMLoss(self._family(), LINKS[self._link()])
@@ -156,15 +136,13 @@ class GLMRegressor(Regressor):
         low, high = family.y_range
         bad = np.flatnonzero((y < low) | (y > high) | (family.positive & (y <= low)))
         if len(bad):
-            given = np.arange(problem.n)
-            if problem.position is not None:
-                given = np.flatnonzero(problem.position >= 0)
             wanted = f"{'>' if family.positive else '>='} {low:g}"
             wanted += "" if np.isinf(high) else f" and <= {high:g}"
             raise DataError(
                 f"Some value(s) of y are out of the valid range of {type(self).__name__}: y must be "
                 f"{wanted} for the {family.name} family, but {len(bad)} row(s) are not (the first, "
-                f"row {given[bad[0]]}, has {y[bad[0]]:g}). Correct them, or use another family."
+                f"row {problem.user_rows()[bad[0]]}, has {y[bad[0]]:g}). "
+                "Correct them, or use another family."
             )
         equal, never = y.min() == y.max(), self._link() == "log" and not np.any(y > 0)
         edge = never or (equal and y[0] in family.y_range)
@@ -176,6 +154,8 @@ class GLMRegressor(Regressor):
             )
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.linear_model._glm.solver import fit_columns
+
         learned = penalised_evenly(
             self, self.alpha > 0, problem, lambda seen: fit_columns(self, seen)
         )
@@ -183,10 +163,20 @@ class GLMRegressor(Regressor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
-        check_coefficients(self)
+        from pellucid.persist.fitted_state import expect_entries, expect_increasing
+
+        super()._check_state()
         check_range(self)
         if "inference_" in vars(self):
-            check_facts(self.inference_, len(self.coef_))
+            p = len(self.coef_)
+            kept = expect_entries(
+                self, "inference_", rank=(), total=(), rows=(), deviance=(), pearson=(),
+                null_deviance=(), log_likelihood=(), aliased=(None,), centre=(p,),
+                root=(p + 1, None), endless=(p + 1, None),
+            )  # fmt: skip
+            expect_increasing(self, kept["aliased"], p + 1)
+            m = len(kept["aliased"])
+            expect_entries(self, "inference_", null=(p + 1, m), slack=(m,))
 
     # Using --------------------------------------------------------------------------------------
 
@@ -209,10 +199,6 @@ class GLMRegressor(Regressor):
         shift = None if shift is None else offset_values(shift, len(eta))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._finite(clip_to_range(self, LINKS[self._link()].inverse(eta), shift))
-
-    def _propagates_nan(self) -> bool:
-        """True unless a coefficient is 0, because then its column is never read."""
-        return bool(np.all(self.coef_))
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation", offset: Any = None,
@@ -265,9 +251,6 @@ class GLMRegressor(Regressor):
             shift = offset_values(shift, len(found.prediction))
             found = found.with_offset(shift)
         return with_bound(self, found, shift)
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, "link")
 
     def summary(
         self,

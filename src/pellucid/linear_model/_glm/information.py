@@ -13,13 +13,14 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model._glm.boundary import table_aliases
-from pellucid.linear_model._glm.likelihood import FittedRows
+from pellucid.linear_model._glm.distributions import FittedRows
 from pellucid.linear_model._glm.solver import Task, prepare, solve
 from pellucid.linear_model._inference.information import NONE, Information
 from pellucid.linear_model._inference.intervals import slack
 from pellucid.linear_model._logistic.solver import INFERENCE_SIZE
 from pellucid.numerics.collinearity import find_aliases
 from pellucid.numerics.linalg import GRAM_DIGITS, cholesky_factor
+from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.row_blocks import Rows
 
@@ -48,7 +49,7 @@ def facts(
     y, w = problem.y, problem.weights
     task.objective.evaluate(x)
     eta, null_eta = task.objective.last["eta"], constant_scores(task, loss)
-    mean = w @ y / w.sum()
+    mean = weighted_mean(y, w)
 
     def sums(rows: slice) -> np.ndarray:
         with np.errstate(all="ignore"):

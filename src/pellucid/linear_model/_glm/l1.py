@@ -6,49 +6,37 @@ Invariant: the objective is that of the original columns, however they are scale
 """
 
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._glm.objective import GLMObjective
-from pellucid.linear_model._glm.solver import LARGEST_PENALTY, Task, start
-from pellucid.linear_model._lasso.proximal_newton import proximal_newton
-from pellucid.linear_model._lasso.quadratic_models import RowCurvature
+from pellucid.linear_model._glm.solver import Task, start
+from pellucid.linear_model._lasso.proximal_newton import SparseTask, proximal_newton
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.objectives.families import GLMLoss
-from pellucid.numerics.row_blocks import Rows, as_dense
+from pellucid.numerics.row_blocks import as_dense, scaled_penalty
 from pellucid.records import Recorder, Solution
 
 ACCURACY = 1e-11  # share of the largest gradient at the start that may remain
 
 
-@dataclass(frozen=True)
-class SparseGLM:
-    """A GLM as `proximal_newton` sees it: coefficients (1, p + 1), linear predictors as `seen`."""
+class SparseGLM(SparseTask):
+    """A GLM as `proximal_newton` sees it: coefficients (1, p + 1), linear predictors as `seen`.
 
-    objective: GLMObjective
-    l1: np.ndarray
+    Losses of rows need not be convex, so the quadratic model is made from products.
+    """
 
-    @property
-    def X(self) -> Rows:
-        return self.objective.X
-
-    @property
-    def l2(self) -> np.ndarray:
-        return self.objective.alpha
-
-    @property
-    def intercept(self) -> bool:
-        return self.objective.intercept
+    def __init__(self, objective: GLMObjective, l1: np.ndarray) -> None:
+        self.objective, self.l1, self.l2 = objective, l1, objective.alpha
+        self.X, self.intercept, self.shift = objective.X, objective.intercept, objective.shift
 
     def penalty(self, B: np.ndarray) -> float:
         b = np.abs(B[0, :-1])
         return float(self.l1 @ b + 0.5 * (self.l2 * b) @ b)
 
     def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Loss, its gradient (1, p + 1) without the penalty, linear predictors (n,)."""
         x = B[0].copy()
         value, g = self.objective.evaluate(x)
         pull = self.l2 * x[:-1]
@@ -56,22 +44,6 @@ class SparseGLM:
             loss, g = value - 0.5 * float(pull @ x[:-1]), g.copy()
             g[:-1] -= pull
         return loss, g[None], self.objective.last["eta"]
-
-    @property
-    def columns(self) -> None:
-        """None: losses of rows need not be convex, so the quadratic model is made from products."""
-        return None
-
-    def row_curvature(self, seen: np.ndarray) -> RowCurvature:
-        raise NotImplementedError
-
-    def farthest(self, step: np.ndarray) -> float:
-        """The largest change of a linear predictor."""
-
-        def partial(rows: slice) -> float:
-            return float(np.abs(self.objective.block(rows) @ step[0, :-1] + step[0, -1]).max())
-
-        return max(parallel.map(partial, self.X.blocks))
 
     @functools.cached_property
     def largest_curvature(self) -> np.ndarray:
@@ -95,19 +67,17 @@ class SparseGLM:
 
     def curvature(self, seen: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Second derivatives of the loss, or their expectation where they are not convex."""
-        H, convex = self._gram_checked(seen, chosen)
+        H, curve, y = self._gram(seen, chosen), self.objective.curve, self.objective.y
+        with np.errstate(all="ignore"):
+            convex = all(
+                (curve.curvature(y[rows], seen[rows]) >= 0).all() for rows in self.X.blocks
+            )
         if not convex:
             ridge = np.append(self.l2, 0.0)[chosen]
             ready = H + np.diag(ridge + 1e-10 * np.abs(np.diagonal(H)))
             if cholesky_factor(ready) is None:
                 return self._gram(seen, chosen, expected=True)
         return H
-
-    def _gram_checked(self, eta: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, bool]:
-        curve, y = self.objective.curve, self.objective.y
-        with np.errstate(all="ignore"):
-            convex = all((curve.curvature(y[rows], eta[rows]) >= 0).all() for rows in self.X.blocks)
-        return self._gram(eta, chosen), convex
 
     def _gram(self, eta: np.ndarray, chosen: np.ndarray, expected: bool = False) -> np.ndarray:
         objective, p = self.objective, self.X.p
@@ -132,16 +102,14 @@ def solve_sparse(
     task: Task, loss: GLMLoss, l1: float, max_iter: int, x0: np.ndarray | None
 ) -> Solution:
     """x in the units of the task; `l1` is the strength of |b| on the original scale."""
-    with np.errstate(over="ignore"):
-        strength = np.ldexp(np.full(len(task.units), l1), task.units)
-    sparse = SparseGLM(task.objective, np.minimum(strength, LARGEST_PENALTY))
+    sparse = SparseGLM(task.objective, scaled_penalty(l1, task.units))
     spread = np.append(np.maximum(task.spread, 1e-300), 1.0)
     first = start(task, loss)
     gradient = np.abs(sparse.evaluate(first[None])[1])[0]
     scale = max(float(np.max(gradient / spread)), 1e-300)
     x = first
     if x0 is not None:
-        given = task.from_user(x0)
+        given = task.scaled(x0)
         x = given if np.isfinite(task.objective.evaluate(given)[0]) else first
     recorder = Recorder("proximal Newton", max_iter)
     B, status, done = proximal_newton(sparse, x[None], max_iter, recorder, spread, ACCURACY, scale)

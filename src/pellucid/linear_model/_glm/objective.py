@@ -15,6 +15,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model._glm import _poisson
 from pellucid.linear_model._logistic.objective import SINGLE_CONDITION, SINGLE_WORK
+from pellucid.linear_model.scaled_columns import ShiftedRows
 from pellucid.numerics.linalg import block_qr, cholesky_factor, is_semidefinite, singular_solver
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.optimise import Solve
@@ -72,7 +73,7 @@ def make_curve(loss: GLMLoss) -> Curve:
 
 
 @dataclass(frozen=True)
-class GLMObjective:
+class GLMObjective(ShiftedRows):
     """x is (p + 1,), the intercept last; `shift` is taken off the columns of a visited block."""
 
     X: Rows
@@ -86,16 +87,12 @@ class GLMObjective:
     # What the last evaluation found; a copy made by `replace` begins without it.
     last: dict[str, Any] = field(init=False, default_factory=dict)
 
-    def block(self, rows: slice) -> Any:
-        return self.X.X[rows] if self.shift is None else self.X.dense(rows) - self.shift
-
     def scores(self, rows: slice, block: Any, x: np.ndarray) -> np.ndarray:
         eta = block @ x[:-1] + x[-1]
         return eta if self.offset is None else eta + self.offset[rows]
 
     def _dense(self, rows: slice) -> np.ndarray:
-        block = self.block(rows)
-        return np.ascontiguousarray(as_dense(block))
+        return np.ascontiguousarray(as_dense(self.block(rows)))
 
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient; the result for the last array is kept."""
@@ -173,14 +170,6 @@ class GLMObjective:
         """R (p + 1, p + 1) with R'R the expected curvature without penalty, to all digits."""
         self.evaluate(x)
         return block_qr(self._weighted, self.X.blocks)
-
-    def table(self, rows: slice) -> np.ndarray:
-        """The block and the column of the intercept (0 without one)."""
-        block = self.block(rows)
-        table = np.empty((block.shape[0], self.X.p + 1))
-        table[:, :-1] = as_dense(block)
-        table[:, -1] = float(self.intercept)
-        return table
 
     def table_triangle(self, counted: np.ndarray | None = None) -> np.ndarray:
         """R with R'R the Gram of `table`, or of its counted rows, whatever their weights."""

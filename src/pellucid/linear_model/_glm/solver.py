@@ -1,4 +1,4 @@
-"""From a GLM problem to coefficients on the original scale.
+"""From a GLM problem to coefficients on the original scale, and to all that a model learns.
 
 Invariant: however columns and weights are scaled inside (shift, powers of two), the objective is that
 of the original columns: the mean of half the deviance plus alpha/2 |b|^2.
@@ -9,25 +9,35 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
+from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model._glm.boundary import always_interior, polished
+from pellucid.linear_model._glm.boundary import (
+    always_interior,
+    polished,
+    saturated,
+    unbounded_directions,
+    unbounded_status,
+)
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
+from pellucid.linear_model.base import check_size, column_means
+from pellucid.linear_model.scaled_columns import ScaledColumns
+from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
-from pellucid.numerics.row_blocks import Rows, exponents, ordinary
-from pellucid.records import Solution, unwatched
+from pellucid.numerics.row_blocks import LARGEST_PENALTY, Rows, exponents, ordinary, scaled_penalty
+from pellucid.records import Solution, Status, converting, converting_x, unwatched
 
 EXTREME = 100  # |log2| of a size beyond which it is scaled
 FAR = 8.0  # offset in units of spread beyond which a column is centred
 NEWTON_SIZE = 1000  # coefficients up to which curvature is made in full
 ACCURACY = 2.0**-47
 SAMPLE, SAMPLED_ROWS = 16, 4096  # every 16th row, if these are at least 4096, gives the start
-LARGEST_PENALTY = 1e250
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(ScaledColumns):
     """The objective in well-scaled units, and the transformation back."""
 
     objective: GLMObjective
@@ -35,36 +45,19 @@ class Task:
     units: np.ndarray
     weights_lift: int
 
-    def to_user(self, x: np.ndarray) -> np.ndarray:
-        x = x.copy()
-        if self.objective.shift is not None:
-            x[-1] -= x[:-1] @ self.objective.shift
-        with np.errstate(over="ignore"):
-            x[:-1] = np.ldexp(x[:-1], self.units)
-        return x
-
-    def from_user(self, x: np.ndarray) -> np.ndarray:
-        x = x.copy()
-        x[:-1] = np.ldexp(x[:-1], -self.units)
-        if self.objective.shift is not None:
-            x[-1] += x[:-1] @ self.objective.shift
-        return x
+    @property
+    def shift(self) -> np.ndarray | None:
+        return self.objective.shift
 
     def directions(self, D: np.ndarray) -> np.ndarray:
         """Changes of x, the columns of D, on the original scale."""
-        return np.array([self.to_user(one) for one in D.T]).reshape(-1, len(D)).T
+        return np.array([self.original(one) for one in D.T]).reshape(-1, len(D)).T
 
     def root(self, root: np.ndarray) -> np.ndarray:
         """A root of the covariance of (b, b0 + shift . b) on the original scale."""
         units = np.append(self.units, 0)
         with np.errstate(over="ignore"):
             return np.ldexp(root, units[:, None]) * 2.0 ** (-self.weights_lift / 2)
-
-    @property
-    def centre(self) -> np.ndarray:
-        """The shift on the original scale."""
-        shift = self.objective.shift
-        return np.zeros(len(self.units)) if shift is None else np.ldexp(shift, -self.units)
 
 
 def prepare(
@@ -88,10 +81,7 @@ def prepare(
     mean, spread = first.mean(axis=0), first.std(axis=0)
     spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
     far = intercept and bool(np.any(np.abs(mean) > FAR * spread))
-    total = float(weights.sum())
-    with np.errstate(over="ignore"):
-        strength = np.ldexp(alpha * total, 2 * units).astype(float)
-    strength = np.minimum(np.broadcast_to(strength, units.shape), LARGEST_PENALTY)
+    strength = scaled_penalty(alpha * float(weights.sum()), 2 * units)
     objective = GLMObjective(
         table, y, weights, offset, make_curve(loss), strength, intercept, mean if far else None
     )
@@ -112,7 +102,7 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
     objective = task.objective
     y, w, offset = objective.y, objective.weights, objective.offset
     x = np.zeros(objective.X.p + 1)
-    mean = _possible(float(w @ y / w.sum()), y, loss)
+    mean = _possible(float(weighted_mean(y, w)), y, loss)
     if objective.intercept:
         if offset is not None and loss.link.name == "log":
             top = float(offset.max())
@@ -156,7 +146,7 @@ def _rough_fit(task: Task, eta: np.ndarray) -> np.ndarray:
 def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0: Any) -> Solution:
     """x in the units of the task."""
     objective = task.objective
-    x = None if x0 is None else task.from_user(x0)
+    x = None if x0 is None else task.scaled(x0)
     if x is None or not np.isfinite(objective.evaluate(x)[0]):
         x = start(task, loss)
     if solver == "lbfgs" or objective.X.p > NEWTON_SIZE:
@@ -232,3 +222,152 @@ def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:
             x[-1] += x[j] * low
             x[j] = 0.0
     return x
+
+
+NET_EPOCHS = 1000  # of coordinate descent, for normal errors with an L1 penalty
+
+
+def fit_columns(model: Any, problem: Problem) -> dict[str, Any]:
+    """The learned attributes of a GLM, from the encoded columns of a problem."""
+    loss = model._loss()
+    normal = loss.family.name == "normal" and loss.link.name == "identity"
+    with parallel.one_blas_thread():
+        if not normal or model.solver == "gd":
+            return _fit_iteratively(model, problem, loss)
+        return (_fit_net if _l1(model) > 0 else _fit_directly)(model, problem, loss)
+
+
+def _fit_directly(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
+    """Normal errors, identity link: ridge regression or least squares."""
+    from pellucid.linear_model._glm.information import facts, has_facts
+    from pellucid.linear_model._ridge import solver
+
+    total = float(problem.weights.sum())
+    with np.errstate(over="ignore"):
+        alpha = np.array([min(model.alpha * total, LARGEST_PENALTY)])
+    given = (problem.X, _without_offset(problem), problem.weights, alpha)
+    found = solver.ridge(*given, model.fit_intercept)
+    check_size(*found[:2])
+    value = solver.objective(*given, found) / total
+    learned = {
+        "coef_": found[0][0], "intercept_": float(found[1][0]), "means_": found[2],
+        "n_iter_": 1, "status_": Status("ok", "Solved directly."),
+        "history_": {"iteration": np.ones(1), "objective": np.array([value])},
+    }  # fmt: skip
+    if has_facts(model, problem.p):
+        task = _prepare(model, problem, loss, 0.0)
+        x = task.scaled(np.append(learned["coef_"], learned["intercept_"]))
+        learned["inference_"] = facts(task, x, problem, loss, np.zeros((len(x), 0)))
+    return learned
+
+
+def _fit_net(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
+    """Normal errors, identity link, a penalty with an L1 part: the elastic net."""
+    from pellucid.linear_model._lasso.solver import Net, elastic_net
+
+    net = Net(
+        _l1(model), float(model.alpha) - _l1(model), model.fit_intercept, False, float(model.tol),
+        max(model.max_iter, NET_EPOCHS),
+    )  # fmt: skip
+    last = _last_fit(model, problem.p)
+    start = None if last is None else last[None, :-1]
+    with converting(lambda state: _named(np.append(state["coef"], state["intercept"]), True)):
+        found = elastic_net(problem.X, _without_offset(problem), problem.weights, net, start)
+    check_size(found.coef, found.intercept)
+    return {
+        "coef_": found.coef[0].copy(), "intercept_": float(found.intercept[0]),
+        "means_": found.means, "n_iter_": max(int(found.n_iter[0]), 1),
+        "history_": found.history, "status_": found.status,
+    }  # fmt: skip
+
+
+def _fit_iteratively(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
+    means, largest = None, None
+    if problem.schema.plain and not model.standardize:  # its columns are those of X
+        means, ends = problem.schema.mean, (problem.schema.low, problem.schema.high)
+        largest = np.maximum(*np.abs(ends))
+    task = _prepare(model, problem, loss, model.alpha - _l1(model), largest)
+    with converting(lambda state: _named(state["x"], model.fit_intercept)):
+        found, x = _solve(model, problem, loss, task)
+    status, inference = _diagnose(model, problem, loss, task, found)
+    if inference and model.fit_intercept:
+        x = without_constants(problem.X, inference["inference_"]["aliased"], x)
+    check_size(x[:-1], x[-1:])
+    if means is None:
+        means = column_means(problem.X, problem.weights)
+    return inference | {
+        **_named(x, model.fit_intercept),
+        "means_": means if model.fit_intercept else np.zeros(problem.p),
+        "n_iter_": max(found.n_iter, 1), "history_": found.history, "status_": status,
+    }  # fmt: skip
+
+
+def _named(x: np.ndarray, intercept: bool) -> dict[str, Any]:
+    return {"coef_": x[:-1].copy(), "intercept_": float(x[-1]) if intercept else 0.0}
+
+
+def _prepare(
+    model: Any, problem: Problem, loss: GLMLoss, alpha: float, largest: np.ndarray | None = None
+) -> Task:
+    return prepare(
+        problem.X, problem.y, problem.weights, problem.offset, loss, alpha, model.fit_intercept,
+        largest,
+    )  # fmt: skip
+
+
+def _solve(model: Any, problem: Problem, loss: GLMLoss, task: Task) -> tuple[Solution, np.ndarray]:
+    """The solution in the units of the task, and (coef, intercept) on the original scale."""
+    l1 = _l1(model)
+    if model.solver == "gd":
+        plain = replace(task.objective, X=Rows(problem.X), shift=None)
+        found = descend(plain, loss, model.tol, model.max_iter, model.step, l1)
+        return found, found.x
+    last = _last_fit(model, problem.p)
+    if l1 > 0:
+        from pellucid.linear_model._glm.l1 import solve_sparse
+
+        with np.errstate(over="ignore"):
+            total = l1 * float(task.objective.weights.sum())
+        with converting_x(lambda x: task.original(x.ravel())):
+            found = solve_sparse(task, loss, total, model.max_iter, last)
+    else:
+        kind = "lbfgs" if model.solver == "lbfgs" and problem.p > NEWTON_SIZE else "auto"
+        # A loss beyond the floats is no start.
+        with np.errstate(over="ignore", invalid="ignore"), converting_x(task.original):
+            found = solve(task, loss, kind, model.tol, model.max_iter, last)
+    return found, task.original(found.x)
+
+
+def _diagnose(
+    model: Any, problem: Problem, loss: GLMLoss, task: Task, found: Solution
+) -> tuple[Status, dict[str, Any]]:
+    """The status, with columns whose coefficients grow without limit, and the facts for inference."""
+    from pellucid.linear_model._glm.information import facts, has_facts
+
+    status, inference = found.status, {}
+    if has_facts(model, problem.p):
+        endless = unbounded_directions(task.objective, found.x, loss)
+        if endless.size and status.code != "edge":
+            status = unbounded_status(endless, problem.schema.terms, loss)
+        inference = {"inference_": facts(task, found.x, problem, loss, endless)}
+    exact = model.alpha == 0 and model.solver != "gd"
+    if exact and status.code not in ("edge", "separated"):
+        status = saturated(task.objective, loss) or status
+    return status, inference
+
+
+def _l1(model: Any) -> float:
+    """Strength of the L1 penalty in the mean objective."""
+    return float(model.alpha * model.l1_ratio)
+
+
+def _without_offset(problem: Problem) -> np.ndarray:
+    y = problem.y if problem.offset is None else problem.y - problem.offset
+    return y[:, None]
+
+
+def _last_fit(model: Any, p: int) -> np.ndarray | None:
+    """(coef, intercept) of the last fit, where a warm start can use them."""
+    if not model.warm_start or not model.__sklearn_is_fitted__() or model.coef_.shape != (p,):
+        return None
+    return np.append(model.coef_, model.intercept_ * model.fit_intercept)

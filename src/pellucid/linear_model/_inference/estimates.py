@@ -150,7 +150,7 @@ def glm(model: Any, request: Request) -> Estimates | SummaryTable:
     coef = np.append(model.coef_, model.intercept_)
     values = as_if_absent(coef, kept["aliased"], kept["null"])
     root = user_root(kept["root"][None], kept["centre"])[0]
-    errors = np.linalg.norm(root, axis=1) * np.sqrt(dispersion)
+    errors = _row_norms(root) * np.sqrt(dispersion)
     values[kept["aliased"]] = errors[kept["aliased"]] = np.nan
     errors[kept["endless"].any(axis=1)] = np.nan
     facts = _glm_facts(model, kept, n, dispersion, request) | {"condition number": _condition(root)}
@@ -217,7 +217,20 @@ def _condition(root: np.ndarray) -> float:
     used = root.any(axis=1)
     if not used.any() or not np.isfinite(root).all():
         return float("inf")
-    return float(np.linalg.cond(root[used] / np.linalg.norm(root[used], axis=1)[:, None]))
+    rows = np.ldexp(root[used], -_sizes(root[used])[:, None])
+    return float(np.linalg.cond(rows / np.linalg.norm(rows, axis=1)[:, None]))
+
+
+def _row_norms(root: np.ndarray) -> np.ndarray:
+    """Lengths of the rows; their squares neither overflow nor vanish."""
+    sizes = _sizes(root)
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.linalg.norm(np.ldexp(root, -sizes[:, None]), axis=1), sizes)
+
+
+def _sizes(root: np.ndarray) -> np.ndarray:
+    """The binary exponent of the largest entry of each row."""
+    return np.frexp(np.abs(root).max(axis=1, initial=0.0))[1]
 
 
 def _glm_notes(model: Any) -> list[str]:

@@ -10,7 +10,7 @@ each of them a success or a failure.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,9 @@ from pellucid.linear_model._glm import solver
 from pellucid.linear_model._glm.boundary import table_aliases
 from pellucid.linear_model._inference.estimates import classes_of_fit
 from pellucid.linear_model._inference.summary_table import Estimates, Request
-from pellucid.linear_model._logistic.absent_classes import without_absent
 from pellucid.linear_model._logistic.information import curvature_along
 from pellucid.linear_model._logistic.objective import Likelihood
-from pellucid.linear_model._logistic.preparation import Setting, prepare_columns
+from pellucid.linear_model._logistic.preparation import Setting, prepare_columns, without_absent
 from pellucid.numerics.collinearity import find_aliases
 from pellucid.numerics.linalg import (
     GRAM_LIMIT,
@@ -60,8 +59,13 @@ def robust_errors(
     if found.loss is None:
         _check_classes(model, request)
     problem, groups = training_rows(model, request)
-    make_root = _logistic_root if found.loss is None else _glm_roots
-    root, groups = make_root(model, problem, groups, request, found)
+    if found.loss is None:
+        root, groups = _logistic_root(model, problem, groups, request, found)
+    else:
+        Y = problem.y.reshape(problem.n, -1)
+        targets = zip(found.coef, map(np.ascontiguousarray, Y.T))
+        given = (model, problem, groups, request, found)
+        root = np.stack([_glm_root(*given, x, y) for x, y in targets])
     dof = np.inf
     if not np.isinf(found.dof):
         n = problem.total if request.weights == "frequency" else problem.n
@@ -119,10 +123,7 @@ def training_rows(model: Any, request: Request) -> tuple[Problem, np.ndarray | N
         return problem, None
     given = as_vector(request.groups, "groups")
     check_lengths(rows.n_rows, len(given))
-    counted = np.arange(len(given))
-    if problem.position is not None:
-        counted = np.flatnonzero(problem.position >= 0)
-    return problem, group_codes(given, counted)
+    return problem, group_codes(given, problem.user_rows())
 
 
 def group_codes(given: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -161,18 +162,6 @@ def _root(C: np.ndarray) -> np.ndarray:
 # Generalised linear models and least squares ----------------------------------------------------
 
 
-def _glm_roots(
-    model: Any, problem: Problem, groups: np.ndarray | None, request: Request, found: Estimates
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Roots (targets, p + 1, .) of the covariances of (coef, intercept), and the groups."""
-    Y = problem.y.reshape(problem.n, -1)
-    roots = [
-        _glm_root(model, problem, groups, request, found, x, np.ascontiguousarray(y))
-        for x, y in zip(found.coef, Y.T)
-    ]
-    return np.stack(roots), groups
-
-
 def _glm_root(
     model: Any, problem: Problem, groups: np.ndarray | None, request: Request, found: Estimates,
     coef: np.ndarray, y: np.ndarray,
@@ -183,16 +172,16 @@ def _glm_root(
     task = solver.prepare(
         problem.X, y, problem.weights, problem.offset, loss, 0.0, model.fit_intercept
     )
-    objective, x = task.objective, task.from_user(coef)
+    objective, x = task.objective, task.scaled(coef)
     objective.evaluate(x)
     copies = request.counts_copies(problem.weights)
     counts = objective.weights if copies else np.ones(problem.n)
     V = _orthonormal(objective, found.rank)
     trials = copies and request.errors != "clustered" and _are_trials(loss, problem.weights, y)
-    visit, sums = _score_rows(objective, V, copies, trials)
-    bread, hat = _inverse(sums.curvature), _inverse(sums.expected)
+    visit, curvature, expected, lengths = _score_rows(objective, V, copies, trials)
+    bread, hat = _inverse(curvature), _inverse(expected)
     value, g = objective.evaluate(x)
-    _check_same_rows(value, V.T @ g, bread, float(sums.lengths @ np.abs(x)))
+    _check_same_rows(value, V.T @ g, bread, float(lengths @ np.abs(x)))
 
     def with_leverage(rows: slice) -> tuple[np.ndarray, np.ndarray]:
         scores, table, curvature = visit(rows)
@@ -226,15 +215,6 @@ def _orthonormal(objective: Any, rank: int) -> np.ndarray:
     return V
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Along V: second derivatives and their expectation; along the columns: roots of the former."""
-
-    curvature: np.ndarray
-    expected: np.ndarray
-    lengths: np.ndarray
-
-
 def _are_trials(loss: GLMLoss, weights: np.ndarray, y: np.ndarray) -> bool:
     """Whether the rows are shares of whole numbers of successes, some neither 0 nor 1."""
     if loss.family.name != "binomial" or not np.any((y > 0) & (y < 1)):
@@ -251,8 +231,11 @@ def _gradient(loss: GLMLoss, y: np.ndarray, eta: np.ndarray, trials: bool) -> np
     return np.hypot(np.sqrt(y) * hit, np.sqrt(1 - y) * miss)
 
 
-def _score_rows(objective: Any, V: np.ndarray, copies: bool, trials: bool) -> tuple[Callable, Sums]:
-    """Scores, columns and expected curvatures of rows, all along V; and their sums."""
+def _score_rows(
+    objective: Any, V: np.ndarray, copies: bool, trials: bool
+) -> tuple[Callable, np.ndarray, np.ndarray, np.ndarray]:
+    """rows -> scores, columns and expected curvatures, all along V; the sums along V of second
+    derivatives and of their expectation; roots of the former along the columns."""
     eta, loss = objective.last["eta"], objective.curve.loss
 
     def visit(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -270,7 +253,7 @@ def _score_rows(objective: Any, V: np.ndarray, copies: bool, trials: bool) -> tu
         H += table.T @ (table * own[:, None])
         expected += table.T @ (table * (weight * (w if copies else 1.0))[:, None])
         squares += np.abs(own) @ objective.table(rows) ** 2
-    return visit, Sums(H, expected, np.sqrt(squares))
+    return visit, H, expected, np.sqrt(squares)
 
 
 def _inverse(H: np.ndarray) -> np.ndarray:

@@ -16,10 +16,10 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.linear_model._lasso import active_set, solver
 from pellucid.linear_model._lasso.gram_products import AllProducts, few_columns, make_products
-from pellucid.linear_model._lasso.path import WANTED, net_path
+from pellucid.linear_model._lasso.path import WANTED, Path
 from pellucid.linear_model._ridge.solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.linear_model.cv_folds import Fold
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, scaled_penalty
 
 # Parts of a path. All but one part of the last fold come first, so that two threads share five folds
 # evenly.
@@ -33,10 +33,7 @@ class Grid:
 
     l1_ratios: list[float]
     alphas: list[np.ndarray]
-    intercept: bool
-    positive: bool
-    max_iter: int
-    tol: float
+    net: solver.Net  # the options of all fits, without penalties
 
     def pairs(self, r: int) -> list[tuple[float, float]]:
         """Strengths of the two parts of the penalty."""
@@ -50,17 +47,19 @@ class Table:
 
     problem: Problem
     task: Ridge
-    gram: np.ndarray | None
+
+    @property
+    def gram(self) -> np.ndarray | None:
+        return self.task.gram
 
 
 def prepared(problem: Problem, intercept: bool) -> Table:
     """Products of all columns, if there are few."""
     few = few_columns(problem.n, problem.p)
     task = prepare(problem.X, problem.y[:, None], problem.weights, intercept, few)
-    if not few or task.units.any():
-        return Table(problem, task, None)
-    task = replace(task, gram=task.products())
-    return Table(problem, task, task.gram)
+    if few and not task.units.any():
+        task = replace(task, gram=task.products())
+    return Table(problem, task)
 
 
 def target_products(table: Table) -> np.ndarray | None:
@@ -149,9 +148,7 @@ class Training:
 
     def _descended(self, r: int) -> np.ndarray:
         task, products = self.made
-        b = _path(
-            self.table.problem, self.fold, task, products, self.grid.pairs(r), self.grid
-        )  # fmt: skip
+        b = _path(self.table.problem, self.fold, task, products, self.grid.pairs(r), self.grid.net)
         mean = np.ldexp(products.mean, -task.units)
         return self._scored(b, mean, float(products.mean_y[0]))
 
@@ -177,7 +174,7 @@ class Training:
         R = path.task.subtracted_rows()
         while len(path.errors) < end and path.parts:
             l1 = path.parts.pop(0)
-            wanted, rounds = np.full(len(l1), WANTED), self.grid.max_iter * len(l1)
+            wanted, rounds = np.full(len(l1), WANTED), self.grid.net.max_iter * len(l1)
             found = active_set.path(path.task, path.walk, R, l1, wanted, rounds)
             if found.made < len(l1):
                 path.parts.clear()
@@ -200,7 +197,7 @@ class Training:
     def _scored(self, b: np.ndarray, mean: np.ndarray, mean_y: float) -> np.ndarray:
         """Errors of coefficients b (m, p), which are overwritten."""
         with np.errstate(over="ignore", invalid="ignore"):
-            intercept = np.ldexp(mean_y - b @ mean, self.lift) * self.grid.intercept
+            intercept = np.ldexp(mean_y - b @ mean, self.lift) * self.grid.net.intercept
             np.ldexp(b, self.lift, out=b)
         return _test_error(self.table.problem, self.fold, b, intercept)
 
@@ -221,49 +218,49 @@ class Training:
             return None
         if quadratic is None:
             return None
-        with np.errstate(over="ignore"):
-            l1 = np.minimum(np.ldexp(alphas, -self.lift), solver.LARGEST)
-        walk = active_set.start(quadratic, grid.positive)
+        l1 = scaled_penalty(alphas, -self.lift)
+        walk = active_set.start(quadratic, grid.net.positive)
         return LassoPath(quadratic, walk, np.array_split(l1, PARTS), [])
 
 
 def _path(
     problem: Problem, fold: Fold, task: Ridge, products: Any, pairs: list[tuple[float, float]],
-    grid: Grid,
+    net: solver.Net,
 ) -> np.ndarray:  # fmt: skip
     """Coefficients (m, p) on the original scale, but divided by 2**lift."""
     corners = [pair for pair in pairs if pair[0] > 0]
     lift = int(task.lift[0])
     if isinstance(products, AllProducts) and not task.units.any():
         scaled = [(float(np.ldexp(l1, -lift)), l2) for l1, l2 in corners]
-        points = [np.zeros((0, len(task.units)))]
-        if scaled:
-            points = [net_path(products, 0, scaled, grid.positive, grid.max_iter)[0]]
+        path = Path(products, net.positive, net.max_iter)
+        found = np.array([path.point(l1, l2) for l1, l2 in scaled])
+        points = [found.reshape(len(scaled), len(task.units))]
     else:
-        points = [_one_by_one(task, products, corners, grid)]
+        points = [_one_by_one(task, products, corners, net)]
     for _, l2 in pairs[len(corners) :]:  # alpha = 0, or no l1 part: ridge regression
-        solve = ridge_positive if grid.positive else ridge
+        solve = ridge_positive if net.positive else ridge
         strength = np.array([l2 * float(fold.train.sum())])
-        found = solve(problem.X, problem.y[:, None], fold.train, strength, grid.intercept)
-        points.append(np.ldexp(found[0], -lift))
+        given = (problem.X, problem.y[:, None], fold.train, strength, net.intercept)
+        points.append(np.ldexp(solve(*given)[0], -lift))
     return np.concatenate(points)
 
 
 def path_of_all_rows(table: Table, grid: Grid, r: int) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (m, p) and intercepts (m,) at the penalties of one l1_ratio, on all rows."""
     problem, task = table.problem, table.task
-    products = make_products(task)
-    fold = Fold(problem.weights, np.zeros(problem.n))
-    coef = np.ldexp(_path(problem, fold, task, products, grid.pairs(r), grid), int(task.lift[0]))
-    if not grid.intercept:
+    fold, products = Fold(problem.weights, np.zeros(problem.n)), make_products(task)
+    coef = _path(problem, fold, task, products, grid.pairs(r), grid.net)
+    coef = np.ldexp(coef, int(task.lift[0]))
+    if not grid.net.intercept:
         return coef, np.zeros(len(coef))
     share = problem.weights / problem.weights.sum()
     return coef, share @ problem.y - coef @ (problem.table.T @ share)
 
 
-def _one_by_one(task: Ridge, products: Any, pairs: list[tuple[float, float]], grid: Grid) -> Any:
+def _one_by_one(
+    task: Ridge, products: Any, pairs: list[tuple[float, float]], net: solver.Net
+) -> np.ndarray:
     """The path by working sets: wide tables, and columns of extreme size."""
-    net = solver.Net(0.0, 0.0, grid.intercept, grid.positive, grid.tol, grid.max_iter)
     b, points = np.zeros(len(task.units)), []
     for l1, l2 in pairs:
         corner, curve = solver.strengths(task, 0, l1, l2)

@@ -37,16 +37,11 @@ class Products(Protocol):
 def make_products(task: Ridge) -> Products:
     """The products that suit the shape of the table."""
     n, p = task.design.X.n, task.design.X.p
-    if small(task):
+    if few_columns(n, p):
         return AllProducts(task)
     sparse = task.design.X.sparse and n * p > DENSE_CELLS
     near = not (task.design.X.sparse or task.design.shift.any())
     return PlainColumns(task) if sparse or near else CentredColumns(task)
-
-
-def small(task: Ridge) -> bool:
-    """Whether all products of columns are made at once."""
-    return few_columns(task.design.X.n, task.design.X.p)
 
 
 def few_columns(n: int, p: int) -> bool:

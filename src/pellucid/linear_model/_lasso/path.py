@@ -4,13 +4,11 @@ Invariant: a point of the path is accepted by its duality gap over all columns; 
 were ever active are kept together, so that no point copies their products again.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import lapack
 
-from pellucid.linear_model._lasso.coordinate_descent import descend
 from pellucid.linear_model._lasso.gram_products import AllProducts
+from pellucid.linear_model._lasso.solver import descend
 from pellucid.parallel import StopFlag
 
 WANTED = 1e-10  # duality gap, as a share of y'y / N
@@ -25,9 +23,9 @@ MORE = 1 + 1e-14  # gradient, as a share of the penalty, that exceeds rounding
 class Path:
     """Minimises b'Qb/2 - q'b + l1 |b|_1 + l2 |b|^2/2 for one penalty after the other."""
 
-    def __init__(self, products: AllProducts, k: int, positive: bool, max_iter: int) -> None:
-        self.products, self.q = products, np.ascontiguousarray(products.q[:, k])
-        self.yy, self.positive, self.max_iter = float(products.yy[k]), positive, max_iter
+    def __init__(self, products: AllProducts, positive: bool, max_iter: int) -> None:
+        self.products, self.q = products, np.ascontiguousarray(products.q[:, 0])
+        self.yy, self.positive, self.max_iter = float(products.yy[0]), positive, max_iter
         p = len(self.q)
         self.order = np.empty(0, dtype=np.int64)  # columns kept, in the order in which they came
         self.kept = np.zeros(p, dtype=bool)
@@ -56,8 +54,8 @@ class Path:
         self.G[old:size, :old] = self.G[:old, old:size].T
         self.b = np.concatenate([self.b, np.zeros(len(columns))])
 
-    def point(self, l1: float, l2: float) -> tuple[np.ndarray, float, int]:
-        """Coefficients (p,), duality gap and epochs at this penalty.
+    def point(self, l1: float, l2: float) -> np.ndarray:
+        """Coefficients (p,) at this penalty.
 
         1. Add columns whose gradient is near the penalty (strong rule); extrapolate the coefficients
            of the others from the last two penalties.
@@ -65,7 +63,7 @@ class Path:
         4. The gap over all columns decides; else add columns that violate the penalty, or digits.
         """
         reach = max(2 * l1 - self.last, 0.0) if np.isfinite(self.last) else l1
-        self._keep(self._violating(min(reach, l1), l2))
+        self._keep(self._violating(min(reach, l1)))
         self._extrapolate(l1)
         self.last, epochs, limit, tol = l1, 0, FIRST_EPOCHS, FIRST_TOL * np.sqrt(self.yy)
         while True:
@@ -82,7 +80,7 @@ class Path:
                 gap = self._update_gap(qk, l1, l2)
             if gap <= WANTED * self.yy or epochs >= self.max_iter:
                 break
-            new = self._violating(l1, l2)
+            new = self._violating(l1)
             if not len(new):
                 if tol < 1e-15 * np.sqrt(self.yy):
                     break
@@ -90,7 +88,7 @@ class Path:
             self._keep(new)
         full = np.zeros(len(self.q))
         full[self.order] = self.b
-        return full, gap, max(epochs, 1)
+        return full
 
     def _extrapolate(self, l1: float) -> None:
         """Coefficients move almost linearly along a path; none may pass 0."""
@@ -103,7 +101,7 @@ class Path:
             self.b[: len(old)] = np.where(straight, moved, now)
         self.before = (last, here) if np.isfinite(last) else None
 
-    def _violating(self, reach: float, l2: float) -> np.ndarray:
+    def _violating(self, reach: float) -> np.ndarray:
         pull = self.g if self.positive else np.abs(self.g)
         return np.flatnonzero((pull > MORE * reach) & ~self.kept)
 
@@ -140,14 +138,3 @@ class Path:
         if kept:
             self.b[support] = new
         return kept
-
-
-def net_path(
-    products: AllProducts, k: int, strengths: list[tuple[float, float]], positive: bool,
-    max_iter: int,
-) -> Any:  # fmt: skip
-    """Coefficients (m, p), gaps (m,) and epochs (m,) at falling strengths (l1, l2)."""
-    path = Path(products, k, positive, max_iter)
-    points = [path.point(l1, l2) for l1, l2 in strengths]
-    coef, gap, epochs = zip(*points)
-    return np.array(coef), np.array(gap), np.array(epochs)

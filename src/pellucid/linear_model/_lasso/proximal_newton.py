@@ -11,10 +11,9 @@
 Invariant: zeros are exact.
 """
 
-from typing import Protocol
-
 import numpy as np
 
+from pellucid import parallel
 from pellucid.linear_model._lasso.quadratic_models import (
     CELL,
     ByProducts,
@@ -24,8 +23,8 @@ from pellucid.linear_model._lasso.quadratic_models import (
     QuadraticModel,
     RowCurvature,
 )
+from pellucid.linear_model.scaled_columns import ShiftedRows
 from pellucid.numerics.optimise import converged, out_of_iterations
-from pellucid.numerics.row_blocks import Rows
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
 
@@ -39,36 +38,44 @@ JUMPS = 60  # of an inner problem, at most
 FLAT = 1e-10
 
 
-class SparseTask(Protocol):
+class SparseTask(ShiftedRows):
     """A loss with its penalties; `seen` is what `evaluate` left for `curvature`."""
 
-    @property
-    def X(self) -> Rows: ...
+    l1: np.ndarray
+    l2: np.ndarray
 
     @property
-    def l1(self) -> np.ndarray: ...
+    def largest_curvature(self) -> np.ndarray:
+        """Upper bounds, or guesses, of the curvature of each column and of the intercept."""
+        raise NotImplementedError
 
     @property
-    def l2(self) -> np.ndarray: ...
+    def columns(self) -> Columns | None:
+        """The table by columns; None if the quadratic model is to be made from products."""
+        return None
 
-    @property
-    def intercept(self) -> bool: ...
+    def penalty(self, B: np.ndarray) -> float:
+        raise NotImplementedError
 
-    @property
-    def largest_curvature(self) -> np.ndarray: ...
+    def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """The loss, its gradient (q, p + 1) without the penalty, and what is `seen`."""
+        raise NotImplementedError
 
-    def penalty(self, B: np.ndarray) -> float: ...
+    def curvature(self, seen: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Second derivatives of the loss by the chosen coefficients (flat positions)."""
+        raise NotImplementedError
 
-    def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]: ...
+    def row_curvature(self, seen: np.ndarray) -> RowCurvature:
+        """Curvature of each row's loss by its scores."""
+        raise NotImplementedError
 
-    def farthest(self, step: np.ndarray) -> float: ...
+    def farthest(self, step: np.ndarray) -> float:
+        """The largest absolute score for these coefficients (or change of a score for a step)."""
 
-    def curvature(self, seen: np.ndarray, chosen: np.ndarray) -> np.ndarray: ...
+        def partial(rows: slice) -> float:
+            return float(np.abs(self.block(rows) @ step[:, :-1].T + step[:, -1]).max())
 
-    @property
-    def columns(self) -> Columns | None: ...  # None: the model is always made by products
-
-    def row_curvature(self, seen: np.ndarray) -> RowCurvature: ...
+        return max(parallel.map(partial, self.X.blocks))
 
 
 def _violation(task: SparseTask, B: np.ndarray, G: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ Invariant: both have the same minimum; the choice between them depends on sizes 
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,50 +32,63 @@ class Entries:
     b: np.ndarray
 
 
-class QuadraticModel(Protocol):
+class QuadraticModel:
     """A model to be minimised; `d` is the present point of the search."""
 
     entries: Entries
     d: np.ndarray
+    curves: np.ndarray  # the diagonal of H
     sweeps: int  # of coordinate descent between two jumps
 
     @property
-    def reach(self) -> float: ...
+    def reach(self) -> float:
+        """The most by which one entry alone can lower the model."""
+        g = self.entries.g
+        return float(np.max(g * g / np.maximum(self.curves, 1e-300), initial=0.0))
 
-    def sweep(self, tol: float, most: int) -> int: ...
+    def value(self, d: np.ndarray) -> float:
+        own, curvature = self.entries, 0.5 * float(d @ self.product(d))
+        return float(own.g @ d) + curvature + float(own.l1 @ np.abs(own.b + d))
 
-    def gradient(self) -> np.ndarray: ...
+    def product(self, d: np.ndarray) -> np.ndarray:
+        """Hd."""
+        raise NotImplementedError
 
-    def move(self, d: np.ndarray) -> None: ...
+    def sweep(self, tol: float, most: int) -> int:
+        """Sweep over all entries until none lowers the model by more than tol; the number of sweeps."""
+        raise NotImplementedError
 
-    def curvature(self, used: np.ndarray) -> np.ndarray: ...
+    def gradient(self) -> np.ndarray:
+        """g + Hd at the present point."""
+        raise NotImplementedError
 
-    def value(self, d: np.ndarray) -> float: ...
+    def move(self, d: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def curvature(self, used: np.ndarray) -> np.ndarray:
+        """H of some entries."""
+        raise NotImplementedError
 
 
-class ByProducts:
+class ByProducts(QuadraticModel):
     """With the matrix H, whose diagonal the ridge is added to."""
 
     sweeps = 25
 
     def __init__(self, entries: Entries, H: np.ndarray) -> None:
-        self.entries, self.H = entries, H
+        self.entries, self.H, self.curves = entries, H, np.diagonal(H)
         self.d, self.Hd = np.zeros(len(H)), np.zeros(len(H))
 
-    @property
-    def reach(self) -> float:
-        """The most by which one entry alone can lower the model."""
-        return _reach(self.entries.g, np.diagonal(self.H))
+    def product(self, d: np.ndarray) -> np.ndarray:
+        return self.H @ d
 
     def sweep(self, tol: float, most: int) -> int:
-        """Sweep over all entries until none lowers the model by more than tol; the number of sweeps."""
         own = self.entries
         return parallel.interruptible(
             _prox.quadratic_lasso, self.H, own.g, own.l1, own.b, self.d, self.Hd, tol, most
         )
 
     def gradient(self) -> np.ndarray:
-        """g + Hd."""
         return self.entries.g + self.H @ self.d
 
     def move(self, d: np.ndarray) -> None:
@@ -83,12 +96,7 @@ class ByProducts:
         self.Hd = self.H @ d
 
     def curvature(self, used: np.ndarray) -> np.ndarray:
-        """H of some entries."""
         return self.H[np.ix_(used, used)]
-
-    def value(self, d: np.ndarray) -> float:
-        own = self.entries
-        return float(own.g @ d + 0.5 * d @ (self.H @ d) + own.l1 @ np.abs(own.b + d))
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ class RowCurvature:
         return np.asarray(squares.T @ own).T
 
 
-class ByRows:
+class ByRows(QuadraticModel):
     """Without H: the changes of the scores are updated with every move."""
 
     def __init__(
@@ -153,13 +161,10 @@ class ByRows:
         self.sweeps = int(np.clip(jump / (CELL * columns.size(column)), *SWEEPS))
         self.move(np.zeros(len(column)))
 
-    @property
-    def reach(self) -> float:
-        """The most by which one entry alone can lower the model."""
-        return _reach(self.entries.g, self.curves)
+    def product(self, d: np.ndarray) -> np.ndarray:
+        return self._product(d, *self._scores(d))
 
     def sweep(self, tol: float, most: int) -> int:
-        """Sweep over all entries until none lowers the model by more than tol; the number of sweeps."""
         own, columns, rows = self.entries, self.columns, self.rows
         return parallel.interruptible(
             _prox.quadratic_lasso_by_rows, columns.cells, columns.rows, columns.starts, self.column,
@@ -168,7 +173,6 @@ class ByRows:
         )  # fmt: skip
 
     def gradient(self) -> np.ndarray:
-        """g + Hd."""
         return self.entries.g + self._product(self.d, self.Z, self.means)
 
     def move(self, d: np.ndarray) -> None:
@@ -176,7 +180,6 @@ class ByRows:
         self.Z, self.means = self._scores(d)
 
     def curvature(self, used: np.ndarray) -> np.ndarray:
-        """H of some entries."""
         H = np.empty((len(used), len(used)))
         where = [np.flatnonzero(self.cls[used] == k) for k in range(self.rows.slopes.shape[1])]
         parts = [self.columns.table[:, self.column[used[own]]] for own in where]
@@ -188,11 +191,6 @@ class ByRows:
                 H[np.ix_(other, own)] = block.T
         H[np.diag_indices(len(H))] += self.ridge[used]
         return H
-
-    def value(self, d: np.ndarray) -> float:
-        own = self.entries
-        curvature = 0.5 * float(d @ self._product(d, *self._scores(d)))
-        return float(own.g @ d) + curvature + float(own.l1 @ np.abs(own.b + d))
 
     def _scores(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         whole = np.zeros((self.columns.table.shape[1], self.rows.slopes.shape[1]))
@@ -210,7 +208,3 @@ def _products(A: Any, weights: np.ndarray, B: Any) -> np.ndarray:
     if isinstance(A, np.ndarray):
         return A.T @ (weights[:, None] * B)
     return (A.T @ B.multiply(weights[:, None])).toarray()
-
-
-def _reach(g: np.ndarray, curves: np.ndarray) -> float:
-    return float(np.max(g * g / np.maximum(curves, 1e-300), initial=0.0))

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.linear_model._lasso import active_set
-from pellucid.linear_model._lasso.coordinate_descent import descend
+from pellucid.linear_model._lasso import _coordinate, active_set
 from pellucid.linear_model._lasso.gram_products import (
     AllProducts,
     Products,
@@ -22,10 +21,13 @@ from pellucid.linear_model._lasso.gram_products import (
 )
 from pellucid.linear_model._ridge.solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.row_blocks import scaled_penalty
+from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status, converting
 
-LARGEST = 1e250
+descend = fastest(_coordinate).descend  # coordinate descent, with as many lanes as the machine has
+
 FIRST_SET = 10  # smallest number of columns that enter, if there are enough candidates
 FEW = 24  # columns up to which an epoch of `descend` depends on the last point alone
 EPOCHS = 50  # between two computations of the gap over all columns
@@ -75,10 +77,8 @@ class State:
 
 def strengths(task: Ridge, k: int, l1: float, l2: float) -> tuple[np.ndarray, np.ndarray]:
     """The penalties of each column in the units of the task."""
-    with np.errstate(over="ignore"):
-        corner = np.ldexp(float(l1), task.units - task.lift[k])
-        curve = np.ldexp(float(l2), 2 * task.units)
-    return np.minimum(corner, LARGEST), np.minimum(curve, LARGEST)
+    corner = scaled_penalty(float(l1), task.units - task.lift[k])
+    return corner, scaled_penalty(float(l2), 2 * task.units)
 
 
 def solve_target(
@@ -264,7 +264,7 @@ def elastic_net(
     targets, p = Y.shape[1], X.shape[1]
     b, gap, n_iter = np.zeros((targets, p)), np.zeros(targets), np.zeros(targets, dtype=int)
 
-    def on_original_scale(b: np.ndarray) -> tuple[np.ndarray, ...]:
+    def on_original_scale(b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         coef, intercept, means = task.to_user(b, products.mean, products.mean_y)
         return coef, intercept if net.intercept else np.zeros(targets), means
 

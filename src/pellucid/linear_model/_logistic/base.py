@@ -9,21 +9,18 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import ModelFileError
-from pellucid.linear_model.linear_classifier import LinearClassifier
+from pellucid.linear_model.base import LinearClassifier
 from pellucid.numerics import bayes
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import (
-    HISTORY,
-    N_ITER,
-    STATUS,
     Choice,
     Ignored,
     Real,
     learned,
     param,
 )
-from pellucid.records import Status
+from pellucid.persist.fitted_state import expect_entries, expect_increasing
 
 # Every solver finds the same optimum; scikit-learn's other names are accepted.
 SOLVERS = {
@@ -56,9 +53,6 @@ class LogisticModel(LinearClassifier):
     _scale = "log-odds"
     _finite_coef = True
 
-    n_iter_: np.ndarray = learned(N_ITER)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
     separating_: list[int] = learned(
         "Positions in `terms_` of the columns that separate classes; found without a penalty only."
     )
@@ -139,42 +133,26 @@ class LogisticModel(LinearClassifier):
         columns = vars(self).get("separating_", [])
         if not (isinstance(columns, list) and all(type(j) is int and 0 <= j < p for j in columns)):
             raise ModelFileError("it names columns that it does not have")
-        if "inference_" in vars(self):
-            check_facts(self.inference_, K, self._separate(), p)
+        if "inference_" not in vars(self):
+            return
+        kept = expect_entries(
+            self, "inference_", rank=(), log_likelihood=(), null=(), rows=(), n=(), centre=(p,),
+            aliased=(None,), present=(None,), flat=(None,),
+        )  # fmt: skip
+        present, aliased = len(kept["present"]), len(kept["aliased"])
+        if present < 2:
+            raise ModelFileError("its facts for inference are those of one class")
+        separate = self._separate() and present > 2
+        size = (present if separate else present - 1) * (p + 1)
+        expect_increasing(self, kept["present"], K)
+        expect_increasing(self, kept["aliased"], p + 1)
+        expect_increasing(self, kept["flat"], size)
+        more = {"joint": (size, None)} if separate else {}
+        shapes = {"root": (size, None), "null_space": (p + 1, aliased), "slack": (aliased,)}
+        expect_entries(self, "inference_", **shapes, **more)
 
 
 def _probabilities(logits: np.ndarray) -> np.ndarray:
     if logits.ndim == 1:
         return np.column_stack([expit(-logits), expit(logits)])
     return softmax(logits)
-
-
-def _are_positions(found: Any, last: int) -> bool:
-    """Whether these are increasing integers from 0 to `last`."""
-    ok = type(found) is np.ndarray and found.dtype.kind == "i" and found.ndim == 1
-    return ok and bool(((found >= 0) & (found <= last)).all() and (np.diff(found) > 0).all())
-
-
-def _is_array(found: Any, *shape: int | None) -> bool:
-    ok = type(found) is np.ndarray and found.dtype == np.float64 and found.ndim == len(shape)
-    return ok and all(m is None or m == n for m, n in zip(shape, found.shape))
-
-
-def check_facts(kept: Any, K: int, separate: bool, p: int) -> None:
-    """Refuse facts for inference that do not fit the columns and classes (forged model files)."""
-    found = kept if isinstance(kept, dict) else {}
-    numbers = ("rank", "log_likelihood", "null", "rows", "n")
-    ok = all(isinstance(found.get(name), int | float) for name in numbers)
-    ok = ok and _are_positions(found.get("aliased"), p)
-    ok = ok and _are_positions(found.get("present"), K - 1) and len(found["present"]) > 1
-    if ok:
-        present, aliased = len(found["present"]), len(found["aliased"])
-        separate = separate and present > 2
-        fits = present if separate else present - 1
-        ok = _are_positions(found.get("flat"), fits * (p + 1) - 1)
-        ok = ok and _is_array(found.get("root"), fits * (p + 1), None)
-        ok = ok and (not separate or _is_array(found.get("joint"), fits * (p + 1), None))
-        ok = ok and _is_array(found.get("null_space"), p + 1, aliased)
-        ok = ok and _is_array(found.get("centre"), p) and _is_array(found.get("slack"), aliased)
-    if not ok:
-        raise ModelFileError("its facts for inference belong to other columns")

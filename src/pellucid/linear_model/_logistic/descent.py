@@ -272,7 +272,7 @@ def _mini_batches(
     def watched(epoch: int, **numbers: float | None) -> None:
         if recorder.watched:
             norm = float(np.linalg.norm(B))
-            recorder.step(k, {"x": B}, {"epoch": epoch}, parameter_norm=norm, **numbers)
+            recorder.step(k, {"x": B}, {"epoch": epoch}, None, parameter_norm=norm, **numbers)
 
     k, value = 0, _note(F, w, B, recorder, 0, eta(0))
     watched(0, objective=value)

@@ -109,10 +109,7 @@ class Jeffreys:
 
     def information(self, x: np.ndarray) -> Factor | None:
         """The factor of I(x); None if I(x) is singular in double precision."""
-        H = self.likelihood.curvature(x)
-        if not self.likelihood.intercept:
-            unused = np.arange(self.likelihood.X.p, len(H), self.likelihood.X.p + 1)
-            H[unused, unused] = 1.0
+        H = self.likelihood.regular_curvature(x)
         quick = cholesky_factor(H)
         if quick is not None and quick.condition < WELL_CONDITIONED:
             return quick

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.special import xlogy
 
 from pellucid import parallel
@@ -93,8 +94,8 @@ def facts(
         "flat": np.concatenate(
             [one.flat + k * len(one.root) for k, one in enumerate(known)]
         ).astype(np.int64),
-        "root": _block_diagonal(
-            [fit.prepared.root(fit.information.root, centre) for fit in fits]
+        "root": block_diag(
+            *(fit.prepared.root(fit.information.root, centre) for fit in fits)
         ),
         "centre": centre, "slack": slack(problem.X, table.null[:-1], table.null[-1]),
         "rank": int(sum(one.rank for one in known)),
@@ -104,14 +105,6 @@ def facts(
     if len(known) > 1:
         found["joint"] = prepared.root(_joint_root(fits), centre)
     return {"inference_": found}
-
-
-def _block_diagonal(blocks: list[np.ndarray]) -> np.ndarray:
-    m, ends = len(blocks[0]), np.cumsum([0] + [block.shape[1] for block in blocks])
-    out = np.zeros((m * len(blocks), ends[-1]))
-    for k, block in enumerate(blocks):
-        out[k * m : (k + 1) * m, ends[k] : ends[k + 1]] = block
-    return out
 
 
 def _direction(prepared: Prepared, change: np.ndarray) -> np.ndarray:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model._lasso.proximal_newton import FIRST_SET, proximal_newton
+from pellucid.linear_model._lasso.proximal_newton import FIRST_SET, SparseTask, proximal_newton
 from pellucid.linear_model._lasso.quadratic_models import MOST_CELLS, Columns, RowCurvature
 from pellucid.linear_model._logistic import _loops
-from pellucid.linear_model._logistic.preparation import Prepared, Setting, prepare_columns
+from pellucid.linear_model._logistic.preparation import Setting, prepare_columns
 from pellucid.linear_model._logistic.solver import Fitted
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import Rows, scaled_penalty
 from pellucid.records import Recorder, Status, converting_x, unwatched
 
 SAMPLE = 8  # large tables start from the solution of every 8th row
@@ -29,7 +29,7 @@ PATH_RATIO, STAGE_STEPS = 10.0, 4  # ratio of the penalties on the way to a weak
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(SparseTask):
     """The objective for scaled columns, as a function of coefficients (q, p + 1), intercept last."""
 
     X: Rows
@@ -45,15 +45,12 @@ class Task:
     def q(self) -> int:
         return 1 if self.n_classes == 2 else self.n_classes
 
-    def block(self, rows: slice) -> Any:
-        return self.X.X[rows] if self.shift is None else self.X.dense(rows) - self.shift
-
     def penalty(self, B: np.ndarray) -> float:
         b = np.abs(B[:, :-1])
         return float((self.l1 * b).sum() + 0.5 * (self.l2 * b * b).sum())
 
     def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """The loss, its gradient (q, p + 1), and the probabilities of the classes (n, q)."""
+        """The probabilities of the classes (n, q) are what is `seen`."""
         P = np.empty((self.X.n, self.q))
 
         def partial(rows: slice) -> tuple[float, np.ndarray]:
@@ -89,19 +86,9 @@ class Task:
         return Columns.of(self.block(slice(None)))
 
     def row_curvature(self, P: np.ndarray) -> RowCurvature:
-        """Curvature of each row's loss by its scores, from the probabilities of the classes."""
         return RowCurvature(self.w[:, None] * P, P)
 
-    def farthest(self, step: np.ndarray) -> float:
-        """The largest absolute score for these coefficients (or change of a score for a step)."""
-
-        def partial(rows: slice) -> float:
-            return float(np.abs(self.block(rows) @ step[:, :-1].T + step[:, -1]).max())
-
-        return max(parallel.map(partial, self.X.blocks))
-
     def curvature(self, P: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """Second derivatives of the loss by the chosen coefficients (flat positions)."""
         width = self.X.p + 1
         cls, col = np.divmod(chosen, width)
         columns = np.unique(col[col < self.X.p])
@@ -155,20 +142,19 @@ def solve_l1(
     """Coefficients as scikit-learn has them: x (1, p + 1), or (classes, p + 1)."""
     prepared = prepare_columns(X, y, w, n_classes, setting)
     inner = prepared.likelihood
-    with np.errstate(over="ignore"):
-        l1 = np.minimum(np.ldexp(setting.alpha * l1_ratio, prepared.units), 1e250)
+    l1 = scaled_penalty(setting.alpha * l1_ratio, prepared.units)
     task = Task(
         inner.X, y, w, n_classes, l1, inner.alpha * (1 - l1_ratio), setting.intercept, inner.shift
     )
     spread = np.append(np.maximum(prepared.spread, 1e-300), 1.0)
-    B0 = None if setting.x0 is None else _inward(prepared, setting.x0)
+    B0 = None if setting.x0 is None else prepared.scaled(setting.x0)
     same = equal_columns(task)
     if same is not None:
         B0 = None if B0 is None else same.inward(B0)
         task, spread = same.task, np.append(spread[same.first], 1.0)
 
     def back(B: np.ndarray) -> np.ndarray:
-        return _outward(prepared, B if same is None else same.outward(B))
+        return prepared.original(B if same is None else same.outward(B))
 
     with converting_x(back):
         B, status, history, done = _from_start(task, B0, setting.max_iter, spread)
@@ -266,22 +252,6 @@ def _sampled(task: Task) -> Task | None:
         Rows(X if task.X.sparse else np.ascontiguousarray(X)), np.ascontiguousarray(task.y[::SAMPLE]),
         task.w[::SAMPLE] * SAMPLE, task.n_classes, task.l1, task.l2, task.intercept, task.shift,
     )  # fmt: skip
-
-
-def _inward(prepared: Prepared, x0: np.ndarray) -> np.ndarray:
-    B = x0.copy()
-    B[:, :-1] = np.ldexp(B[:, :-1], -prepared.units)
-    if prepared.likelihood.shift is not None:
-        B[:, -1] += B[:, :-1] @ prepared.likelihood.shift
-    return B
-
-
-def _outward(prepared: Prepared, B: np.ndarray) -> np.ndarray:
-    B = B.copy()
-    if prepared.likelihood.shift is not None:
-        B[:, -1] -= B[:, :-1] @ prepared.likelihood.shift
-    B[:, :-1] = np.ldexp(B[:, :-1], prepared.units)
-    return B
 
 
 def _solved(

@@ -18,6 +18,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model._logistic import _classes, _loops, _small
+from pellucid.linear_model.scaled_columns import ShiftedRows
 from pellucid.numerics.linalg import block_qr, cholesky_factor, singular_solver
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.row_blocks import Rows, as_dense
@@ -33,7 +34,7 @@ FEW_CLASSES = 8  # scores per row up to which one compiled loop is faster than t
 
 
 @dataclass(frozen=True)
-class Likelihood:
+class Likelihood(ShiftedRows):
     """Problem of q + 1 classes; `shift` is subtracted from the columns when a block is read."""
 
     X: Rows
@@ -62,11 +63,9 @@ class Likelihood:
         return np.eye(self.q) - 1.0 / self.n_classes
 
     def block(self, rows: Any) -> Any:
-        """Rows (a slice, or row numbers) of the table; CSR stays CSR if there is no shift."""
-        if self.shift is not None:
-            return self.X.dense(rows) - self.shift
+        """Overridden, because blocks of a CSR table are kept; rows may be row numbers, too."""
         view = self.views.get((rows.start, rows.stop)) if isinstance(rows, slice) else None
-        return self.X.X[rows] if view is None else view[0]
+        return super().block(rows) if view is None else view[0]
 
     @functools.cached_property
     def views(self) -> dict[tuple[int, int], tuple[Any, Any]]:
@@ -85,14 +84,6 @@ class Likelihood:
             block = type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]))
             found[rows.start, rows.stop] = block, block.T
         return found
-
-    def table(self, rows: slice) -> np.ndarray:
-        """The dense block with the column of the intercept (0 without one)."""
-        block = self.block(rows)
-        table = np.empty((block.shape[0], self.X.p + 1))
-        table[:, :-1] = as_dense(block)
-        table[:, -1] = float(self.intercept)
-        return table
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         B = x.reshape(self.q, -1)
@@ -198,6 +189,14 @@ class Likelihood:
                 H[l, k] = H[k, l]
         return self._penalised(H)
 
+    def regular_curvature(self, x: np.ndarray, single: bool = False) -> np.ndarray:
+        """The same, with 1 on the diagonal for intercepts that are not fitted: it can be factored."""
+        H = self.curvature(x, single)
+        if not self.intercept:
+            unused = np.arange(self.X.p, self.size, self.X.p + 1)
+            H[unused, unused] = 1.0
+        return H
+
     def _block_curvature(self, rows: slice, x: np.ndarray, dtype: type) -> np.ndarray:
         """The sums of a block, a few rows at a time, so that the scaled rows stay in the cache."""
         q, width = self.q, self.X.p + 1
@@ -264,10 +263,7 @@ class Likelihood:
         single = self.X.n * self.size * (self.X.p + 1) >= SINGLE_WORK
         single = single and not self.last.get("dependent", False)
         for precision in (True, False) if single else (False,):
-            H = self.curvature(x, precision)
-            if not self.intercept:
-                unused = np.arange(self.X.p, self.size, self.X.p + 1)
-                H[unused, unused] = 1.0
+            H = self.regular_curvature(x, precision)
             factor = cholesky_factor(H)
             if factor is not None and (not precision or factor.condition < SINGLE_CONDITION):
                 return factor.solve

@@ -14,21 +14,24 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError
-from pellucid.linear_model._logistic.absent_classes import (
+from pellucid.linear_model._logistic.base import SOLVERS
+from pellucid.linear_model._logistic.l1 import solve_l1
+from pellucid.linear_model._logistic.preparation import (
+    EXTREME,
+    Prepared,
+    Setting,
     all_classes,
+    prepare_columns,
     present_classes,
     without_absent,
 )
-from pellucid.linear_model._logistic.base import SOLVERS
-from pellucid.linear_model._logistic.l1 import solve_l1
-from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare_columns
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, Fitted, solve, sum_to_zero
 from pellucid.linear_model._logistic.wide import applies
-from pellucid.linear_model.cv_folds import Fold, make_folds
+from pellucid.linear_model.cv_folds import FOLDS, Fold, make_folds
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.numerics.optimise import newton
-from pellucid.numerics.row_blocks import exponents
+from pellucid.numerics.row_blocks import LARGEST_PENALTY, exponents
 from pellucid.parameters import Integer
 from pellucid.records import converting_x
 
@@ -58,25 +61,11 @@ class SearchResult:
     n_iter: np.ndarray
 
 
-@dataclass(frozen=True)
-class StratifiedFold:
-    """A fold that trains on all rows it does not test; its training weights are made on demand."""
-
-    weights: np.ndarray
-    test: np.ndarray
-
-    @property
-    def train(self) -> np.ndarray:
-        return self.weights - self.test
-
-
-def stratified_folds(
-    cv: Any, problem: Problem, default: int = 5
-) -> list[Fold] | list[StratifiedFold]:
+def stratified_folds(cv: Any, problem: Problem) -> list[Fold]:
     """Stratified folds for a number; the folds of a splitter or a list otherwise."""
     if cv is not None and not Integer(2).accepts(cv):
         return make_folds(cv, problem)
-    k = int(cv or default)
+    k = int(cv or FOLDS)
     whole = problem.counts and problem.weights.sum() < 2.0**52
     copies = problem.weights if whole else np.ones(problem.n)
     counts = np.bincount(problem.y, copies).astype(np.int64)
@@ -99,18 +88,19 @@ def stratified_folds(
         test[:, rows] = list(consecutive_parts(copies[rows], quota[:, cls]))
     if not whole:
         test *= problem.weights
-    return [StratifiedFold(problem.weights, part) for part in test]
+    return [Fold(problem.weights - part, part) for part in test]
 
 
 def fit_one(
-    problem: Problem, y: np.ndarray, w: np.ndarray, K: int, C: float, l1_ratio: float,
-    search: Search, x0: np.ndarray | None,
+    problem: Problem, w: np.ndarray, C: float, l1_ratio: float, search: Search,
+    x0: np.ndarray | None = None,
 ) -> Fitted:  # fmt: skip
     """One fit with the given penalty."""
     setting = replace(search.setting, alpha=1.0 / C, x0=x0)
+    given = (problem.X, problem.y, w, problem.n_classes, setting)
     if l1_ratio > 0 and np.isfinite(C):
-        return solve_l1(problem.X, y, w, K, setting, l1_ratio)
-    return solve(problem.X, y, w, K, setting, SOLVERS[search.solver])
+        return solve_l1(*given, l1_ratio)
+    return solve(*given, SOLVERS[search.solver])
 
 
 def fit_chosen(
@@ -121,16 +111,12 @@ def fit_chosen(
     if len(present) < K:
         problem, w = without_absent(problem, w, present)
     with converting_x(lambda x: all_classes(x, present, K)):
-        found = fit_one(problem, problem.y, w, len(present), C, l1_ratio, search, None)
+        found = fit_one(problem, w, C, l1_ratio, search)
     return replace(found, x=all_classes(found.x, present, K))
 
 
 def cross_validate(
-    problem: Problem,
-    factors: np.ndarray,
-    folds: list[Fold] | list[StratifiedFold],
-    search: Search,
-    score: Score,
+    problem: Problem, factors: np.ndarray, folds: list[Fold], search: Search, score: Score
 ) -> SearchResult:
     """Coefficients, scores and iterations of every fold, l1_ratio and C."""
     assert problem.classes is not None
@@ -187,17 +173,16 @@ def _training(
         own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w))
         return present, _newton_path(own, Cs, search.setting, K)
     part, w = without_absent(problem, w, present)
-    return present, _path(part, part.y, w, K, search, ratio, Cs)
+    return present, _path(part, w, search, ratio, Cs)
 
 
 def _path(
-    problem: Problem, y: np.ndarray, w: np.ndarray, K: int, search: Search, ratio: float,
-    Cs: np.ndarray,
-) -> Iterator[tuple[np.ndarray, int]]:  # fmt: skip
+    problem: Problem, w: np.ndarray, search: Search, ratio: float, Cs: np.ndarray
+) -> Iterator[tuple[np.ndarray, int]]:
     """Coefficients and iterations of one penalty after another, each starting from the last."""
     x0 = None
     for C in Cs:
-        found = fit_one(problem, y, w, K, C, ratio, search, x0)
+        found = fit_one(problem, w, C, ratio, search, x0)
         x0 = found.x
         yield found.x, found.n_iter
 
@@ -210,7 +195,7 @@ def _newton_path(
     x = np.zeros(whole.size)
     scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
     for C in Cs:
-        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250))
+        F = replace(whole, alpha=np.minimum(whole.alpha / C, LARGEST_PENALTY))
         with np.errstate(over="ignore", invalid="ignore"):  # the line search refuses such steps
             found = newton(
                 F.evaluate, F.factor, x, max_iter=setting.max_iter, scale=scale,

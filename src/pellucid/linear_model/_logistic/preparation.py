@@ -1,16 +1,21 @@
-"""Options of a logistic fit, and its columns brought to scales on which solvers work well.
+"""Options of a logistic fit, its columns brought to scales on which solvers work well, and classes
+without weight, which are left out of a fit and put back into its coefficients.
 
-Invariant: columns are scaled by powers of two alone, so that scaling rounds nothing.
+Invariant: columns are scaled by powers of two alone, so that scaling rounds nothing. A class of total
+weight 0 is absent, whether because of its rows or of `class_weight`. It has a row of coefficients and
+the probability 0.
 """
 
-import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from pellucid.data import Problem
+from pellucid.errors import ParameterError
 from pellucid.linear_model._logistic.objective import Likelihood
-from pellucid.numerics.row_blocks import Rows, exponents
+from pellucid.linear_model.scaled_columns import ScaledColumns
+from pellucid.numerics.row_blocks import Rows, exponents, scaled_penalty
 
 FAR = 8.0  # a column whose mean exceeds this number of standard deviations is centred
 FAR_SPARSE = 1e4  # the same for sparse tables, which lose their zeros by centring
@@ -32,42 +37,25 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Prepared(ScaledColumns):
     """The likelihood of shifted and scaled columns, and the way back to the original ones."""
 
     likelihood: Likelihood
     mean: np.ndarray  # of the columns of the likelihood
     spread: np.ndarray  # their standard deviations
-    units: np.ndarray  # powers of two by which the original columns were multiplied
-
-    def to_user(self, x: np.ndarray) -> np.ndarray:
-        """B (q, p + 1) on the original scale."""
-        B = x.reshape(self.likelihood.q, -1).copy()
-        if not self.moved:
-            return B
-        if self.likelihood.shift is not None:
-            B[:, -1] -= B[:, :-1] @ self.likelihood.shift
-        with np.errstate(over="ignore"):
-            B[:, :-1] = np.ldexp(B[:, :-1], self.units)
-        return B
-
-    @functools.cached_property
-    def moved(self) -> bool:
-        """Whether columns were shifted or scaled."""
-        return self.likelihood.shift is not None or bool(self.units.any())
-
-    def from_user(self, B: np.ndarray) -> np.ndarray:
-        B = B.copy()
-        B[:, :-1] = np.ldexp(B[:, :-1], -self.units)
-        if self.likelihood.shift is not None:
-            B[:, -1] += B[:, :-1] @ self.likelihood.shift
-        return B.ravel()
+    units: np.ndarray
 
     @property
-    def centre(self) -> np.ndarray:
-        """The shift on the original scale."""
-        shift = self.likelihood.shift
-        return np.zeros(len(self.units)) if shift is None else np.ldexp(shift, -self.units)
+    def shift(self) -> np.ndarray | None:
+        return self.likelihood.shift
+
+    def to_user(self, x: np.ndarray) -> np.ndarray:
+        """B (q, p + 1) on the original scale, from a flat x."""
+        return self.original(x.reshape(self.likelihood.q, -1))
+
+    def from_user(self, B: np.ndarray) -> np.ndarray:
+        """A flat x, from B on the original scale."""
+        return self.scaled(B).ravel()
 
     def root(self, root: np.ndarray, centre: np.ndarray) -> np.ndarray:
         """A root of the covariance of coefficients, on the original scale, and of scores at `centre`,
@@ -93,22 +81,61 @@ def prepare_columns(
         units = -exponents(table.largest()).astype(np.int64)
         table = table.scaled(units)
         first = table.dense(table.blocks[0])
-    mean = first.mean(axis=0)
-    spread = _deviations(first, mean)
-    spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
+    mean, spread = _mean_and_spread(first)
     limit = FAR_SPARSE if table.sparse else FAR
     far = setting.intercept and bool(np.any(np.abs(mean) > limit * spread))
-    with np.errstate(over="ignore"):
-        alpha = np.minimum(np.ldexp(np.full(table.p, setting.alpha), 2 * units), 1e250)
+    alpha = scaled_penalty(setting.alpha, 2 * units)
     shift = mean if far else None
     likelihood = Likelihood(table, y, w, n_classes, alpha, setting.intercept, shift)
     return Prepared(likelihood, np.zeros_like(mean) if far else mean, spread, units)
 
 
-def _deviations(block: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Standard deviations, a few rows at a time: no copy of the block."""
-    total = np.zeros_like(mean)
+def _mean_and_spread(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard deviations of the columns, a few rows at a time: no copy of the block.
+
+    The deviation of a constant column is its size, or 1.
+    """
+    mean, total = block.mean(axis=0), np.zeros(block.shape[1])
     for begin in range(0, len(block), DEVIATION_ROWS):
         difference = block[begin : begin + DEVIATION_ROWS] - mean
         total += np.square(difference, out=difference).sum(axis=0)
-    return np.sqrt(total / len(block))
+    spread = np.sqrt(total / len(block))
+    return mean, np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
+
+
+ABSENT = -1e9  # intercept of an absent class, which gives it the probability 0 for every row
+
+
+def present_classes(problem: Problem, w: np.ndarray) -> np.ndarray:
+    """Codes of the classes with weight, at least two."""
+    found = np.flatnonzero(np.bincount(problem.y, w, minlength=problem.n_classes) > 0)
+    if len(found) < 2:
+        raise ParameterError(
+            "class_weight leaves rows of one class only. Give at least two classes a weight above 0."
+        )
+    return found
+
+
+def without_absent(
+    problem: Problem, w: np.ndarray, present: np.ndarray
+) -> tuple[Problem, np.ndarray]:
+    """The problem and the weights of the rows of weight above 0, with the present classes only."""
+    assert problem.classes is not None
+    rows = np.flatnonzero(w > 0)
+    part = problem.take(rows)
+    y = np.searchsorted(present, part.y).astype(np.int32)
+    return replace(part, y=y, classes=problem.classes[present]), w[rows]
+
+
+def all_classes(x: np.ndarray, present: np.ndarray, K: int, separate: bool = False) -> np.ndarray:
+    """Coefficients (K, p + 1) of all classes from those of the present ones (one row for two).
+
+    `separate` means that every class was fitted against all others.
+    """
+    if len(present) == K:
+        return x
+    out = np.zeros((K, x.shape[1]))
+    out[:, -1] = ABSENT
+    share = 1.0 if separate else 0.5
+    out[present] = np.concatenate([-share * x, share * x]) if len(present) == 2 else x
+    return out

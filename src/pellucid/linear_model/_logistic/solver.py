@@ -136,10 +136,7 @@ def smallest_solution(prepared: Prepared, found: Solution) -> Solution:
     likelihood = prepared.likelihood
     if np.all(likelihood.alpha > 0) or likelihood.size > NEWTON_SIZE:
         return found
-    H = likelihood.curvature(found.x)
-    if not likelihood.intercept:
-        unused = np.arange(likelihood.X.p, likelihood.size, likelihood.X.p + 1)
-        H[unused, unused] = 1.0
+    H = likelihood.regular_curvature(found.x)
     if cholesky_factor(H) is not None:
         return found
     null = singular_solver(H)[1]

@@ -56,7 +56,7 @@ def maximise(
     unit = np.ldexp(1.0, -2 * int(made.lift[0]))  # of squares of y
     rate_a, rate_l = priors.alpha_2 * unit, priors.lambda_2 * unit
     L, z, N = made.values, made.pull[:, 0], made.total
-    rss = made.residual_ss(0)
+    rss = made.residual_ss()
     alpha = 1.0 / (variance + EPS * unit) if priors.alpha_init is None else priors.alpha_init / unit
     lamb = (1.0 if priors.lambda_init is None else priors.lambda_init) / unit
     recorder, scores = Recorder("evidence", max_iter), []
@@ -83,10 +83,10 @@ def maximise(
         if met and change < SETTLED:
             break
     coef = made.vectors @ (z * alpha / (lamb + alpha * L))
-    status = Status("converged", f"The evidence stopped growing after {step} iterations.")
+    status = Status("converged", f"The evidence stopped growing at iteration {step}.")
     if not met:
         status = Status(
-            "max_iter", f"The evidence still grew after {step} iterations.", "Increase max_iter."
+            "max_iter", f"The evidence still grew at iteration {step}.", "Increase max_iter."
         )
     return Evidence(
         alpha * unit, lamb * unit, coef, np.array(scores), step, recorder.history(), status

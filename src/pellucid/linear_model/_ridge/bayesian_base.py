@@ -10,10 +10,16 @@ import numpy as np
 
 from pellucid.linear_model.base import LinearPredictor
 from pellucid.numerics.linear_scores import linear_scores
+from pellucid.parameters import learned
 
 
 class BayesianPredictor(LinearPredictor):
     """A linear regressor with a posterior distribution."""
+
+    coef_: np.ndarray = learned(
+        "Posterior mean of the coefficients, shape (n_terms,), in the order of `terms_`."
+    )
+    intercept_: float = learned("Posterior mean of the intercept.")
 
     def _variances(self, X: Any) -> tuple[np.ndarray, float]:
         """Variance of x . b + b0 for encoded rows, and that of the noise."""
@@ -22,6 +28,12 @@ class BayesianPredictor(LinearPredictor):
     def _deviations(self) -> np.ndarray:
         """Posterior standard deviations (p + 1,) of the coefficients and of the intercept."""
         raise NotImplementedError
+
+    def _check_state(self) -> None:
+        from pellucid.persist.fitted_state import expect_array, n_terms
+
+        super()._check_state()
+        expect_array(self, "coef_", n_terms(self), finite=True)
 
     def summary(self, *, level: float = 0.95) -> Any:
         """Posterior mean, standard deviation and credible interval of each coefficient."""

@@ -22,7 +22,7 @@ Evaluate = Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 
 
 def descend_ridge(model: Any, problem: Problem, alpha: float) -> dict[str, Any]:
-    """The learned attributes at (or on the way to) the minimum of sum w (y - b0 - x.b)^2 + alpha b.b"""
+    """The learned attributes on the way to the minimum of half of sum w (y - b0 - x.b)^2 + alpha b.b"""
     weights = problem.weights
     total = float(weights.sum())
     strength = np.append(np.full(problem.p, alpha), 0.0)
@@ -30,22 +30,21 @@ def descend_ridge(model: Any, problem: Problem, alpha: float) -> dict[str, Any]:
     def evaluate(A: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
         r = A @ b - problem.y
         pull = weights * r
-        return float(pull @ r + strength @ b**2), 2.0 * (A.T @ pull + strength * b)
+        return 0.5 * float(pull @ r + strength @ b**2), A.T @ pull + strength * b
 
     means = problem.table.T @ (weights / total)
-    return descend_squares(model, problem, weights, means, alpha, None, evaluate, 0.5, total)
+    return descend_squares(model, problem, weights, means, alpha, None, evaluate, total)
 
 
 def descend_squares(
     model: Any, problem: Problem, weights: np.ndarray, means: np.ndarray, alpha: float, penalty: Any,
-    evaluate: Evaluate, half: float = 1.0, total: float = 1.0,
+    evaluate: Evaluate, total: float = 1.0,
 ) -> dict[str, Any]:  # fmt: skip
     """The learned attributes of a model that descends from 0.
 
     `evaluate` takes the table with a column for the intercept and b (p + 1,), the intercept last, and
     returns objective and gradient without `penalty`; `alpha` is added to the curvature of the squares.
-    `half / total` times its gradient is that of the mean of half squares. `means` are those of the
-    columns.
+    Its gradient divided by `total` is that of the mean of half squares. `means` are those of columns.
     """
     if problem.y.ndim == 2 or model.positive:
         raise ParameterError(
@@ -64,7 +63,7 @@ def descend_squares(
 
     with converting(lambda state: shaped(*split(state["x"]), problem.y)):
         found = gradient_descent(
-            lambda b: evaluate(A, b), np.zeros(A.shape[1]), step=half * step, tol=model.tol,
+            lambda b: evaluate(A, b), np.zeros(A.shape[1]), step=step, tol=model.tol,
             max_iter=model.max_iter or MAX_ITER, penalty=penalty,
         )  # fmt: skip
     return model._finished(*split(found.x), problem.y) | {

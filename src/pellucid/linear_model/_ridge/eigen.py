@@ -45,32 +45,26 @@ class Spectrum:
         """Coefficients (p,) of target k, in units of 2**lift."""
         return self.vectors @ (self.pull[:, k] / (self.values + alpha))
 
-    def residual_ss(self, k: int) -> float:
-        """Of least squares for target k, in units of 4**lift."""
-        rest = float(self.yy[k] - np.sum(self.pull[:, k] ** 2 / self.values))
-        if rest > NEAR * self.yy[k]:
+    def residual_ss(self) -> float:
+        """Of least squares for the first target, in units of 4**lift; if small, row by row."""
+        pull, design = self.pull[:, 0], self.task.design
+        rest = float(self.yy[0] - np.sum(pull**2 / self.values))
+        if rest > NEAR * self.yy[0]:
             return rest
-        return self.loss(self.vectors @ (self.pull[:, k] / self.values), k)
-
-    def loss(self, b: np.ndarray, k: int) -> float:
-        """Weighted squares of y - X b, summed row by row."""
-        design = self.task.design
-        b = np.ldexp(b, -self.task.units)
-        middle = self.mean_y[k] - np.ldexp(self.mean, self.task.units) @ b
+        b = np.ldexp(self.vectors @ (pull / self.values), -self.task.units)
+        middle = self.mean_y[0] - np.ldexp(self.mean, self.task.units) @ b
 
         def partial(rows: slice) -> float:
-            r = design.Y[rows, k] - np.asarray(design.X.X[rows] @ b) - middle
+            r = design.Y[rows, 0] - np.asarray(design.X.X[rows] @ b) - middle
             return float(design.weights[rows] @ r**2)
 
         squares = parallel.reduce(partial, float.__add__, design.X.blocks)
         return float(np.ldexp(squares, self.task.weights_lift))
 
 
-def make_spectrum(
-    X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool, task: Ridge | None = None
-) -> Spectrum:
+def make_spectrum(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -> Spectrum:
     """By the products X'WX where they are exact enough, else by a QR or SVD of the table."""
-    task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1]) if task is None else task
+    task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         made = _tall(task) if task.design.X.n >= task.design.X.p else _wide(task)
     finite = np.isfinite(made.values).all() and np.isfinite(made.vectors).all()

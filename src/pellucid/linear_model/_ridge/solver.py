@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data import Problem
 from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, loops, residual_gradient
 from pellucid.numerics.least_squares import TAME, extreme, least_squares
 from pellucid.numerics.linalg import Factor, cholesky_factor, triangular_factor
-from pellucid.numerics.row_blocks import Rows, exponents, ordinary
+from pellucid.numerics.row_blocks import Rows, exponents, ordinary, scaled_penalty
 from pellucid.records import Status
 
 # Work n p min(n, p) up to which a sparse table is solved directly.
@@ -22,7 +23,6 @@ DIRECT_WORK = 2**33
 MAX_REFINEMENTS = 10
 WELL_CONDITIONED = 30.0  # plain arithmetic has 13 digits below it
 DUAL_CONDITION = 1e3
-LARGEST_PENALTY = 1e250
 NEAR = 1e-6  # share of y'y below which a residual sum of squares is summed row by row
 
 
@@ -40,9 +40,7 @@ class Ridge:
         return self.design.gram() if self.gram is None else self.gram
 
     def penalty(self, alpha: float) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            strength = np.ldexp(alpha, 2 * self.units - self.weights_lift)
-        return np.minimum(strength, LARGEST_PENALTY)
+        return scaled_penalty(alpha, 2 * self.units - self.weights_lift)
 
     def to_user(self, b: np.ndarray, mean: np.ndarray, mean_y: np.ndarray) -> Any:
         """b (k, p) -> coefficients, intercepts and means on the original scale."""
@@ -133,10 +131,9 @@ def ridge(
 class Tall:
     """At least as many rows as columns: one pass makes the products, one factor per alpha."""
 
-    def __init__(self, task: Ridge, gram: np.ndarray | None = None) -> None:
-        self.task, design = task, task.design
+    def __init__(self, task: Ridge) -> None:
+        self.task, design, G = task, task.design, task.products()
         c, p = int(design.constant), design.X.p
-        G = task.products() if gram is None else gram
         self.total = float(G[0, 0]) if c else float(design.weights.sum())
         drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
         self.S = G[c:, c:] - self.total * np.outer(drift, drift)
@@ -243,14 +240,11 @@ class Wide:
             return (A.T @ dual / unit[:, None]).T
         if np.ptp(unit) > 0 or not np.isfinite(A).all():
             return None
-        U, s, Vt = self.decomposition()
-        gain = np.where(s > max(A.shape) * 2.0**-52 * s[0], s / (s**2 + penalty[0]), 0.0)
-        return (Vt.T @ (gain[:, None] * (U.T @ y))).T
-
-    def decomposition(self) -> Any:
         if self.singular is None:
             self.singular = np.linalg.svd(self.A, full_matrices=False)
-        return self.singular
+        U, s, Vt = self.singular
+        gain = np.where(s > max(A.shape) * 2.0**-52 * s[0], s / (s**2 + penalty[0]), 0.0)
+        return (Vt.T @ (gain[:, None] * (U.T @ y))).T
 
 
 def ridge_positive(
@@ -303,6 +297,33 @@ def ridge_iterative(
     if worst == 7:
         status = Status("max_iter", "LSMR stopped before it reached tol.", "Increase max_iter.")
     return (coef, start - coef @ mean, mean), status, iterations
+
+
+def fitted(
+    model: Any, problem: Problem, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray,
+    by_products: bool = False,
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    """Coefficients, intercepts and means of a `Ridge` or `RidgeClassifier`, and how they were found.
+
+    `by_products` takes the objective of the history from the products of the columns.
+    """
+    given = (problem.X, Y, weights, alpha, model.fit_intercept)
+    status, n_iter, made = Status("ok", "Solved directly."), 1, None
+    work = problem.n * problem.p * min(problem.n, problem.p)
+    with parallel.one_blas_thread():
+        if model.positive:
+            found = ridge_positive(*given)
+            status = Status("ok", "Solved by active sets with coefficients >= 0.")
+        elif not isinstance(problem.X, np.ndarray) and work > DIRECT_WORK:
+            found, status, n_iter = ridge_iterative(*given, model.tol, model.max_iter)
+        else:
+            made = make_solver(problem.X, Y, weights, model.fit_intercept)
+            found = ridge(*given, made)
+        value = objective(*given[:4], found, made if by_products else None)
+    return found, {
+        "n_iter_": n_iter, "solver_": model.solver, "status_": status,
+        "history_": {"iteration": np.array([float(n_iter)]), "objective": np.array([value])},
+    }  # fmt: skip
 
 
 def objective(

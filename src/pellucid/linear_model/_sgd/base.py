@@ -12,23 +12,31 @@ from pellucid.data import InputSpec, Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import LinearClassifier, column_means
-from pellucid.linear_model.standardize import standardised
+from pellucid.linear_model.base import (
+    CLASS_FACTORS,
+    LinearClassifier,
+    column_means,
+)
+from pellucid.linear_model.standardize import Units
 from pellucid.parameters import (
     HISTORY,
+    N_JOBS,
+    RANDOM_STATE,
     STANDARDIZE,
-    STATUS,
+    VERBOSE,
+    WARM_START,
     Boolean,
     Choice,
     Either,
     Integer,
     Nothing,
     Real,
+    changed,
     learned,
     param,
 )
 from pellucid.persist.fitted_state import expect_array
-from pellucid.records import Status, converting, is_watched
+from pellucid.records import converting, is_watched
 
 PENALTY = param(
     "l2",
@@ -144,6 +152,13 @@ def loss_and_schedule(model: Any, passive_aggressive_loss: str) -> dict[str, Any
     }  # fmt: skip
 
 
+def order_of_rows(model: Any) -> str:
+    """Without shuffling the rows keep the user's order; standardising copies them anyway."""
+    if not model.shuffle:
+        return "user"
+    return "canonical" if model.standardize else "canonical_view"
+
+
 def initial_coefficients(
     model: Any, q: int, p: int, coef_init: Any, intercept_init: Any
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -171,21 +186,34 @@ class StochasticClassifier(LinearClassifier):
     More than two classes are one problem each, that class against all others.
     """
 
+    penalty: str | None = PENALTY
+    alpha: float = ALPHA
+    l1_ratio: float = L1_RATIO
+    fit_intercept: bool = changed(after="l1_ratio")
+    max_iter: int = MAX_ITER
+    tol: float | None = TOL
+    shuffle: bool = SHUFFLE
+    verbose: int = VERBOSE
+    eta0: float = ETA0
+    n_jobs: int | None = N_JOBS
+    random_state: Any = RANDOM_STATE
+    early_stopping: bool = EARLY_STOPPING
+    validation_fraction: float = VALIDATION_FRACTION
+    n_iter_no_change: int = N_ITER_NO_CHANGE
+    class_weight: Any = CLASS_FACTORS
+    warm_start: bool = WARM_START
+    average: bool | int = AVERAGE
+    standardize: bool = SCALED_COLUMNS
+
     n_iter_: int = learned(N_EPOCHS)
     t_: float = learned(N_STEPS)
     history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
     standard_coef_: np.ndarray = learned(STANDARD_COEF)
     pulled_: np.ndarray = learned(L1_APPLIED)
     averaged_: np.ndarray = learned(AVERAGED)
     walk_: np.ndarray = learned(SCALARS)
 
-    @property
-    def _rows(self) -> str:
-        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
-        if not self.shuffle:
-            return "user"
-        return "canonical" if self.standardize else "canonical_view"
+    _rows = property(order_of_rows)
 
     def _input_spec(self) -> InputSpec:
         return replace(super()._input_spec(), positions=is_watched())
@@ -198,7 +226,7 @@ class StochasticClassifier(LinearClassifier):
         """Learned attributes that only the subclass has; `Perceptron` counts mistakes."""
         return {}
 
-    def fit(
+    def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
         self,
         X: Any,
         y: Any,
@@ -230,9 +258,9 @@ class StochasticClassifier(LinearClassifier):
         problem = addressable(problem)
         q = 1 if problem.n_classes == 2 else problem.n_classes
         coef, intercept = initial_coefficients(self, q, problem.p, *start)
-        units = standardised(self.standardize, problem, bool(self.fit_intercept))
-        scaled = problem
-        if units is not None:
+        units, scaled = None, problem
+        if self.standardize:
+            units = Units.learn(problem, bool(self.fit_intercept))
             scaled, (coef, intercept) = units.apply(problem), units.scaled_coef(coef, intercept)
         states = [new_state(problem.p, coef[k], intercept[k]) for k in range(q)]
         if units is None:
