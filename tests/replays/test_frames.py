@@ -215,20 +215,20 @@ def test_the_path_and_the_loss_of_logistic_descent():
         (LogisticRegression(solver="cd", l1_ratio=0.5, C=0.3), X4[TWO], Y[TWO], 1 / 100),
         (LogisticRegression(), X4, Y, 1 / 150),
         (LogisticRegression(standardize=True, C=0.1), X4, Y, 1 / 150),
-        (Ridge(solver="gd", alpha=3.0, standardize=True), X4[:, :3], X4[:, 3], 1 / 300),
-        (LinearRegression(solver="gd"), X4[:, :3], X4[:, 3], 1 / 300),
-        (Ridge(solver="gd", alpha=3.0), X4[:, :3], X4[:, 3], 1 / 300),
+        (Ridge(solver="gd", alpha=3.0, standardize=True), X4[:, :3], X4[:, 3], 1 / 150),
+        (LinearRegression(solver="gd"), X4[:, :3], X4[:, 3], 1 / 150),
+        (Ridge(solver="gd", alpha=3.0), X4[:, :3], X4[:, 3], 1 / 150),
         (Lasso(alpha=0.05), X4[:, :3], X4[:, 3], 1.0),
         (PoissonRegressor(alpha=0.1), X4[:, :2], np.round(X4[:, 2]), 1 / 150),
     ],
 )  # fmt: skip
 def test_the_surface_at_the_end_is_the_objective(model, X, y, factor):
-    from pellucid.data.intake import raw_table
+    from pellucid.plot.models.plane import source
     from pellucid.replays.loss_surface import find_slice
     from pellucid.replays.recording import Recording
 
     watch = watched(model, X, y)
-    recording = Recording(watch.fits[0], watch.steps, raw_table(X), y, (), None)
+    recording = Recording(watch.fits[0], watch.steps, source(X, "test"), y, (), None)
     found = find_slice(recording)
     end = found.path[-1]
     here = found.values(end[None])[0]
@@ -241,12 +241,12 @@ def test_the_surface_at_the_end_is_the_objective(model, X, y, factor):
     "model", [Perceptron(max_iter=5), SGDClassifier(loss="log_loss", random_state=0)]
 )
 def test_one_class_against_the_others(model):
-    from pellucid.data.intake import raw_table
+    from pellucid.plot.models.plane import source
     from pellucid.replays.loss_surface import LOSSES, find_slice
     from pellucid.replays.recording import Recording
 
     watch = watched(model, X4, Y)
-    found = find_slice(Recording(watch.fits[0], watch.steps, raw_table(X4), Y, (), None))
+    found = find_slice(Recording(watch.fits[0], watch.steps, source(X4, "test"), Y, (), None))
     last = watch.model(-1)
     name = found.names[0].split(" for ")[1]
     k, sign = sorted(set(Y)).index(name), np.where(np.isin(Y, name), 1.0, -1.0)

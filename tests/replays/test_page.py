@@ -12,7 +12,7 @@ import pellucid
 from pellucid.cluster import KMeans
 from pellucid.data.datasets import load
 from pellucid.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
-from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.errors import DataError, DataTypeError, ParameterError, PellucidError
 from pellucid.linear_model import LinearRegression, LogisticRegression, Perceptron
 from pellucid.mixture import GaussianMixture
 from pellucid.naive_bayes import GaussianNB
@@ -108,7 +108,7 @@ def test_save_is_all_or_nothing(tmp_path):
     path = tmp_path / "fit.html"
     made.save(path)
     assert path.read_text("utf-8") == made.html() and list(tmp_path.iterdir()) == [path]
-    with pytest.raises(PellucidError, match=r"Cannot save the replay to .*Nothing was written"):
+    with pytest.raises(PellucidError, match=r"cannot write .*fit\.html"):
         made.save(tmp_path / "absent" / "fit.html")
     with pytest.raises(
         ParameterError, match=r"Use a path that ends in \.html instead of .*fit\.png"
@@ -116,7 +116,7 @@ def test_save_is_all_or_nothing(tmp_path):
         made.save(tmp_path / "fit.png")
     path.unlink()
     path.mkdir()
-    with pytest.raises(PellucidError, match="Cannot save"):
+    with pytest.raises(PellucidError, match="cannot write"):
         made.save(path)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -201,17 +201,17 @@ def test_errors_say_what_to_do():
         pellucid.replay(watch, [[1.0, 2.0]] * 4, Y)
     from scipy.sparse import csr_array
 
-    with pytest.raises(DataError, match=r"dense table, but X is sparse. Use X.toarray\(\)"):
+    with pytest.raises(DataTypeError, match=r"replay needs a dense table. Use X.toarray\(\)"):
         pellucid.replay(LogisticRegression(), csr_array(np.eye(4)), Y)
 
 
 def test_errors_of_columns():
     model = LogisticRegression()
     with pytest.raises(
-        ParameterError, match=r"names 'length', which is not a column of X. The columns are"
+        ParameterError, match=r"the table has no column 'length'\. Its columns are 'island'"
     ):
         pellucid.replay(model, PENGUINS.X, PENGUINS.y, columns=["length"])
-    with pytest.raises(ParameterError, match="'island' in 'columns' is not numeric"):
+    with pytest.raises(DataError, match="column 'island' holds categories"):
         pellucid.replay(model, PENGUINS.X, PENGUINS.y, columns=["island", "body_mass_g"])
     with pytest.raises(ParameterError, match="one or two columns"):
         pellucid.replay(model, PENGUINS.X, PENGUINS.y, columns=[1, 2, 3])

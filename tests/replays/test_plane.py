@@ -1,42 +1,41 @@
-"""Planes: coordinates and rows belong together, and the directions are those of the textbooks."""
+"""The plane of a replay: that of `pellucid.plot`, the columns it chooses, and the rows it draws."""
 
 import numpy as np
-import pytest
 
 import pellucid
 from pellucid.data.datasets import load
-from pellucid.data.intake import raw_table
-from pellucid.discriminant_analysis import LinearDiscriminantAnalysis
 from pellucid.linear_model import LogisticRegression
-from pellucid.replays.plane import discriminants, find_plane, principal
+from pellucid.plot.models.plane import plane, source
 from pellucid.replays.recording import Recording
+from pellucid.replays.row_plane import find_plane
 from pellucid.tree import DecisionTreeClassifier
 
 IRIS, PENGUINS = load("iris"), load("penguins")
 X = np.column_stack([IRIS.X.column(name).to_numpy() for name in IRIS.features])
-Z = (X - X.mean(axis=0)) / X.std(axis=0)
 CODES = np.unique(IRIS.y, return_inverse=True)[1]
 
 
 def recording(model, X, y, columns=()):
     with pellucid.watching() as watch:
         model.fit(X, y)
-    return Recording(watch.fits[0], watch.steps, raw_table(X), y, columns, None)
+    return Recording(watch.fits[0], watch.steps, source(X, "test"), y, columns, None)
+
+
+def centres(limits, n=44):
+    low, high = limits
+    return low + (np.arange(n) + 0.5) * (high - low) / n
 
 
 def test_two_columns_with_the_others_at_typical_values():
-    made = recording(LogisticRegression(), PENGUINS.X, PENGUINS.y, (1, 4))
-    plane = find_plane(made)
-    table, z = plane.grid()
-    columns = table.as_columns()
-    assert np.array_equal(columns[1].values, z[:, 0]) and np.array_equal(columns[4].values, z[:, 1])
-    depth = PENGUINS.X.column("bill_depth_mm").to_numpy()
-    assert (columns[2].values == np.nanmedian(depth)).all()
+    found = find_plane(recording(LogisticRegression(), PENGUINS.X, PENGUINS.y, (1, 4)))
+    columns = found.grid().as_columns()
+    assert np.array_equal(columns[1].values, np.tile(centres(found.limits[0]), 44))
+    assert np.array_equal(columns[4].values, np.repeat(centres(found.limits[1])[::-1], 44))
     island = PENGUINS.X.column("island").to_pylist()
     assert set(columns[0].cells()) == {max(set(island), key=island.count)}
-    assert plane.labels == ("bill_length_mm", "body_mass_g")
-    assert plane.note(regions=True) == (
-        "The other 5 columns have their median or most frequent value in the regions. "
+    assert [axis["label"] for axis in found.axes] == ["bill_length_mm", "body_mass_g"]
+    assert found.note("Before.") == (
+        "Before. Other columns: at their median or most frequent value. "
         "2 rows with a missing value in these columns are not drawn."
     )
 
@@ -44,41 +43,33 @@ def test_two_columns_with_the_others_at_typical_values():
 def test_the_most_important_columns_of_a_tree():
     made = recording(DecisionTreeClassifier(max_depth=3), X, IRIS.y)
     order = np.argsort(-made.final.feature_importances_)
-    assert find_plane(made).columns == tuple(order[:2])
+    assert find_plane(made).plane.columns == tuple(order[:2])
 
 
-@pytest.mark.parametrize("classes", [3, 2])
-def test_directions_and_their_lift_belong_together(classes):
-    keep = np.isin(CODES, range(classes))
-    directions, lift = discriminants(Z[keep], CODES[keep])
-    assert np.allclose(directions.T @ lift, np.eye(2), atol=1e-8)
-    made = recording(LogisticRegression(), X[keep], IRIS.y[keep])
-    plane = find_plane(made)
-    table, z = plane.grid()
-    spread = X[keep].std(axis=0)
-    own, _ = discriminants((X[keep] - X[keep].mean(axis=0)) / spread, CODES[keep])
-    assert np.allclose((table.dense - X[keep].mean(axis=0)) / spread @ own, z, atol=1e-8)
-    assert np.allclose((X[keep] - X[keep].mean(axis=0)) / spread @ own, plane.points)
+def test_other_models_have_the_plane_of_plot():
+    found = find_plane(recording(LogisticRegression(), X, IRIS.y))
+    expected = plane(source(X, "test"), None, CODES)
+    assert np.array_equal(found.points, expected.points)
+    assert found.plane.labels == ("discriminant direction 1", "discriminant direction 2")
+    rows = found.grid().dense
+    Z = (rows - X.mean(axis=0)) / X.std(axis=0)
+    x = np.tile(centres(found.limits[0]), 44)
+    assert np.allclose((Z @ expected.basis)[:, 0], x), "the rows of the grid lie in the plane"
 
 
-def test_discriminants_separate_like_lda():
-    directions, _ = discriminants(Z, CODES)
-    theirs = LinearDiscriminantAnalysis(solver="eigen").fit(Z, CODES).transform(Z)
-    ours = Z @ directions
-    for k in (0, 1):
-        assert abs(np.corrcoef(ours[:, k], theirs[:, k])[0, 1]) > 0.9999
+def test_constant_columns_are_no_axes():
+    table = np.column_stack([np.ones(150), X])
+    found = find_plane(recording(LogisticRegression(), table, IRIS.y))
+    assert 0 not in found.plane.columns
 
 
-def test_principal_directions_have_the_largest_variance():
-    directions = principal(Z)
-    values = np.linalg.eigvalsh(Z.T @ Z / len(Z))[::-1]
-    assert np.allclose((Z @ directions).var(axis=0), values[:2])
-    assert np.allclose(directions.T @ directions, np.eye(2))
+def test_one_numeric_column_makes_no_plane():
+    assert find_plane(recording(LogisticRegression(), X[:, :1], IRIS.y)) is None
+    assert find_plane(recording(LogisticRegression(), X, IRIS.y, (2,))) is None
 
 
 def test_many_rows_are_thinned():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 2))
-    plane = find_plane(recording(LogisticRegression(), X, np.arange(2000) % 2))
-    assert len(plane.points) == 600 and plane.note() == "600 of 2000 rows are drawn."
-    assert np.array_equal(plane.points, X[plane.drawn])
+    table = np.random.default_rng(0).normal(size=(2000, 2))
+    found = find_plane(recording(LogisticRegression(), table, np.arange(2000) % 2))
+    assert len(found.points) == 600 and found.note() == "600 of 2000 rows are drawn."
+    assert np.array_equal(found.points, table[found.drawn])

@@ -18,9 +18,9 @@ from pellucid.replays.panels import (
     shortened,
     span,
 )
-from pellucid.replays.plane import DRAWN, Plane, find_plane
 from pellucid.replays.prediction_maps import MOVES, MOVING, class_legend, points
 from pellucid.replays.recording import Recording
+from pellucid.replays.row_plane import DRAWN, RowPlane, find_plane
 
 Panel = dict[str, Any]
 BARS = 30  # clusters that have a bar each
@@ -45,7 +45,7 @@ def kmeans(recording: Recording) -> list[Panel]:
     return panels
 
 
-def placer(plane: Plane, rows: np.ndarray) -> Any:
+def placer(plane: RowPlane, rows: np.ndarray) -> Any:
     """Coordinates of encoded rows on the plane; both are affine in the rows, so they are solved for.
     None where the encoded rows do not determine the place."""
     design = np.column_stack([np.ones(len(plane.drawn)), rows[plane.drawn]])
@@ -57,7 +57,7 @@ def placer(plane: Plane, rows: np.ndarray) -> Any:
     return lambda centres: np.column_stack([np.ones(len(centres)), centres]) @ found
 
 
-def _clusters(plane: Plane, labels: list[np.ndarray], places: list[np.ndarray]) -> Panel:
+def _clusters(plane: RowPlane, labels: list[np.ndarray], places: list[np.ndarray]) -> Panel:
     dots = {
         "m": "points", "x": placed(plane.points[:, 0], plane.limits[0]),
         "y": placed(plane.points[:, 1], plane.limits[1]),
@@ -76,7 +76,7 @@ def _clusters(plane: Plane, labels: list[np.ndarray], places: list[np.ndarray]) 
     return chart("Clusters", x, y, [dots, *trails, centres], legend=legend, note=note)
 
 
-def _centres(plane: Plane, places: list[np.ndarray]) -> dict[str, Any]:
+def _centres(plane: RowPlane, places: list[np.ndarray]) -> dict[str, Any]:
     return {
         "m": "points", "x": [0] * len(places[0]), "c": list(range(len(places[0]))), "size": 7,
         "centre": True,

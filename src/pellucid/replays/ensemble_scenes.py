@@ -8,8 +8,8 @@ import numpy as np
 
 from pellucid.replays import prediction_maps
 from pellucid.replays.panels import curves, letters, series
-from pellucid.replays.plane import find_plane
 from pellucid.replays.recording import Recording
+from pellucid.replays.row_plane import find_plane
 from pellucid.replays.supervised import predictions
 
 Panel = dict[str, Any]

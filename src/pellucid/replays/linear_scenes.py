@@ -18,8 +18,8 @@ from pellucid.replays.panels import (
     shortened,
     span,
 )
-from pellucid.replays.plane import find_plane
 from pellucid.replays.recording import Recording
+from pellucid.replays.row_plane import find_plane
 from pellucid.replays.supervised import MARGIN, predictions, progress
 
 Panel = dict[str, Any]

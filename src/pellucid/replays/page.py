@@ -10,13 +10,10 @@ import base64
 import hashlib
 import html
 import json
-import os
 import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-from pellucid.errors import PellucidError
 
 ROOT = Path(__file__).parent
 
@@ -100,22 +97,3 @@ def embedded(text: str, title: str, height: int) -> str:
         f'sandbox="allow-scripts" width="100%" height="{height}" loading="lazy" '
         'style="border:0;max-width:1100px"></iframe>'
     )
-
-
-def write(text: str, path: str | os.PathLike[str]) -> None:
-    """Write beside `path` and rename, so that a failure leaves nothing half written."""
-    target = os.path.realpath(os.fspath(path))
-    scratch = os.path.join(os.path.dirname(target), f".pellucid-{os.urandom(8).hex()}.tmp")
-    try:
-        try:
-            with open(scratch, "x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            os.replace(scratch, target)
-        finally:
-            if os.path.lexists(scratch):
-                os.unlink(scratch)
-    except OSError as error:
-        raise PellucidError(
-            f"Cannot save the replay to {os.fspath(path)!r}: {error.strerror}. "
-            "Nothing was written there."
-        ) from error

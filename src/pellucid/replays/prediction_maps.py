@@ -5,12 +5,11 @@ Each shows the model of every step on the same axes, beside the training rows.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pellucid.data.intake import RawTable
+from pellucid.data.intake import raw_table
 from pellucid.replays.panels import (
     MOST_CODES,
     axis,
@@ -21,8 +20,8 @@ from pellucid.replays.panels import (
     shortened,
     span,
 )
-from pellucid.replays.plane import DRAWN, Plane, axis_name, typical
 from pellucid.replays.recording import Recording
+from pellucid.replays.row_plane import DRAWN, RowPlane, axis_name
 
 LEVELS = 16  # steps of the lead of a class that decision regions distinguish
 MARGIN_LEVELS = 80  # finer, because the margin is drawn inside the classes
@@ -32,7 +31,7 @@ MOVES = 40_000  # points times steps of moving points
 CURVE = 90  # points of a curve
 
 
-def points(recording: Recording, plane: Plane, **more: Any) -> dict[str, Any]:
+def points(recording: Recording, plane: RowPlane, **more: Any) -> dict[str, Any]:
     """The drawn rows: by class, by target (as a share of the colour scale), or all alike."""
     found: dict[str, Any] = {
         "m": "points",
@@ -50,7 +49,7 @@ def class_legend(recording: Recording) -> list[Any]:
 
 def regions(
     recording: Recording,
-    plane: Plane,
+    plane: RowPlane,
     *,
     title: str = "Predicted classes",
     shown: dict[str, Any] | None = None,
@@ -60,7 +59,7 @@ def regions(
 ) -> dict[str, Any]:
     """Decision regions of every step; colours are stronger where the class is further before the next.
     `shown` has the series of the points, and `margin` draws the lines of the scores -1 and 1."""
-    table, _ = plane.grid()
+    table = plane.grid()
     most = MARGIN_LEVELS if margin else LEVELS
     levels = min(most, MOST_CODES // len(recording.classes))
     cells = [class_cells(recording, model, table, levels, margin) for model in recording.models]
@@ -81,7 +80,7 @@ def regions(
     return chart(
         title, x, y, [grid, points(recording, plane, s=shown)],
         legend=[*class_legend(recording), ["misclassified", "bad", "cross"], *(legend or [])],
-        note=plane.note(note, regions=True),
+        note=plane.note(note),
     )  # fmt: skip
 
 
@@ -122,13 +121,13 @@ def _hard(recording: Recording) -> dict[str, bool]:
     return {"hard": True} if hasattr(recording.final, "feature_importances_") else {}
 
 
-def _box(plane: Plane) -> list[float]:
+def _box(plane: RowPlane) -> list[float]:
     return [*plane.limits[0], *plane.limits[1]]
 
 
-def surface(recording: Recording, plane: Plane) -> dict[str, Any]:
+def surface(recording: Recording, plane: RowPlane) -> dict[str, Any]:
     """The predicted number over the plane; rows have the colour of their observed number."""
-    table, _ = plane.grid()
+    table = plane.grid()
     y = recording.y.astype(float)
     middle, reach = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
 
@@ -156,25 +155,18 @@ def surface(recording: Recording, plane: Plane) -> dict[str, Any]:
         ax,
         ay,
         [grid, dots],
-        note=plane.note(note, regions=True),
+        note=plane.note(note),
         legend=legend,
     )
 
 
 def curve(recording: Recording, column: int) -> dict[str, Any]:
     """Prediction along one column, the others at typical values: a line, or a probability."""
-    rows, drawn = recording.rows, _spread(recording.rows.n_rows)
-    columns = rows.as_columns()
-    values = columns[column].values
+    source, drawn = recording.table, _spread(recording.rows.n_rows)
+    values = source.values(column)
     limits = span(values)
     at = np.linspace(limits[0], limits[1], CURVE)
-    made = [
-        replace(c, values=at if j == column else np.repeat(typical(c), CURVE))
-        for j, c in enumerate(columns)
-    ]
-    table = RawTable(CURVE, rows.names, columns=made)
-    if rows.dense is not None:
-        table = RawTable(CURVE, rows.names, dense=np.column_stack([c.values for c in made]))
+    table = raw_table(source.rows(CURVE, {column: at}))
     if recording.is_regressor:
         lines = [model.predict(table).ravel() for model in recording.models]
         observed, label = recording.y.astype(float), recording.target
@@ -192,7 +184,7 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
         {"m": "line", "x": placed(at, limits), "colour": 0,
          "s": series(placed(line, y_limits, MOVING) for line in lines)},
     ]  # fmt: skip
-    name = axis_name(rows, column)
+    name = axis_name(source.names[column], source.columns[column].kind == "datetime")
     return chart("The fitted curve", axis(name, limits), axis(label, y_limits), marks)
 
 

@@ -16,9 +16,9 @@ from pellucid.base import Estimator
 from pellucid.data.intake import RawTable
 from pellucid.draw import number
 from pellucid.draw.label_text import distinct
+from pellucid.plot.models.plane import NUMERIC, Source
 from pellucid.records import Step, WatchedFit
 
-NUMERIC = frozenset({"number", "datetime"})  # kinds of columns that can be an axis
 # What a step is, where it is no iteration over all rows.
 UNITS = {
     "BayesianRegression": "rows seen",
@@ -37,7 +37,7 @@ class Recording:
 
     fit : the watched fit; its estimator is the fitted model
     steps : the steps that are shown
-    rows : the training rows
+    table : the training table
     y : their target as an array, None without one
     columns : positions of the columns that the user chose, empty if none
     test : further rows and their target, or None
@@ -46,11 +46,16 @@ class Recording:
 
     fit: WatchedFit
     steps: list[Step]
-    rows: RawTable
+    table: Source
     y: Any
     columns: tuple[int, ...]
     test: tuple[RawTable, np.ndarray] | None
     target: str = "y"
+
+    @property
+    def rows(self) -> RawTable:
+        """The training rows."""
+        return self.table.raw
 
     @property
     def final(self) -> Any:
@@ -101,9 +106,12 @@ class Recording:
         schema = self.final.schema_
         kinds = dict(zip((schema.name(j) for j in range(schema.n_columns)), schema.kinds))
         found = []
-        for j, column in enumerate(self.rows.as_columns()):
-            used = {column.kind, kinds.get(self.rows.name(j), column.kind)}
-            if used <= NUMERIC and len(np.unique(column.values[np.isfinite(column.values)])) > 1:
+        for j in self.table.numeric:
+            column = self.table.columns[j]
+            if (
+                kinds.get(column.name, column.kind) in NUMERIC
+                and len(np.unique(column.values[np.isfinite(column.values)])) > 1
+            ):
                 found.append(j)
         return found
 

@@ -7,20 +7,23 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pellucid.data.intake import RawTable, raw_table
+from pellucid.data.intake import RawTable
+from pellucid.data.io.whole_file import write_whole
 from pellucid.data.opening import opened
 from pellucid.data.targets import as_vector, check_lengths
 from pellucid.draw.label_text import clean
 from pellucid.draw.style import PALETTE
 from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.plot.models.plane import Source, source
 from pellucid.records import Step, Watch, WatchedFit, watching
-from pellucid.replays.page import embedded, packed, page, write
+from pellucid.replays.page import embedded, packed, page
 from pellucid.replays.panels import shortened
-from pellucid.replays.recording import NUMERIC, Recording
+from pellucid.replays.recording import Recording
 from pellucid.replays.scenes import panels_of
 
 BUDGET = 260_000  # bytes of the packed frames; with more, fewer steps are shown
@@ -51,7 +54,7 @@ class Replay:
                 "A replay is saved as HTML. Use a path that ends in .html instead of "
                 f"{os.fspath(path)!r}."
             )
-        write(self.html(), path)
+        write_whole(Path(path), self.html())
 
     def _repr_html_(self) -> str:
         rows = sum(1.0 if panel.get("wide") else 0.5 for panel in self.frames["panels"])
@@ -80,7 +83,7 @@ def replay(
         rows.
     columns : names (or positions) of one or two numeric columns. The regions are drawn over them,
         and the loss over their coefficients. None chooses: the only two, the two most important of
-        a model with importances, else the first two discriminants or principal directions.
+        a model with importances, else the first two discriminant or principal directions.
     test : (X, y) of rows that the fit does not see; their error is drawn beside that of the
         training rows.
     title : heading of the page; None takes the name of the class.
@@ -100,17 +103,18 @@ def replay(
     name = clean(y, 40) if isinstance(y, str) else "y"
     X, y = opened(X, y)
     fit, notes = _watched(model, X, y, max_steps)
-    rows = _dense(X)
-    target = None if y is None else _target(y, rows)
+    table = source(X, "replay")
+    target = None if y is None else _target(y, table.raw)
     tested = None
     if test is not None:
         other = opened(*test)
-        tested = _dense(other[0]), _target(other[1], _dense(other[0]))
+        rows = source(other[0], "replay").raw
+        tested = rows, _target(other[1], rows)
     heading = clean(title if title is not None else f"{fit.source}, step by step", 200)
-    steps, chosen = fit.steps, _positions(columns, rows)
+    steps, chosen = fit.steps, _positions(columns, table)
     while True:
         steps, more = _thinned(steps, max_steps)
-        recording = Recording(fit, steps, rows, target, chosen, tested, name)
+        recording = Recording(fit, steps, table, target, chosen, tested, name)
         _check_rows(recording)
         frames = _frames(recording, heading, notes + more)
         if len(steps) <= FEWEST or len(packed(frames)) <= BUDGET:
@@ -171,13 +175,6 @@ def _usable(fit: WatchedFit) -> WatchedFit:
     return fit
 
 
-def _dense(X: Any) -> RawTable:
-    rows = raw_table(X, "replay")
-    if rows.sparse is not None:
-        raise DataError("A replay needs a dense table, but X is sparse. Use X.toarray().")
-    return rows
-
-
 def _target(y: Any, rows: RawTable) -> np.ndarray:
     found = as_vector(y)
     check_lengths(rows.n_rows, len(found))
@@ -196,34 +193,16 @@ def _thinned(steps: list[Step], limit: int) -> tuple[list[Step], list[str]]:
     return steps, []
 
 
-def _positions(columns: Sequence[Any] | None, rows: RawTable) -> tuple[int, ...]:
+def _positions(columns: Any, table: Source) -> tuple[int, ...]:
     """Positions of the chosen columns, which must be numeric."""
     if columns is None:
         return ()
     wanted = [columns] if isinstance(columns, str | int) else list(columns)
     if not 1 <= len(wanted) <= 2:
         raise ParameterError(
-            f"The 'columns' parameter must name one or two columns. Got {columns!r}."
+            f"The 'columns' parameter of replay must name one or two columns. Got {columns!r}."
         )
-    names = [rows.name(j) for j in range(rows.n_columns)]
-    found = []
-    for name in wanted:
-        if isinstance(name, int | np.integer) and 0 <= name < len(names):
-            found.append(int(name))
-        elif name in names:
-            found.append(names.index(name))
-        else:
-            shown = ", ".join(map(repr, names[:20]))
-            raise ParameterError(
-                f"The 'columns' parameter names {name!r}, which is not a column of X. "
-                f"The columns are {shown}."
-            )
-    for j in found:
-        if rows.as_columns()[j].kind not in NUMERIC:
-            raise ParameterError(
-                f"The column {names[j]!r} in 'columns' is not numeric, so it cannot be an axis."
-            )
-    return tuple(found)
+    return tuple(table.position(name) for name in wanted)
 
 
 def _check_rows(recording: Recording) -> None:

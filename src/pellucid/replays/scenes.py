@@ -15,8 +15,8 @@ from pellucid.replays.cluster_scenes import embedding, kmeans, mixture
 from pellucid.replays.ensemble_scenes import ensemble
 from pellucid.replays.linear_scenes import bayesian, linear
 from pellucid.replays.panels import curves, matrices
-from pellucid.replays.plane import find_plane
 from pellucid.replays.recording import Recording
+from pellucid.replays.row_plane import find_plane
 from pellucid.replays.supervised import MARGIN, predictions, progress, supervised
 from pellucid.replays.tree_scene import tree
 

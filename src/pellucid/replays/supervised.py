@@ -8,8 +8,8 @@ import numpy as np
 
 from pellucid.replays import prediction_maps
 from pellucid.replays.panels import curves
-from pellucid.replays.plane import find_plane
 from pellucid.replays.recording import Recording
+from pellucid.replays.row_plane import find_plane
 
 Panel = dict[str, Any]
 MARGIN = "The dashed lines are the margin: the scores -1 and 1."

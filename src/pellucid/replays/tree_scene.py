@@ -14,8 +14,8 @@ from pellucid.draw import number
 from pellucid.draw.label_text import clean
 from pellucid.replays import prediction_maps
 from pellucid.replays.panels import curves, letters, series, shortened, table
-from pellucid.replays.plane import find_plane
 from pellucid.replays.recording import Recording
+from pellucid.replays.row_plane import find_plane
 
 MOST_NODES = 127  # of a tree that is drawn
 CANDIDATES = 8  # rows of the table
