@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pellucid import draw
-from pellucid.draw.style import PICTURE_CSS
 from pellucid.draw.tree_chart import DETAIL, GAP, ROW, TALL, places
 from pellucid.errors import ParameterError, shown
 from pellucid.plot.models.answers import check_fitted
@@ -47,10 +46,10 @@ class TreeDisplay(ModelDisplay):
         super().__init__(_picture(nodes, classes, path, title), columns)
 
     def _wide_svg(self, style: bool = True) -> str:
-        picture = draw.tree(self._nodes, self._classes, path=self._path, title=self._title,
-                            table=False, style=False)  # fmt: skip
-        sheet = f"<style>{PICTURE_CSS}</style>" if style else ""
-        return picture.replace("</desc>", "</desc>" + sheet, 1)
+        path, title = self._path, self._title
+        return draw.tree(
+            self._nodes, self._classes, path=path, title=title, table=False, style=style
+        )
 
     @classmethod
     def from_estimator(
