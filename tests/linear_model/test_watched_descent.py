@@ -411,3 +411,13 @@ def test_partial_fits_are_fits():
             model.partial_fit(X[part], BINARY[part], classes=["no", "yes"])
     assert len(watch.fits) == 4
     assert [fit.steps[-1].iteration for fit in watch.fits] == [20, 40, 60, 80]
+
+
+def test_progress_of_epochs_is_reported_while_they_run():
+    rows = []
+    with pellucid.watching(state=False, progress=rows.append):
+        model = Perceptron(max_iter=5, tol=None).fit(X, BINARY)
+    assert [(row["source"], row["iteration"], row["total"]) for row in rows] == [
+        ("Perceptron", epoch, 5) for epoch in range(1, model.n_iter_ + 1)
+    ]
+    np.testing.assert_array_equal([row["objective"] for row in rows], model.history_["objective"])

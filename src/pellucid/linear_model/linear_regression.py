@@ -1,5 +1,7 @@
 """Ordinary and weighted least squares."""
 
+import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -64,9 +66,11 @@ def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
 
 def _half_sum(found: Any) -> float:
     """Half the sum of squared errors of all targets; the largest float if that overflows."""
-    with np.errstate(over="ignore"):
-        value = 0.5 * float(np.ldexp(found.residual_ss, 2 * found.exponent).sum())
-    return min(value, float(np.finfo(float).max))
+    squares = zip(found.residual_ss.tolist(), found.exponent.tolist())
+    try:
+        return 0.5 * sum(math.ldexp(value, 2 * int(exponent)) for value, exponent in squares)
+    except OverflowError:
+        return sys.float_info.max
 
 
 class LinearRegression(LinearPredictor):

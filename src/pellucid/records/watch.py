@@ -35,6 +35,7 @@ class WatchedFit:
         self._limit, self._lock = watch._max_states, watch._lock
         self._kept: list[Step] = []
         self._sizes: list[int] = []
+        self._bytes = 0  # their sum
         self._last: Entry | None = None  # the newest entry, if it is not kept
         self._stride, self._n = 1, 0
 
@@ -68,7 +69,8 @@ class WatchedFit:
             self._last = None
             self._kept.append(entry.computed(self._number, self.source))
             self._sizes.append(size_of((self._kept[-1].state, self._kept[-1].event)))
-            if sum(self._sizes) > STATE_BYTES and len(self._kept) > 1:
+            self._bytes += self._sizes[-1]
+            if self._bytes > STATE_BYTES and len(self._kept) > 1:
                 newest = self._kept[-1]
                 self._thin()
                 self._last = None if self._kept[-1] is newest else entry_of(newest)
@@ -80,7 +82,7 @@ class WatchedFit:
     def _thin(self) -> None:
         """Keep every second step."""
         self._kept, self._sizes = self._kept[::2], self._sizes[::2]
-        self._stride *= 2
+        self._bytes, self._stride = sum(self._sizes), 2 * self._stride
 
     def close(self, model: Any) -> None:
         """Take over the fitted model; where its attributes differ from the last state, they are a step
@@ -101,7 +103,7 @@ class WatchedFit:
                 f"The fitted model. {status.message if isinstance(status, Status) else ''}".strip()
             )
             event = {**last.event, "finished": True}
-            self._kept.append(replace(last, state=copies, event=event, sentence=said))
+            self._kept.append(replace(last, state=copies, event=event, words=said))
 
 
 class Watch:

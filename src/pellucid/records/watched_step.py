@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ class Step:
 
     `fit` is its position in `watch.fits` and `source` the class; `state` has the learned attributes
     after the step by their own names, on the original scale; `numbers` has the objective and other
-    measurements; `event` has the facts of what happened; `sentence` says it in words.
+    measurements; `event` has the facts of what happened; `sentence` says it in words (`words` is the
+    text, or what makes it when it is read).
     """
 
     fit: int
@@ -32,7 +34,15 @@ class Step:
     state: dict[str, Any] = field(repr=False)
     numbers: dict[str, float]
     event: dict[str, Any] = field(repr=False)
-    sentence: str
+    words: Words = field(repr=False)
+
+    @cached_property
+    def sentence(self) -> str:
+        """What happened, with its numbers."""
+        if isinstance(self.words, str):
+            return self.words
+        numbers = {"iteration": self.iteration, **self.numbers}
+        return (self.words or _sentence)(self.event, numbers)
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class Entry:
     numbers: dict[str, float]
     state: Lazy
     event: Lazy
-    sentence: Words
+    words: Words
     converts: tuple[Convert, ...]
 
     def computed(self, fit: int, source: str) -> Step:
@@ -51,18 +61,12 @@ class Entry:
         for convert in self.converts:
             state = convert(state)
         event = dict((self.event() if callable(self.event) else self.event) or {})
-        words = self.sentence or _sentence
-        said = (
-            words(event, {"iteration": self.iteration, **self.numbers})
-            if callable(words)
-            else words
-        )
         copies = {name: copied(value) for name, value in state.items()}
-        return Step(fit, source, self.iteration, copies, self.numbers, event, said)
+        return Step(fit, source, self.iteration, copies, self.numbers, event, self.words)
 
 
 def entry_of(step: Step) -> Entry:
-    return Entry(step.iteration, step.numbers, step.state, step.event, step.sentence, ())
+    return Entry(step.iteration, step.numbers, step.state, step.event, step.words, ())
 
 
 def copied(value: Any) -> Any:

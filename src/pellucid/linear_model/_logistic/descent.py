@@ -5,7 +5,6 @@ Both minimise the mean objective on the original columns and record every iterat
 Invariant: x is (1, p + 1) for two classes and (n_classes, p + 1) for more.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -165,8 +164,8 @@ def _compiled_descent(
     chunk = every * max(1, 2**20 // (A.size * every + 1))
     done, change, ahead = 0, np.inf, 0
 
-    def measure() -> np.ndarray:
-        """The row of notes of the present point."""
+    def measure(B: np.ndarray) -> np.ndarray:
+        """The row of notes of a point."""
         notes = np.empty((1, 4))
         _loops.descend(A, y, w, pivot, B.copy(), 0.0, strength, -1.0, 0, 1, 1, notes, G, z)
         return notes[0]
@@ -174,20 +173,23 @@ def _compiled_descent(
     while done < setting.max_iter and change > setting.tol and np.all(np.isfinite(B)):
         flag.check()
         steps = min(chunk, setting.max_iter - done)
+        due = recorder.watched and ahead == 0  # one iteration, whose start is recorded
         if recorder.watched:
-            steps = min(steps, ahead := ahead or _watched_step(recorder, done, B, measure))
-            ahead -= steps
+            steps, before = min(steps, max(ahead, 1)), B.copy()
         notes = np.empty((steps // every + 1, 4))
         made, noted, change = _loops.descend(
             A, y, w, pivot, B, step, strength, setting.tol, done, steps, every, notes, G, z
         )
-        done += made
+        if due:
+            ahead = _watched_step(recorder, done, before, notes[0] if noted else measure(before))
+        done, ahead = done + made, ahead - made
         _add_rows(recorder, notes[:noted])
     # The state after the last step closes the history.
-    last = measure()
+    last = measure(B)
     last[0] = done
     _add_rows(recorder, last[None])
-    _watched_step(recorder, done, B, lambda: last)
+    if recorder.watched:
+        _watched_step(recorder, done, B, last)
     if not np.all(np.isfinite(B)):
         status = diverged(done)
     elif change <= setting.tol:
@@ -205,13 +207,9 @@ def _add_rows(recorder: Recorder, notes: np.ndarray) -> None:
         recorder.extend(**dict(zip(NAMES, notes.T)))
 
 
-def _watched_step(
-    recorder: Recorder, done: int, B: np.ndarray, measure: Callable[[], np.ndarray]
-) -> int:
-    """Record the present point; the number of iterations up to the next one to record."""
-    if not recorder.watched:
-        return 0
-    recorder.step(done, {"x": B}, **dict(zip(NAMES[1:], measure()[1:])))
+def _watched_step(recorder: Recorder, done: int, B: np.ndarray, notes: np.ndarray) -> int:
+    """Record a point; the number of iterations from it to the next one to record."""
+    recorder.step(done, {"x": B}, None, None, **dict(zip(NAMES[1:], notes[1:])))
     return recorder.skip()
 
 

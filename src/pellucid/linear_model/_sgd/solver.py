@@ -47,6 +47,7 @@ SCHEDULES = {
     "constant": 0, "optimal": 1, "invscaling": 2, "adaptive": 3, "decreasing": 4, "pa1": 5, "pa2": 6,
 }  # fmt: skip
 TOO_LARGE = 1e20  # a coefficient beyond this size means divergence
+SHORT = 4096  # rows that take less time than handing them to a thread that can be interrupted
 CHUNK = 128  # rows in a run of neighbours, see `shuffled`
 
 
@@ -182,22 +183,22 @@ def run_epochs(
 
 def _run(
     options: SGDOptions, eta0: float, state: SGDState, parts: tuple[np.ndarray, ...], y: np.ndarray,
-    w: np.ndarray, order: Order,
+    w: np.ndarray, order: Order, long: bool = True,
 ) -> float:  # fmt: skip
     """One epoch: the mean loss."""
-    return parallel.interruptible(
-        loops.epoch, *parts, y, w, *order, state.v, state.q, state.mean, state.scalars,
-        LOSSES[options.loss], options.epsilon, options.alpha, options.l1_share, options.rate,
-        SCHEDULES[options.schedule], eta0, options.power, options.t0, options.intercept,
-        options.average_from,
+    given = (
+        *parts, y, w, *order, state.v, state.q, state.mean, state.scalars, LOSSES[options.loss],
+        options.epsilon, options.alpha, options.l1_share, options.rate, SCHEDULES[options.schedule],
+        eta0, options.power, options.t0, options.intercept, options.average_from,
     )  # fmt: skip
+    return parallel.interruptible(loops.epoch, *given) if long else loops.epoch(*given)
 
 
 def _run_part(
     options: SGDOptions, eta0: float, state: SGDState, X: Any, y: np.ndarray, w: np.ndarray,
     order: Order,
 ) -> float:  # fmt: skip
-    return _run(options, eta0, state, parts_of(X), y, w, order)
+    return _run(options, eta0, state, parts_of(X), y, w, order, len(y) > SHORT)
 
 
 def mean_loss(options: SGDOptions, X: Any, y: np.ndarray, w: np.ndarray, state: SGDState) -> float:
