@@ -16,13 +16,13 @@ from pellucid.linear_model import Lasso, LinearRegression, LogisticRegression, R
 from pellucid.manifold import TSNE
 from pellucid.parameters import (
     WARM_START,
-    Anything,
     Boolean,
     Choice,
     Either,
     Integer,
     Jobs,
     Nothing,
+    Predicate,
     RandomState,
     Real,
     param,
@@ -33,13 +33,15 @@ from tests.contract.classes import public_classes
 
 X = np.arange(6.0).reshape(3, 2)
 
+ANYTHING = Predicate(lambda value: True, "anything")
+
 
 class Sum(base.Regressor):
     """Predicts the sum of the encoded columns."""
 
     factor: float = param(1.0, Real(0, 10, "both"), "What the sum is multiplied by.")
-    error: Exception | None = param(None, Anything, "What `fit` raises.")
-    status: Status | None = param(None, Anything, "How `fit` says that it ended.")
+    error: Exception | None = param(None, ANYTHING, "What `fit` raises.")
+    status: Status | None = param(None, ANYTHING, "How `fit` says that it ended.")
     warm_start: bool = WARM_START
 
     def fit(self, X, y, sample_weight=None):

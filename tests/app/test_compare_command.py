@@ -497,7 +497,7 @@ def test_a_full_disk_costs_the_files_and_not_the_board(tmp_path, monkeypatch, ca
     run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2"]
     folder = str(tmp_path / "r")
     with monkeypatch.context() as patch:
-        patch.setattr("pellucid.comparison.run.Run.write_tables", full)
+        patch.setattr("pellucid.comparison.run.wide", full)
         code, out, err = call(capsys, *run, "-o", folder)
         with pytest.warns(PellucidWarning, match="could not be written to .*: No space left"):
             result = pellucid.compare(

@@ -232,7 +232,7 @@ def test_history_and_status():
     assert objective[-1] == pytest.approx(model.inertia_, rel=1e-13)
     assert model.history_["moved"][-1] == 0
     assert model.status_.code == "converged"
-    with pytest.warns(ConvergenceWarning, match="2 iterations were not enough"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 was not enough"):
         stopped = KMeans(3, init=iris()[:3], tol=0, max_iter=2).fit(iris())
     assert stopped.n_iter_ == 2
     assert (stopped.labels_ == stopped.predict(iris())).all()
@@ -241,7 +241,7 @@ def test_history_and_status():
 def test_watching_replays_the_centres():
     with pellucid.watching() as watch:
         model = KMeans(3, random_state=0, tol=0).fit(iris())
-    assert len(watch.steps) == model.n_iter_
+    assert len(watch.steps) == model.n_iter_ + 1  # the first are the starting centers
     assert (watch.steps[-1].state["cluster_centers_"] == model.cluster_centers_).all()
 
 

@@ -35,6 +35,17 @@ def test_no_such_file(complain, tmp_path):
     assert "There is no file dta.csv. Did you mean 'data.csv'?" in complain(None, name="dta.csv")
 
 
+def test_options_without_effect_are_refused(complain):
+    said = complain(None, "--positive", "Gentoo", name="penguins")
+    assert (
+        "--positive is only for two classes, but the target 'species' has 3. Leave it out." in said
+    )
+    said = complain(None, "--positive", "3", name="tips")
+    assert "--positive is only for two classes, but the target 'tip' is numeric." in said
+    said = complain(None, "--encoding", "cp1252", name="penguins")
+    assert "--encoding is only for files, but penguins is not one. Leave it out." in said
+
+
 def test_no_such_data_set(complain):
     assert "named pinguins. Did you mean 'penguins'?" in complain(None, name="pinguins")
 

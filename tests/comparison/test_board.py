@@ -7,9 +7,11 @@ import pytest
 import pellucid
 from pellucid.comparison.analysis.by_folds import fold_interval
 from pellucid.comparison.analysis.leaderboard import warning_notes
-from pellucid.comparison.execution.worker_data import CodedClassifier, Evaluator, SharedTable
-from pellucid.comparison.planning.plan import bounds_of
+from pellucid.comparison.execution.worker_data import CodedClassifier, Evaluator, share_table
+from pellucid.comparison.planning.dataset import load_dataset
+from pellucid.comparison.planning.plan import bounds_of, make_plan
 from pellucid.comparison.planning.registry import entries
+from pellucid.comparison.planning.settings import Settings
 from pellucid.model_selection import METRICS, metric
 
 
@@ -59,11 +61,8 @@ def test_notes_name_the_users_classes(rng):
 def evaluator(tmp_path, rng):
     """A bench whose positive class is the first by name."""
     table = two_classes(rng)
-    import pyarrow
-
-    shared = SharedTable(str(tmp_path), (), ("yes", "no"), "arrow", 0, 3)
-    y = np.array([0 if label == "yes" else 1 for label in table.y])
-    shared.write(pyarrow.table(table[["x", "z"]]), y, table.w.to_numpy(), None)
+    settings = Settings.of({"target": "y", "weights": "w", "positive": "no", "test_size": 0})
+    shared = share_table(make_plan(load_dataset(table, settings), settings), str(tmp_path))
     entry = next(e for e in entries("classification") if e.id == "logistic")
     return Evaluator(shared, "logistic", entry.make(), (), foreign=False)
 

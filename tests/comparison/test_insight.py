@@ -10,10 +10,10 @@ from pellucid.comparison.analysis import model_diagnostics
 from pellucid.comparison.analysis.model_details import describe_model, region
 from pellucid.comparison.analysis.model_details import tree as portrait_tree
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
+from pellucid.comparison.execution.worker_data import share_table
 from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
-from pellucid.comparison.run import Run
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def fitted(tmp_path):
     def make(data, model, best=0, **settings):
         known = Settings.of({"models": model, "effort": "normal", "test_size": 0, **settings})
         plan = make_plan(load_dataset(data, known), known)
-        shared = Run(plan, tmp_path, lambda event: None, None).share(str(tmp_path))
+        shared = share_table(plan, str(tmp_path))
         contender = next(c for c in plan.contenders if c.id == model)
         task = FoldTask.of(plan, contender, FINAL, shared, deadline=60.0, best=best)
         evaluator = task.evaluator()

@@ -91,8 +91,8 @@ def test_a_description_of_the_kept_model_that_fails_is_a_note(name, found, monke
     refitter = found.refitter
     task = refitter.task("tree", share_table(refitter.plan, str(tmp_path)))
     task = final_fit.FinalFitTask(
-        task, refitter.params("tree"), str(tmp_path / "m"), {}, {"random": [1, 2]},
-        refitter.plan.folds, details_incomplete=True,
+        task, str(tmp_path / "m"), {}, {"random": [1, 2]}, refitter.plan.folds,
+        details_incomplete=True,
     )  # fmt: skip
     monkeypatch.setattr(final_fit, name, broken)
     ear = Ear()

@@ -14,7 +14,7 @@ from pellucid.comparison.planning.settings import Settings
 def by_number(values, y, classes=None):
     values = np.asarray(values, dtype=float)
     dataset = SimpleNamespace(y=np.asarray(y), classes=classes)
-    return profile._by_number(dataset, np.arange(len(values)), values)
+    return profile._by_number(dataset, dataset.y, values, profile.number)
 
 
 def test_few_whole_numbers_have_a_bar_each():
@@ -52,9 +52,9 @@ def test_a_few_numbers_may_be_classes(rng, values, task, noted):
 def test_bins_of_dates_are_told_as_dates():
     days = 15340.0 + np.arange(300)
     dataset = SimpleNamespace(y=np.zeros(300), classes=None)
-    found = profile._by_number(dataset, np.arange(300), days, profile.date)
+    found = profile._by_number(dataset, dataset.y, days, profile.date)
     assert found["labels"][0] == "2012-01-01 to 2012-01-30"
-    few = profile._by_number(dataset, np.arange(300), np.repeat(days[:3], 100), profile.date)
+    few = profile._by_number(dataset, dataset.y, np.repeat(days[:3], 100), profile.date)
     assert few["labels"] == ["2012-01-01", "2012-01-02", "2012-01-03"]
 
 

@@ -72,6 +72,14 @@ def test_lbfgs_solves_the_rosenbrock_function():
     np.testing.assert_allclose(found.x, [1, 1], atol=1e-7)
 
 
+@pytest.mark.parametrize(("n", "said"), [(1, "after 1 iteration"), (2, "after 2 iterations")])
+def test_one_iteration_is_singular(n, said):
+    assert optimise.converged(n).message == f"Converged {said}."
+    assert optimise.out_of_iterations(n, "the gradient is 1").message.startswith(
+        f"Stopped {said} (max_iter)"
+    )
+
+
 def test_lbfgs_says_when_it_ran_out_of_iterations_or_digits():
     evaluate, _ = logistic(3)
     short = optimise.lbfgs(evaluate, np.zeros(5), tol=1e-9, max_iter=2)

@@ -22,7 +22,6 @@ from pellucid.parameters import (
     Real,
     attributes_of,
     changed,
-    dropped,
     learned,
     param,
     parameters_of,
@@ -74,7 +73,6 @@ class Median(Mean):
         default=3.0, check=Real(0, 10, "both"), description="Another.", kw_only=False
     )
     tol: float = changed(default=0.5)
-    n_jobs = dropped()
     extra: int = param(7, Integer(0), "One more parameter.", after="tol")
     first: int = param(6, Integer(0), "One before the others.", before="tol")
     late: int = param(8, Integer(0), "One more of our own.", last=True)
@@ -103,8 +101,18 @@ def test_signature_is_that_of_the_declarations():
     assert Mean.__init__.__module__ == __name__
 
 
-def test_subclasses_inherit_change_add_and_drop():
-    assert names(Median) == ["factor", "first", "tol", "extra", "copy", "late", "own", "table"]
+def test_subclasses_inherit_change_and_add():
+    assert names(Median) == [
+        "factor",
+        "first",
+        "tol",
+        "extra",
+        "n_jobs",
+        "copy",
+        "late",
+        "own",
+        "table",
+    ]
     model = Median(4.0, extra=9)
     assert (model.factor, model.tol, model.extra, model.late) == (4.0, 0.5, 9, 8)
     found = parameters_of(Median)

@@ -6,7 +6,7 @@ import pytest
 
 from pellucid.draw.line_chart import corners
 from pellucid.report import html, wording
-from pellucid.report.svg_dedup import LONG, shared
+from pellucid.report.html import LONG, shared
 from tests.report import sample
 
 PATH = f'<path d="M0 0{" 1 1" * LONG}" fill="none"/>'

@@ -29,7 +29,6 @@ INTERRUPTED = 130
 class Request:
     """The arguments of the command, completed by those of the run that `--resume` continues."""
 
-    ctx: click.Context
     messages: Messages
     data: str
     settings: Any
@@ -54,14 +53,13 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         request.messages.show(plan_text(plan, findings, given["format_"], width()))
         return 0
     if request.folder is not None and (given["use"] or finished is not None):
+        from pellucid.app.use_model import use
         from pellucid.comparison.execution.journal import RunState
         from pellucid.comparison.run import refuse_changes
 
         refuse_changes(RunState.read(request.folder / "events.jsonl").start, plan)
-    if request.folder is not None and given["use"]:
-        from pellucid.app.use_model import use
-
-        return use(request.folder, plan, given["use"], given["format_"])
+        if given["use"]:
+            return use(request.folder, plan, given["use"], given["format_"])
     if request.folder is not None and finished is not None:
         request.messages.note(f"{request.folder} is complete: there is nothing to resume")
         _write_again(request.messages, request.folder)
@@ -107,7 +105,7 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
     if given["fail_under"] is not None and not math.isfinite(given["fail_under"]):
         raise click.UsageError("--fail-under must be a finite number", ctx)
     settings = gather_settings(ctx, given)
-    return Request(ctx, ctx.obj, data, settings, given, folder)
+    return Request(ctx.obj, data, settings, given, folder)
 
 
 def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
@@ -124,6 +122,8 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
     if given["out"] is None and request.folder is None:  # a resumed runs/latest is that link
         files.link_latest(folder)
     progress = make_progress(messages, plan, given["no_progress"])
+    again = f" --out {quote(given['out'])}" if given["out"] else ""
+    resume = f"Resume: pellucid compare --resume{again}"
     try:
         with progress:
             result = Run(plan, folder, progress.update, findings, config, began).run()
@@ -137,25 +137,20 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
             return NO_RESULT
         reported = write_report(messages, result, folder)
     except KeyboardInterrupt:  # twice, or while the report is written
-        messages.write("stopped", f"finished fits are kept. {how_to_resume(given)}")
+        messages.write("stopped", f"finished fits are kept. {resume}")
         return INTERRUPTED
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
         partial = f"Partial report: {folder / 'report.html'}. " if reported else ""
         messages.write(
             "stopped",
-            f"{done} of {len(result.rows)} models finished. {partial}{how_to_resume(given)}",
+            f"{done} of {len(result.rows)} models finished. {partial}{resume}",
         )
         return INTERRUPTED
     wrote(messages, folder, result, request.data)
     if given["open_"] and reported:
         click.launch((folder / "report.html").resolve().as_uri())
     return code
-
-
-def how_to_resume(given: dict[str, Any]) -> str:
-    out = f" --out {quote(given['out'])}" if given["out"] else ""
-    return f"Resume: pellucid compare --resume{out}"
 
 
 def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -183,10 +178,10 @@ def _write_again(messages: Messages, folder: Path) -> None:
 
 def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int:
     """Print the result in the requested format; returns the exit code."""
-    from pellucid.report import formats
+    from pellucid.report.write_report import formatted
 
     form = request.given["format_"]
-    text = formats.render(form, data, timings, width())
+    text = formatted(form, data, timings, width())
     request.messages.show(text) if form == "text" else click.echo(text, nl=False)
     limit = request.given["fail_under"]
     if data["recommended"] is None and data["stopped"] != "Ctrl-C":
@@ -266,7 +261,11 @@ def wrote(messages: Messages, folder: Path, result: Any, data: str) -> None:
     if messages.level < 0:
         return
     model, page = folder / "model.pellucid", folder / "report.html"
-    made = [f"{p} ({_size(p)})" for p in (page, model) if p.exists()]
+    sizes = {path: path.stat().st_size for path in (page, model) if path.exists()}
+    made = [
+        f"{p} ({n / 1e6:.1f} MB)" if n >= 1e5 else f"{p} ({max(1, round(n / 1e3))} KB)"
+        for p, n in sizes.items()
+    ]
     lines = ["WROTE  " + "\n       ".join(made or [str(folder / "results.json")])]
     if result.finish.get("saved"):
         lines.append(f"       no model file: {result.finish['saved']}")
@@ -276,8 +275,3 @@ def wrote(messages: Messages, folder: Path, result: Any, data: str) -> None:
         lines.append(f"       pellucid explain {run}{rows} --row 17")
         lines.append(f"       pellucid report {run} --open")
     progress_text(messages, "\n".join(lines))
-
-
-def _size(path: Path) -> str:
-    size = path.stat().st_size
-    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} KB"

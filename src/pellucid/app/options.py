@@ -6,6 +6,7 @@ Precedence: command line, environment, nearest file, default.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Callable
@@ -167,17 +168,5 @@ def toml_text(values: dict[str, Any], comment: str = "") -> str:
 
 
 def toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_value(item) for item in value) + "]"
-    if isinstance(value, str):
-        return '"' + "".join(_escaped(c) for c in value) + '"'
-    return repr(value)
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return "\\" + character
-    code = ord(character)
-    return f"\\u{code:04X}" if code < 32 or code == 127 else character
+    """A value in TOML: as in JSON, but without the character DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

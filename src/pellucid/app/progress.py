@@ -6,6 +6,7 @@ is also fitted on all training rows; only then its bar is full.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any
@@ -27,8 +28,6 @@ NARROW = 100  # columns below which bars are half as long
 
 def make_progress(messages: Messages, plan: Any, quiet: bool) -> Any:
     """The progress display that suits stderr."""
-    import os
-
     if quiet or messages.level < 0:
         return Silent(messages, plan)
     if notebook() is not None:
@@ -198,12 +197,11 @@ class Board(Silent):
 
     def doing(self, event: dict[str, Any]) -> str:
         """`fold 3/5, candidate 4/8`, or `final fit`."""
-        final, own = event["fold"] == "final", next(
-            c for c in self.plan.running if c.id == event["model"]
-        )  # fmt: skip
-        where = "final fit" if final else f"fold {int(event['fold']) + 1}/{len(self.plan.folds)}"
+        final, folds = event["fold"] == "final", len(self.plan.folds)
+        where = "final fit" if final else f"fold {int(event['fold']) + 1}/{folds}"
         if event["event"] == "started":
             return where
+        own = next(c for c in self.plan.running if c.id == event["model"])
         return f"{where}, candidate {event['candidate'] + 1}/{len(own.candidates)}"
 
     def board(self, width: int = WIDTH, height: int | None = None) -> str:

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,10 @@ def compare(
     force: bool,
     progress: bool | Callable[[dict[str, Any]], None] | None,
 ) -> Result:
-    """`pellucid.compare`, with its settings by name in `given`."""
+    """`pellucid.compare`, with its settings by name in `given`.
+
+    A warning says what the report or the folder of the result lacks.
+    """
     began = time.monotonic()
     exit_if_reimported()
     refuse_unknown(given)
@@ -41,20 +45,18 @@ def compare(
     named = isinstance(target, str) or target is None
     known = Settings.of({**given, **({"target": target} if isinstance(target, str) else {})})
     plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
-    with event_listener(progress, plan) as on_event:
-        if out is not None:
-            folder = files.new_folder(str(out), plan.dataset.name, force)
-            return with_warnings(Run(plan, folder, on_event, findings, began=began).run())
-        with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
-            # A subfolder, so that the run has no neighbours whose uses of the test set would count.
-            folder = files.new_folder(f"{temporary}/run", plan.dataset.name, force)
-            return with_warnings(
-                without_folder(Run(plan, folder, on_event, findings, began=began).run())
-            )
-
-
-def with_warnings(result: Result) -> Result:
-    """The result; a warning says what its report or its folder lacks."""
+    with (
+        event_listener(progress, plan) as on_event,
+        tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary,
+    ):
+        # A subfolder, so that the run has no neighbours whose uses of the test set would count.
+        where = f"{temporary}/run" if out is None else str(out)
+        folder = files.new_folder(where, plan.dataset.name, force)
+        result = Run(plan, folder, on_event, findings, began=began).run()
+        if out is None:  # the model is kept in memory
+            saved = (folder / "model.pellucid").exists()
+            model = result.best_ if saved else result.model
+            result = replace(result, folder=None, model=model)
     if result.unwritten:
         what = f"The results could not be written to {result.folder}: {result.unwritten}."
         warn(what, PellucidWarning)
@@ -126,12 +128,3 @@ def modules_of(extra: Mapping[str, Any]) -> set[str]:
         if hasattr(model, "get_params"):
             waiting += [v for v in model.get_params().values() if hasattr(v, "get_params")]
     return found
-
-
-def without_folder(result: Result) -> Result:
-    """The result with its model in memory and without its temporary folder."""
-    from dataclasses import replace
-
-    path = None if result.folder is None else result.folder / "model.pellucid"
-    model = result.best_ if path is not None and path.exists() else result.model
-    return replace(result, folder=None, model=model)

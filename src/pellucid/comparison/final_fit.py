@@ -11,7 +11,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,6 @@ class FinalFitTask:
     """What the worker needs besides the fold task: where to save the model, and what to describe."""
 
     fold_task: FoldTask
-    params: dict[str, Any]
     path: str
     provenance: dict[str, Any]
     rows: dict[str, list[int]]  # example rows to explain, by group
@@ -68,7 +67,7 @@ def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[s
     fold_task, out = task.fold_task, dict[str, Any]()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = evaluator.unfitted(task.params, "final")
+        model = evaluator.unfitted(fold_task.params, "final")
         fitted = evaluator.fit(model, evaluator.rows(fold_task.train), fold_task.train)
         if len(fold_task.test):
             out["test"] = open_test(evaluator, fitted, fold_task)
@@ -84,7 +83,7 @@ def _report_parts(
     evaluator: Evaluator, fitted: Any, task: FinalFitTask
 ) -> dict[str, Callable[[], Any]]:
     """The parts of the report on the final model, in the order in which they are made."""
-    fold_task = replace(task.fold_task, best=task.fold_task.candidates.index(task.params))
+    fold_task = task.fold_task
     parts: dict[str, Callable[[], Any]] = {
         "rows": lambda: {
             name: explained(evaluator, fitted, rows) for name, rows in task.rows.items()
@@ -117,7 +116,7 @@ def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] |
             part = _part(evaluator, train, share)
             X = evaluator.rows(part)
             try:
-                fitted = evaluator.fit(evaluator.unfitted(task.params, "learning"), X, part)
+                fitted = evaluator.fit(evaluator.unfitted(fold_task.params, "learning"), X, part)
                 train_fold.append(_score(evaluator, fold_task, fitted, X, part))
                 test_fold.append(_score(evaluator, fold_task, fitted, evaluator.rows(test), test))
             except Exception:  # for example too few rows of a class; skip this size

@@ -35,13 +35,14 @@ from pellucid.comparison.execution.refit import Refitter
 from pellucid.comparison.execution.scheduler import Scheduler
 from pellucid.comparison.execution.time_limit import TimeBudget
 from pellucid.comparison.execution.worker_data import SharedTable, share_table
-from pellucid.comparison.execution.worker_pool import PendingResult, WorkerPool
+from pellucid.comparison.execution.worker_pool import WorkerPool, collect_parts
 from pellucid.comparison.final_fit import FinalFitTask, details_incomplete, run_final_fit
 from pellucid.comparison.planning.limits import final_fit_seconds, process_memory
 from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.registry import BASELINES
 from pellucid.comparison.result import Result, board_columns, to_json
 from pellucid.comparison.results_json import describe
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
@@ -115,7 +116,7 @@ class Run:
                 test_sha256=self.plan.dataset.test_sha256, settings=affecting_scores,
             )  # fmt: skip
         if self.config:
-            files.write_whole(self.folder / "config.toml", self.config)
+            write_whole(self.folder / "config.toml", self.config)
         self.parts.mkdir(exist_ok=True)
 
     # 2 -----------------------------------------------------------------------------------------
@@ -177,7 +178,6 @@ class Run:
         memory, plane = scheduler.memory_limit, self.profile["plane"]
         task = FinalFitTask(
             fold_task=refitter.task(best, shared, memory=memory, plane=plane),
-            params=refitter.params(best),
             path=str(self.folder / "model.pellucid"),
             provenance=refitter.provenance(best),
             rows=self.report_data.pick(self.predictions.get(best)),
@@ -192,8 +192,8 @@ class Run:
             seconds, more = max(budget.limit / 20, left), max(0.2, left)
         if scheduler.stopping:
             more = min(more, STOPPED_SECONDS)
-        pending = PendingResult(worker, seconds, more, lambda: scheduler.stopping > 1)
-        return pending.collect(budget.end - budget.report)
+        latest = budget.end - budget.report
+        return collect_parts(worker, seconds, more, lambda: scheduler.stopping > 1, latest)
 
     # 5 -----------------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class Run:
             write(board_columns(data), str(self.folder / "leaderboard.csv"))
             write(wide(self.plan, predictions), str(self.folder / "predictions.parquet"))
             for name, text in texts.items():
-                files.write_whole(self.folder / name, text)
+                write_whole(self.folder / name, text)
             if finished:
                 self.journal.write("finished")
                 self.journal.sync()

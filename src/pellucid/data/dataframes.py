@@ -77,7 +77,9 @@ def _column(name: str, series: nw.Series) -> RawColumn:
     if dtype in (nw.Categorical, nw.Enum, nw.String):
         return _labels(name, series)
     if dtype in (nw.Datetime, nw.Date):
-        return RawColumn(name, "datetime", datetime_days(_stamps(series)))
+        if dtype == nw.Datetime and getattr(dtype, "time_zone", None):
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return RawColumn(name, "datetime", datetime_days(np.asarray(series.to_numpy())))
     if dtype == nw.Duration:
         micro = series.dt.total_microseconds().cast(nw.Float64)
         return RawColumn(name, "number", _floats(micro) / 86_400e6)
@@ -101,12 +103,6 @@ def _floats(series: nw.Series) -> np.ndarray:
     if values.dtype != np.float64:  # nullable dtypes may hand out objects
         values = np.array([np.nan if v is None or v is not v else v for v in values], dtype=float)
     return values
-
-
-def _stamps(series: nw.Series) -> np.ndarray:
-    if series.dtype == nw.Datetime and getattr(series.dtype, "time_zone", None):
-        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return np.asarray(series.to_numpy()).astype("datetime64[us]")
 
 
 def _labels(name: str, series: nw.Series) -> RawColumn:

@@ -93,25 +93,17 @@ def load(name: str, **options: Any) -> Dataset:
         raise DataError(
             f"There is no data set {name!r}.{did_you_mean(str(name), names())} Known: {known}"
         )
+    from pellucid.data.io.write import as_table
+
     entry = _ENTRIES[name]
     try:
         made, facts = entry.make(**options), entry.facts(**options)
     except TypeError as error:
         reason = str(error).split("() ")[-1].rstrip(".")
         raise ParameterError(f"load({name!r}): {reason}.") from None
-    table = _as_table(made)
+    table = as_table(made) if isinstance(made, dict) else made
     target = entry.target or table.column_names[-1]
     return Dataset(name, table, target, entry.task, entry.description, entry.licence, facts)
-
-
-def _as_table(made: Any) -> Any:
-    if not isinstance(made, dict):
-        return made
-    import pyarrow as pa
-
-    from pellucid.data.arrow_numpy import to_arrow
-
-    return pa.Table.from_arrays([to_arrow(values) for values in made.values()], names=list(made))
 
 
 def _bundled(name: str) -> Any:

@@ -68,7 +68,7 @@ def named_kinds(table: RawTable, kinds: Any) -> dict[int, str]:
         if isinstance(column, str) and column in names:
             out[names.index(column)] = kind
         elif type(column) is not bool and isinstance(column, int | np.integer) and 0 <= column < d:
-            out[column] = kind
+            out[int(column)] = kind
         else:
             raise DataError(
                 f"Table(kinds=...) names column {shown(column)}, which X does not have."

@@ -252,7 +252,9 @@ class PCA(Transformer):
     def _projected(self, X: Any) -> np.ndarray:
         axes = np.ascontiguousarray(self.components_.T)
         out = np.empty((X.shape[0], axes.shape[1]))
-        center_last = not isinstance(X, np.ndarray) or self._means_are_small()
+        schema, center_last = self.schema_, not isinstance(X, np.ndarray)
+        if schema.plain:  # small means cost no digits after the product
+            center_last |= bool((np.abs(self.mean_) <= schema.high - schema.low).all())
 
         def one_block(rows: slice) -> None:
             if center_last:
@@ -263,13 +265,6 @@ class PCA(Transformer):
 
         parallel.map(one_block, parallel.row_blocks(*X.shape))
         return out
-
-    def _means_are_small(self) -> bool:
-        """Whether all means lie within the spread of their columns, so that subtracting them after the
-        product loses no digits.
-        """
-        schema = self.schema_
-        return schema.plain and bool((np.abs(self.mean_) <= schema.high - schema.low).all())
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows (encoded columns, in the order of `terms_`) whose components are X."""

@@ -17,9 +17,8 @@ from pellucid.data import Problem
 from pellucid.data.encode import check_room
 from pellucid.data.schema import TEXT
 from pellucid.errors import ParameterError
-from pellucid.numerics import bayes
+from pellucid.numerics import bayes, covariance
 from pellucid.numerics.class_moments import class_moments
-from pellucid.numerics.covariance import ledoit_wolf
 from pellucid.parameters import Choice, Either, Nothing, Real, param
 
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
@@ -110,16 +109,10 @@ def standard(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return cov / spread / spread[:, None], spread
 
 
-def whitening(cov: np.ndarray, tol: float) -> np.ndarray:
-    """W (p, r) with W' cov W = 1, largest variance first.
-
-    Directions with a standard deviation of at most tol, in standard units, are left out.
-    """
-    return whitened(cov, tol)[0]
-
-
 def whitened(cov: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    """`whitening`, and the positions of the columns in the directions that it leaves out."""
+    """W (p, r) with W' cov W = 1, largest variance first, and the positions of the columns in the
+    directions that it leaves out: their standard deviation, in standard units, is at most tol.
+    """
     correlation, spread = standard(cov)
     values, vectors = np.linalg.eigh(correlation)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -195,7 +188,7 @@ def _ledoit_wolf(X: np.ndarray, w: np.ndarray) -> np.ndarray:
     mean = share @ X
     spread = np.sqrt(share @ (X - mean) ** 2)
     spread = np.where(spread > 0, spread, 1.0)
-    cov, _ = ledoit_wolf((X - mean) / spread, w)
+    cov, _ = covariance.ledoit_wolf((X - mean) / spread, w)
     return cov * spread * spread[:, None]
 
 
@@ -214,10 +207,7 @@ def _estimated_by(estimator: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarr
 
 def shrunk(cov: np.ndarray, amount: Any) -> np.ndarray:
     """(1 - amount) cov + amount (mean variance) identity."""
-    if amount is None or amount == "auto":
-        return cov
-    p = len(cov)
-    return (1 - amount) * cov + amount * np.trace(cov) / p * np.eye(p)
+    return cov if amount is None or amount == "auto" else covariance.shrunk(cov, amount)
 
 
 def to_user(matrix: np.ndarray, exponents: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.discriminant_analysis.class_covariances import (
     class_covariances,
-    whitening,
+    whitened,
     with_fixed_signs,
 )
 from pellucid.numerics.linear_scores import linear_scores
@@ -74,7 +74,7 @@ class FisherDiscriminant(Classifier, Transformer):
         with parallel.one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             found = class_covariances(problem, own=False)
             scatter = found.pooled * problem.total  # as in Fisher's definition
-            W = whitening(scatter, SINGULAR)
+            W, _ = whitened(scatter, SINGULAR)
             xbar = found.share @ found.means
             if two:
                 directions = (W @ (W.T @ (found.means[1] - found.means[0])))[:, None]

@@ -49,7 +49,13 @@ class Design:
     def spec(self) -> Any:
         """formulaic's specification: `spec.lhs` and `spec.rhs`."""
         if self._spec is None:
-            self._spec = _specification(self._plain["left"], self._plain["right"])
+            try:
+                from formulaic.model_spec import ModelSpecs
+            except ImportError:
+                need = "Formulas need formulaic: pip install 'pellucid[formula]'."
+                raise PellucidError(need) from None
+            left, right = _side(self._plain["left"]), _side(self._plain["right"])
+            self._spec = ModelSpecs(lhs=left, rhs=right)
         return self._spec
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
@@ -66,7 +72,10 @@ class Design:
             terms = [([f[:2] for f in factors], [*names]) for factors, _, names in right]
         else:
             parts = self._spec.rhs.structure
-            terms = [(_factors(part.term), [*map(str, part.columns)]) for part in parts]
+            terms = [
+                ([(f.expr, f.eval_method.value) for f in part.term.factors], [*part.columns])
+                for part in parts
+            ]
         return [(factors == [("1", "literal")], names) for factors, names in terms]
 
     @property
@@ -95,10 +104,6 @@ class Design:
                 "leave the constant out (0 + ...)."
             )
         return matrix.drop(columns="Intercept").astype(float)
-
-
-def _factors(term: Any) -> list[tuple[str, str]]:
-    return [(factor.expr, factor.eval_method.value) for factor in term.factors]
 
 
 # --- from a specification to plain data
@@ -156,14 +161,6 @@ def _levels(name: str, kind: Any, state: dict[str, Any]) -> tuple[str, tuple[Any
 
 
 # --- from plain data to a specification
-
-
-def _specification(left: dict[str, Any], right: dict[str, Any]) -> Any:
-    try:
-        from formulaic.model_spec import ModelSpecs
-    except ImportError:
-        raise PellucidError("Formulas need formulaic: pip install 'pellucid[formula]'.") from None
-    return ModelSpecs(lhs=_side(left), rhs=_side(right))
 
 
 def _side(plain: dict[str, Any]) -> Any:

@@ -88,9 +88,17 @@ def _fit(formula: str, data: Any, model_for: Any, given: dict[str, Any]) -> Form
     model = model_for(design.has_constant and not alone)
     if alone and "alpha" in model.get_params():
         model.set_params(alpha=0.0)  # the penalty does not apply to the constant
-    _fit_rows(model, X, y[:, 0], extra, len(table) - len(rows))
+    left_out = len(table) - len(rows)
+    try:
+        model.fit(X, y[:, 0], **extra)
+    except DataError as error:
+        if not left_out:
+            raise
+        raise DataError(
+            f"{error} (Row numbers do not count the {left_out} rows that were left out.)"
+        ) from error
     named = {name: value for name, value in given.items() if isinstance(value, str)}
-    found = FormulaModel(formula, model, design, named, len(table), len(table) - len(rows))
+    found = FormulaModel(formula, model, design, named, len(table), left_out)
     return found.trained_on(Training(table, rows, X, y[:, 0], extra))
 
 
@@ -104,14 +112,3 @@ def _warn_undefined(left_out: Any, names: set[str]) -> None:
             "of the fit.",
             DataConversionWarning,
         )
-
-
-def _fit_rows(model: Any, X: Any, y: np.ndarray, extra: dict[str, Any], left_out: int) -> None:
-    try:
-        model.fit(X, y, **extra)
-    except DataError as error:
-        if not left_out:
-            raise
-        raise DataError(
-            f"{error} (Row numbers do not count the {left_out} rows that were left out.)"
-        ) from error

@@ -81,7 +81,7 @@ class LinearPredictor(Regressor):
         """Refuse a model file whose arrays do not match its columns or each other."""
         from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
-        p, several = n_terms(self), np.ndim(vars(self).get("coef_")) == 2
+        p, several = n_terms(self), np.ndim(vars(self).get("coef_", 0.0)) == 2
         expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
         expect_array(self, "means_", p, finite=True)
         if several and isinstance(self.intercept_, np.ndarray):

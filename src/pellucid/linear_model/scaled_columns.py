@@ -10,21 +10,6 @@ import numpy as np
 
 from pellucid.numerics.row_blocks import Rows, as_dense
 
-DEVIATION_ROWS = 512
-
-
-def mean_and_spread(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and standard deviations of the columns, a few rows at a time: no copy of the block.
-
-    The deviation of a constant column is its size, or 1.
-    """
-    mean, total = block.mean(axis=0), np.zeros(block.shape[1])
-    for begin in range(0, len(block), DEVIATION_ROWS):
-        difference = block[begin : begin + DEVIATION_ROWS] - mean
-        total += np.square(difference, out=difference).sum(axis=0)
-    spread = np.sqrt(total / len(block))
-    return mean, np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
-
 
 class ShiftedRows:
     """The rows of a table by blocks, minus a shift of the columns."""

@@ -103,13 +103,7 @@ class SGDRegressor(LinearPredictor):
     walk_: np.ndarray = learned(sgd.SCALARS)
 
     _takes_text = True
-
-    @property
-    def _rows(self) -> str:
-        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
-        if not self.shuffle:
-            return "user"
-        return "canonical" if self.standardize else "canonical_view"
+    _rows = property(sgd.order_of_rows)
 
     def _input_spec(self) -> InputSpec:
         return replace(super()._input_spec(), positions=is_watched())

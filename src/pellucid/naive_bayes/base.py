@@ -18,9 +18,17 @@ from pellucid.data.schema import Schema
 from pellucid.naive_bayes.missing import first_terms, mark_missing
 from pellucid.naive_bayes.text_columns import beside_words
 from pellucid.numerics import bayes
-from pellucid.parameters import learned
+from pellucid.parameters import Real, learned, param
 
 SMALLEST = 1e-300  # replaces a probability of 0 in explanations
+
+
+CLASS_PRIOR_ALPHA = param(
+    0.0,
+    Real(0, None),
+    "Pseudo-count of every class in the prior probabilities that are estimated: "
+    "(rows of the class + alpha) / (rows + alpha * classes).",
+)
 
 
 class NaiveBayes(Classifier):
@@ -108,7 +116,10 @@ class NaiveBayes(Classifier):
         given, K = getattr(self, self._prior_name), len(counts)
         if given is not None:
             return bayes.checked_priors(given, K, self._prior_name, type(self).__name__)
-        return counts / counts.sum() if getattr(self, "fit_prior", True) else np.full(K, 1 / K)
+        if not getattr(self, "fit_prior", True):
+            return np.full(K, 1 / K)
+        counts = counts + getattr(self, "class_prior_alpha", 0.0)
+        return counts / counts.sum()
 
     def _earlier_sums(self, names: tuple[str, ...], schema: Schema) -> dict[str, Any]:
         """The stored sums (K, terms) as `_carried` returns them, for models of an encoded matrix.

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA
 from pellucid.naive_bayes.class_counts import LOWEST
 from pellucid.naive_bayes.counts import CountNaiveBayes
 from pellucid.parameters import Either, Nothing, Real, learned, param
@@ -33,6 +34,7 @@ class BernoulliNB(CountNaiveBayes):
         "Cells above this value count as 1, all others as 0. None uses the cells as they are.",
         after="force_alpha",
     )
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     feature_count_: np.ndarray = learned(
         "Weight of the rows whose cell is 1, shape (n_classes, n_terms)."

@@ -7,7 +7,7 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.data.schema import TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
-from pellucid.naive_bayes.base import NaiveBayes
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA, NaiveBayes
 from pellucid.naive_bayes.class_counts import (
     SMALLEST_ALPHA,
     count_levels,
@@ -57,6 +57,7 @@ class CategoricalNB(NaiveBayes):
         Either(Nothing, Integer(1), Array),
         "Smallest number of categories of a column of numbers: one for all columns, or one for each.",
     )
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     category_count_: list[np.ndarray] = learned(
         "Weight of the rows with each level, one array (n_classes, n_levels) per column. For a text "

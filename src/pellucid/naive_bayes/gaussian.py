@@ -7,7 +7,7 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError
-from pellucid.naive_bayes.base import NaiveBayes
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA, NaiveBayes
 from pellucid.naive_bayes.missing import filled, missing_cells, silent_terms
 from pellucid.numerics.class_moments import DiagonalMoments, class_moments
 from pellucid.numerics.densities import LARGEST, normal_log_density
@@ -40,6 +40,7 @@ class GaussianNB(NaiveBayes):
         Real(0, None),
         "Share of the largest variance of a column that is added to all variances.",
     )
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     theta_: np.ndarray = learned("Means of the columns in each class, shape (n_classes, n_terms).")
     var_: np.ndarray = learned("Variances of the columns in each class, with `epsilon_` added.")

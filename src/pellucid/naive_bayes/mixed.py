@@ -9,7 +9,7 @@ from pellucid.data import Problem
 from pellucid.data.batches import empty
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
-from pellucid.naive_bayes.base import NaiveBayes, against_others
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA, NaiveBayes, against_others
 from pellucid.naive_bayes.class_counts import (
     LOWEST,
     MOST,
@@ -83,6 +83,7 @@ class MixedNB(NaiveBayes):
         "Share of the variance of a normal column that is added to its variance in each class.",
     )
     priors: Any = PRIORS
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     distributions_: tuple[str, ...] = learned("Distribution of each column.")
     theta_: np.ndarray = learned(
@@ -119,8 +120,7 @@ class MixedNB(NaiveBayes):
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K, X, y, w = len(problem.classes), problem.table, problem.y, problem.weights
-        fitted = self.__sklearn_is_fitted__()
-        kinds = self._updated_kinds(problem) if fitted else self._chosen_kinds(problem)
+        kinds = self._kinds(problem, self.__sklearn_is_fitted__())
         units = _units(problem.schema, kinds)
         A = np.ldexp(X, -units) if units.any() else X
         given = self._given_distributions(problem.schema)
@@ -217,14 +217,6 @@ class MixedNB(NaiveBayes):
             return _share(count + alpha * mean, rows + alpha, mean)
         return count + alpha if kind == "multinomial" else total
 
-    def _chosen_kinds(self, problem: Problem) -> tuple[str, ...]:
-        schema = problem.schema
-        given = self._given_distributions(schema)
-        return tuple(
-            self._distribution_of(given.get(j), kind, problem, j)
-            for j, kind in enumerate(schema.kinds)
-        )
-
     def _given_distributions(self, schema: Schema) -> dict[int, Distribution]:
         return by_position(self.distributions, schema.columns)
 
@@ -247,15 +239,18 @@ class MixedNB(NaiveBayes):
             return "bernoulli" if _is_binary(problem.X[:, j]) else "normal"
         return name or possible[0]
 
-    def _updated_kinds(self, problem: Problem) -> tuple[str, ...]:
-        """A Bernoulli column of earlier batches becomes normal if it now contains other numbers."""
-        given = self._given_distributions(problem.schema)
-        kinds = list(self.distributions_)
+    def _kinds(self, problem: Problem, fitted: bool) -> tuple[str, ...]:
+        """Distributions of the columns; those of earlier batches stay, but a Bernoulli column becomes
+        normal if it now contains other numbers.
+        """
+        given, kinds = self._given_distributions(problem.schema), []
         for j, kind in enumerate(problem.schema.kinds):
-            if empty(self.schema_, j):  # it was missing in all earlier rows
-                kinds[j] = self._distribution_of(given.get(j), kind, problem, j)
-            elif kinds[j] == "bernoulli" and j not in given and not _is_binary(problem.X[:, j]):
-                kinds[j] = "normal"
+            before = self.distributions_[j] if fitted and not empty(self.schema_, j) else None
+            if before is None:  # new, or missing in all earlier rows
+                before = self._distribution_of(given.get(j), kind, problem, j)
+            elif before == "bernoulli" and j not in given and not _is_binary(problem.X[:, j]):
+                before = "normal"
+            kinds.append(before)
         return tuple(kinds)
 
     # Predicting -----------------------------------------------------------------------------------

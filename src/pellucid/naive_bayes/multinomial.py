@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA
 from pellucid.naive_bayes.class_counts import LOWEST
 from pellucid.naive_bayes.counts import CountNaiveBayes
 
@@ -23,6 +24,8 @@ class MultinomialNB(CountNaiveBayes):
     >>> MultinomialNB().fit(X, y).predict([[1, 0, 0], [0, 1, 1]]).tolist()
     ['a', 'b']
     """
+
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     _positive_only = True
     # A constant column changes the prediction, because it takes its share of the counts.

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA
 from pellucid.naive_bayes.class_counts import LOWEST
 from pellucid.naive_bayes.counts import CountNaiveBayes
 from pellucid.parameters import learned
@@ -25,6 +26,8 @@ class PoissonNB(CountNaiveBayes):
     >>> PoissonNB().fit(X, y).predict([[1, 0, 0], [0, 1, 1]]).tolist()
     ['a', 'b']
     """
+
+    class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     feature_log_prob_: np.ndarray = learned("Logarithms of `rate_`, shape (n_classes, n_terms).")
     rate_: np.ndarray = learned("Means of the columns in each class, shape (n_classes, n_terms).")

@@ -85,7 +85,7 @@ def _check_space(model: Any, space: dict, metric: Any) -> None:
         good = good and metric == "cosine" and _is_finite(space["direction"], np.float64, (p + 1,))
     if "mark" in space or "owner" in space:
         good = good and metric == "hamming" and _is_finite(space.get("mark"), np.float64, (p,))
-        owner = space.get("owner")
+        owner: Any = space.get("owner")
         good = good and _is(owner, np.int64, (p,)) and np.array_equal(owner, model.schema_.owner)
     _require(model, "space_", good)
 

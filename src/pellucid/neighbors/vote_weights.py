@@ -70,20 +70,14 @@ def weigh(rule: Any, distances: np.ndarray, beta: float) -> np.ndarray:
     return found
 
 
-def shares(rule: Any, distances: np.ndarray, beta: float) -> np.ndarray:
-    """Weights that sum to 1 in every row."""
-    weights = weigh(rule, distances, beta)
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
 def shares_of_lists(rule: Any, lists: Lists, beta: float) -> np.ndarray:
     """Weights that sum to 1 for every query; a function gets one list (1, k) at a time."""
     if not len(lists.distances):
         return lists.distances
     if callable(rule):
-        return np.concatenate(
-            [shares(rule, near[None], beta)[0] if len(near) else near for near, _ in lists.each()]
-        )
+        each = [near[None] for near, _ in lists.each()]
+        given = [weigh(rule, near, beta) if near.size else near for near in each]
+        return np.concatenate([(w / w.sum(axis=1, keepdims=True))[0] for w in given])
     some = lists.counts > 0
     starts, counts = lists.starts[:-1][some], lists.counts[some]
     nearest = np.repeat(lists.distances[starts], counts)

@@ -21,10 +21,6 @@ class KVotes:
     positions: np.ndarray
     weights: np.ndarray
 
-    def shares(self) -> np.ndarray:
-        """Weights that sum to 1 for every row."""
-        return self.weights / self.weights.sum(axis=1, keepdims=True)
-
     def class_shares(self, codes: np.ndarray, n_classes: int) -> np.ndarray:
         """Share of each class, (n, K)."""
         own, total = codes[self.positions], np.zeros((len(self.positions), n_classes))
@@ -42,9 +38,10 @@ class KVotes:
         self, order: np.ndarray, targets: np.ndarray, prediction: np.ndarray, **facts: Any
     ) -> Prototypes:
         """The neighbours and what each adds to the prediction, for targets (rows, K)."""
+        shares = self.weights / self.weights.sum(axis=1, keepdims=True)
         return Prototypes(
             rows=order[self.positions], distances=self.distances,
-            votes=self.shares()[:, :, None] * targets[self.positions], prediction=prediction,
+            votes=shares[:, :, None] * targets[self.positions], prediction=prediction,
             method=f"{self.positions.shape[1]} nearest neighbours", **facts,
         )  # fmt: skip
 

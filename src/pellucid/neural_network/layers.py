@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.errors import ParameterError, shown
 from pellucid.neural_network import _loops
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
-from pellucid.parameters import Integer, Real
+from pellucid.parameters import Choice, Integer, Real, check
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,6 @@ def _poisson(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
     return value
 
 
-def _any_numbers(Y: np.ndarray) -> np.ndarray:
-    return np.ones(len(Y), dtype=bool)
-
-
 def _not_negative(Y: np.ndarray) -> np.ndarray:
     return np.all(Y >= 0.0, axis=1)
 
@@ -123,7 +118,9 @@ def _shares(Y: np.ndarray) -> np.ndarray:
 
 
 LOSSES = {
-    "squared": Loss("identity", lambda Z: Z, _squared, _any_numbers, "numbers"),
+    "squared": Loss(
+        "identity", lambda Z: Z, _squared, lambda Y: np.ones(len(Y), dtype=bool), "numbers"
+    ),
     "log": Loss("logistic", expit, _loops.log_loss, _probabilities, "between 0 and 1"),
     "cross_entropy": Loss(
         "softmax", softmax, _cross_entropy, _shares, "class probabilities that sum to 1"
@@ -149,19 +146,8 @@ class Dense:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if not Integer(1).accepts(self.units):
-            raise ParameterError(
-                f"The 'units' parameter of Dense must be {Integer(1)}. Got {shown(self.units)} instead."
-            )
         object.__setattr__(self, "activation", ALIASES.get(self.activation, self.activation))
-        known = [*ACTIVATIONS, "softmax", "exp"]
-        if self.activation not in known:
-            raise ParameterError(
-                f"The 'activation' parameter of Dense must be one of {known}. Got "
-                f"{shown(self.activation)} instead."
-            )
-        if not Real(0, 1).accepts(self.dropout):
-            raise ParameterError(
-                f"The 'dropout' parameter of Dense must be {Real(0, 1)}. Got {shown(self.dropout)} "
-                "instead."
-            )
+        known = Choice(*ACTIVATIONS, "softmax", "exp")
+        check(
+            "Dense", vars(self), {"units": Integer(1), "activation": known, "dropout": Real(0, 1)}
+        )

@@ -69,11 +69,9 @@ class MLPClassifier(MultiLayer, Classifier):
 
     def _validation_weights(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """The same share of every class; a class with one row is only used for training."""
-
-        def n_held_out(m: int) -> int:
-            return min(round(self.validation_fraction * m), m - 1)
-
-        return held_back(problem.weights, classes_of(problem.y), n_held_out, rng)
+        share = self.validation_fraction
+        groups = classes_of(problem.y)
+        return held_back(problem.weights, groups, lambda m: min(round(share * m), m - 1), rng)
 
     def _validation_score(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         Z = network.scores(X)

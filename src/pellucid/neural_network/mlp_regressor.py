@@ -84,10 +84,8 @@ class MLPRegressor(MultiLayer, Regressor):
         return (Y - shift) / scale, problem.weights, attributes
 
     def _validation_weights(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
-        def n_held_out(m: int) -> int:
-            return round(self.validation_fraction * m)
-
-        return held_back(problem.weights, [np.arange(problem.n)], n_held_out, rng)
+        share, rows = self.validation_fraction, np.arange(problem.n)
+        return held_back(problem.weights, [rows], lambda m: round(share * m), rng)
 
     def _validation_score(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         residual = w @ (Y - network.answers(X)) ** 2

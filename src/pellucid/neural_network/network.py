@@ -17,7 +17,7 @@ from pellucid import parallel
 from pellucid.errors import NotFittedError, ParameterError, shown
 from pellucid.neural_network import network_checks
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
-from pellucid.parameters import Integer
+from pellucid.parameters import Choice, Integer, check
 from pellucid.records import Solution, SummaryTable, fitting
 
 # Blocks of rows are sized as if the widest layer had at least this many units, to fit the cache.
@@ -69,15 +69,8 @@ class Network:
     def __init__(
         self, inputs: int, layers: Sequence[Dense] = (), loss: str = "squared", dtype: Any = float
     ) -> None:
-        if loss not in LOSSES:
-            raise ParameterError(
-                f"The 'loss' parameter of Network must be one of {list(LOSSES)}. Got {shown(loss)} "
-                "instead."
-            )
-        if not Integer(1).accepts(inputs):
-            raise ParameterError(
-                f"The 'inputs' parameter of Network must be {Integer(1)}. Got {shown(inputs)} instead."
-            )
+        rules = {"loss": Choice(*LOSSES), "inputs": Integer(1)}
+        check("Network", {"loss": loss, "inputs": inputs}, rules)
         self.inputs, self.loss, self.dtype = int(inputs), loss, network_checks.precision(dtype)
         self.layers: list[Dense] = [_layer(one) for one in layers]
         self._lay_out()

@@ -6,7 +6,6 @@ Invariant: the factor of X X' only steers the iteration; the digits come from X'
 which are summed in double-double. Rows that are nearly dependent have no solution here.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,11 +78,8 @@ def interpolate(design: Design) -> Interpolation | None:
     good = [fit for fit in fits if fit is not None]
     if len(good) < len(fits):
         return None
-    jobs: list[Callable[[], np.ndarray]] = [
-        lambda: singular_values(dual),
-        lambda: spanning_columns(dual),
-    ]
-    singular, independent = parallel.map(lambda job: job(), jobs)
+    jobs = [singular_values, spanning_columns]
+    singular, independent = parallel.map(lambda job: job(dual), jobs)
     w, start = design.weights, design.start
     middle = start + (w @ (design.Y - start)) / dual.total if design.constant else start
     return Interpolation(

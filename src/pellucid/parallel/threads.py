@@ -177,8 +177,9 @@ def _blas_libraries() -> list[_Blas]:
     return _libraries[1]
 
 
-class one_blas_thread:
-    """Context that holds BLAS to one thread: more would change the order of sums, so the bits.
+class one_blas_thread(contextlib.ContextDecorator):
+    """Context, or decorator, that holds BLAS to one thread: more would change the order of sums, so
+    the bits.
 
     The limit is one number per process, so nested and concurrent regions are counted: the first
     one sets it and the last one restores it.

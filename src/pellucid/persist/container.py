@@ -14,7 +14,8 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from io import RawIOBase
+from typing import Any
 
 from pellucid.errors import CannotSaveError, ModelFileError, PellucidError
 
@@ -63,7 +64,10 @@ def open_file(path: str | os.PathLike[str]) -> Contents:
     """Read and check the container; every fault is a `ModelFileError` that names the file."""
     name = os.fspath(path)
     try:
-        with _open_regular(name) as file:
+        # A pipe or device could block for ever or never end, and is never a model.
+        if not stat.S_ISREG(os.stat(name).st_mode):
+            raise ModelFileError("it is not a regular file")
+        with open(name, "rb", buffering=0) as file:
             return _read(file, name)
     except FileNotFoundError as error:
         raise ModelFileError(f"There is no model file {name!r}.") from error
@@ -83,14 +87,7 @@ def blame(name: str, error: ModelFileError) -> ModelFileError:
     )
 
 
-def _open_regular(name: str) -> BinaryIO:
-    # A pipe or device could block for ever or never end, and is never a model.
-    if not stat.S_ISREG(os.stat(name).st_mode):
-        raise ModelFileError("it is not a regular file")
-    return open(name, "rb", buffering=0)
-
-
-def _read(file: BinaryIO, name: str) -> Contents:
+def _read(file: RawIOBase, name: str) -> Contents:
     size = os.fstat(file.fileno()).st_size
     prefix = _exactly(file, 8, "it is shorter than the smallest header")
     length = int.from_bytes(prefix, "little")
@@ -105,11 +102,11 @@ def _read(file: BinaryIO, name: str) -> Contents:
     return Contents(name, size, document, tensors, data)
 
 
-def _exactly(file: BinaryIO, count: int, fault: str) -> bytearray:
+def _exactly(file: RawIOBase, count: int, fault: str) -> bytearray:
     buffer = bytearray(count)
     view, done = memoryview(buffer), 0
     while done < count:
-        step = file.readinto(view[done:])  # type: ignore[attr-defined]
+        step = file.readinto(view[done:])
         if not step:
             raise ModelFileError(fault)
         done += step

@@ -224,7 +224,12 @@ class Decoder(TreeReader):
 
 def _build(cls: type, arguments: dict[str, Any]) -> Any:
     """Call the constructor; arguments this version does not have could change the answers."""
-    known = _argument_names(cls)
+    if dataclasses.is_dataclass(cls):
+        known = {field.name for field in dataclasses.fields(cls) if field.init}
+    else:
+        import inspect
+
+        known = set(inspect.signature(cls).parameters)
     for name in arguments:
         if name not in known:
             raise ModelFileError(
@@ -232,14 +237,6 @@ def _build(cls: type, arguments: dict[str, Any]) -> Any:
                 "have.\nIt was probably saved by a newer version; load it with that one."
             )
     return _asked(cls, lambda: cls(**arguments))
-
-
-def _argument_names(cls: type) -> set[str]:
-    if dataclasses.is_dataclass(cls):
-        return {field.name for field in dataclasses.fields(cls) if field.init}
-    import inspect
-
-    return set(inspect.signature(cls).parameters)
 
 
 def _asked(cls: type, question: Callable[[], Any]) -> Any:

@@ -105,7 +105,7 @@ def expect_entries(model: Any, name: str, **shapes: tuple[int | None, ...]) -> d
     kept = vars(model).get(name)
     found = kept if isinstance(kept, dict) else {}
     for entry, shape in shapes.items():
-        value = found.get(entry)
+        value: Any = found.get(entry)
         right = isinstance(value, np.ndarray if shape else int | float | np.number)
         right = right and np.ndim(value) == len(shape) and np.asarray(value).dtype.kind in "fib"
         if not right or any(k not in (None, size) for k, size in zip(shape, np.shape(value))):

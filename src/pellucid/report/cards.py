@@ -5,6 +5,7 @@ Rows count by their weights. Results are plain lists, whose sizes do not grow wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,45 +68,67 @@ def confusion(
     return {"labels": classes, "counts": counts(pairs.reshape(K, K))}
 
 
-def roc_points(
-    positive: np.ndarray, score: np.ndarray, w: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+Points = tuple[np.ndarray, np.ndarray]
+
+
+def roc_points(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> Points:
     """False and true positive rates from (0, 0) to (1, 1), one point per distinct score."""
-    order = np.argsort(-score, kind="stable")
-    last = last_of_equals(score[order])
-    tp = np.cumsum((w * positive)[order])[last]
-    fp = np.cumsum((w * ~positive)[order])[last]
+    tp, fp = _cumulated(score, w * positive, w * ~positive)
     return np.append(0.0, fp / fp[-1]), np.append(0.0, tp / tp[-1])
 
 
-def _usable(positive: np.ndarray) -> bool:
-    return bool(positive.any() and (~positive).any())
+def _cumulated(score: np.ndarray, *amounts: np.ndarray) -> list[np.ndarray]:
+    """Sums of the amounts over the rows of the highest scores, by distinct score."""
+    order = np.argsort(-score, kind="stable")
+    last = last_of_equals(score[order])
+    return [np.cumsum(amount[order])[last] for amount in amounts]
 
 
 def roc(
     positive: np.ndarray, score: np.ndarray, w: np.ndarray, folds: np.ndarray, name: str
 ) -> dict[str, Any]:
     """ROC curves by fold, and their mean at common false-positive rates."""
-    grid, lines, curves, areas = np.linspace(0, 1, CURVE), [], [], []
-    for k in np.unique(folds):
-        own = folds == k
-        if not _usable(positive[own]):
-            continue
-        x, y = roc_points(positive[own], score[own], w[own])
-        lines.append(_thinned(x, y))
-        curves.append(_along(grid, x, y))
-        areas.append(float(((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum()))
-    mean = _mean(grid, curves)
-    area = float(np.mean(areas)) if areas else None
-    return {"class": name, "folds": lines, "mean": mean, "auc": area}
+    own = [folds == k for k in np.unique(folds)]
+    own = [fold for fold in own if positive[fold].any() and not positive[fold].all()]
+    points = [roc_points(positive[fold], score[fold], w[fold]) for fold in own]
+    areas = [float(((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum()) for x, y in points]
+    return {
+        "class": name,
+        **_curves(points, _along),
+        "auc": float(np.mean(areas)) if areas else None,
+    }
 
 
-def _mean(grid: np.ndarray, curves: list[np.ndarray]) -> dict[str, list[float]] | None:
-    """The mean, the lowest and the highest curve of the folds."""
-    if not curves:
-        return None
-    ends = {"low": rounded(np.min(curves, axis=0)), "high": rounded(np.max(curves, axis=0))}
-    return {"x": rounded(grid), "y": rounded(np.mean(curves, axis=0)), **ends}
+def precision_recall(
+    positive: np.ndarray, score: np.ndarray, w: np.ndarray, folds: np.ndarray, name: str
+) -> dict[str, Any]:
+    """Precision-recall curves by fold, and their mean at common recalls."""
+    points = []
+    for fold in [folds == k for k in np.unique(folds)]:
+        if positive[fold].any():
+            tp, rows = _cumulated(score[fold], (w * positive)[fold], w[fold])
+            points.append((tp / tp[-1], tp / rows))
+    areas = [float(np.sum(np.diff(x, prepend=0.0) * y)) for x, y in points]
+    return {
+        "class": name, **_curves(points, _best_precision),
+        "ap": float(np.mean(areas)) if areas else None, "share": float(np.average(positive, weights=w)),
+    }  # fmt: skip
+
+
+def _curves(points: list[Points], along: Callable[..., np.ndarray]) -> dict[str, Any]:
+    """The curves of the folds; their mean, lowest and highest at the places of a grid."""
+    grid, mean = np.linspace(0, 1, CURVE), None
+    if points:
+        found = [along(grid, x, y) for x, y in points]
+        ends = {"low": rounded(np.min(found, axis=0)), "high": rounded(np.max(found, axis=0))}
+        mean = {"x": rounded(grid), "y": rounded(np.mean(found, axis=0)), **ends}
+    return {"folds": [_thinned(x, y) for x, y in points], "mean": mean}
+
+
+def _best_precision(grid: np.ndarray, recall: np.ndarray, precision: np.ndarray) -> np.ndarray:
+    """The best precision at this recall or more: a step function."""
+    best = np.maximum.accumulate(precision[::-1])[::-1]
+    return best[np.searchsorted(recall, grid, side="left").clip(max=len(best) - 1)]
 
 
 def _along(grid: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -124,37 +147,6 @@ def _thinned(x: np.ndarray, y: np.ndarray) -> dict[str, list[float]]:
 def rounded(values: np.ndarray) -> list[float]:
     """Points of a curve, rounded below what a chart can show."""
     return np.round(values, 5).tolist()
-
-
-def precision_recall(
-    positive: np.ndarray, score: np.ndarray, w: np.ndarray, folds: np.ndarray, name: str
-) -> dict[str, Any]:
-    """Precision-recall curves by fold, and their mean at common recalls."""
-    grid, lines, curves, areas = np.linspace(0, 1, CURVE), [], [], []
-    for k in np.unique(folds):
-        own = folds == k
-        if not positive[own].any():
-            continue
-        recall, precision = _precision_points(positive[own], score[own], w[own])
-        lines.append(_thinned(recall, precision))
-        # The best precision at this recall or more: a step function.
-        best = np.maximum.accumulate(precision[::-1])[::-1]
-        curves.append(best[np.searchsorted(recall, grid, side="left").clip(max=len(best) - 1)])
-        areas.append(float(np.sum(np.diff(recall, prepend=0.0) * precision)))
-    mean = _mean(grid, curves)
-    return {
-        "class": name, "folds": lines, "mean": mean,
-        "ap": float(np.mean(areas)) if areas else None, "share": float(np.average(positive, weights=w)),
-    }  # fmt: skip
-
-
-def _precision_points(
-    positive: np.ndarray, score: np.ndarray, w: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(-score, kind="stable")
-    last = last_of_equals(score[order])
-    tp = np.cumsum((w * positive)[order])[last]
-    return tp / tp[-1], tp / np.cumsum(w[order])[last]
 
 
 def calibration(

@@ -64,9 +64,16 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     if len(rows) < 2:
         return []
     family = sum(row.get("p_holm") is not None for row in rows)
-    over = f"paired by {_paired_by(data)}" + (f", Holm over {family} tests" if family > 1 else "")
+    units = {"group": "groups", "time": "blocks of times"}.get(
+        data["plan"].get("folds", ""), "rows"
+    )
+    if data["plan"]["metric"] not in METRICS:  # scikit-learn's metrics have no value per row
+        units = "folds"
+    over = f"paired by {units}" + (f", Holm over {family} tests" if family > 1 else "")
     if not data["verdict"]["beats_baseline"]:
-        return _legend_without_gain(reasons, over)
+        lines = [f"= no significant difference from the baseline ({over})"]
+        none = ["no gain: scores no higher than the baseline"]
+        return lines + (none if reasons & {NO_BETTER, BELOW} else [])
     lines = [
         f"= as good as the best: loses less than {_margin(data)} of the best model's gain over the "
         f"baseline, or is not significantly worse ({over}) and probably loses at most "
@@ -84,23 +91,8 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _paired_by(data: Mapping[str, Any]) -> str:
-    """The unit of the paired tests: folds for scikit-learn's metrics, which have no value per row."""
-    if data["plan"]["metric"] not in METRICS:
-        return "folds"
-    return {"group": "groups", "time": "blocks of times"}.get(data["plan"].get("folds", ""), "rows")
-
-
 def _margin(data: Mapping[str, Any]) -> str:
     return f"{100 * data['verdict']['margin']:.3g} %"
-
-
-def _legend_without_gain(reasons: set[str], over: str) -> list[str]:
-    """The legend if no model is significantly better than the baseline."""
-    lines = [f"= no significant difference from the baseline ({over})"]
-    if reasons & {NO_BETTER, BELOW}:
-        lines.append("no gain: scores no higher than the baseline")
-    return lines
 
 
 def answer(data: Mapping[str, Any]) -> list[str]:
@@ -111,7 +103,7 @@ def answer(data: Mapping[str, Any]) -> list[str]:
     own = next(row for row in data["leaderboard"] if row["model"] == best)
     metric = data["plan"]["metric"]
     return [
-        *_warnings(data),
+        *filter(None, (test_disagrees(data), leak_warning(data))),
         _choice(data, own),
         f"Its {metric_name(metric)} is {score(own['mean'], metric)} in cross-validation (95 % interval "
         f"{interval(own['ci'], metric)}){_over_baseline(data, own)}.",
@@ -172,12 +164,14 @@ def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         if not good:
             which = "The other model is" if others == 1 else f"None of the other {others} models is"
             return [f"{which} {'not ' if others == 1 else ''}as good."]
-        return [f"{_as_good(good, others)} as good; this one {reason(data, own)}."]
-    gap = (
-        f"better by less than {_margin(data)} of the gain over the baseline"
-        if own["why"] == NEAR
-        else f"not significantly better ({p_value(own['p_holm'])}{_among(data)})"
-    )
+        which = f"{good} of the other {others} models {'is' if good == 1 else 'are'}"
+        which = "The other model is" if others == 1 else which
+        return [f"{which} as good; this one {reason(data, own)}."]
+    family = sum(row.get("p_holm") is not None for row in data["leaderboard"])
+    among = f" after Holm's correction for {family} tests" if family > 1 else ""
+    gap = f"not significantly better ({p_value(own['p_holm'])}{among})"
+    if own["why"] == NEAR:
+        gap = f"better by less than {_margin(data)} of the gain over the baseline"
     alike = own["rank"] == top["rank"]
     matters = "alone matters" if alike else "matters more than simplicity"
     return [
@@ -185,17 +179,6 @@ def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         f"recommended model {reason(data, own)}.",
         f"If the score {matters}, use {top['model']} (--prefer score).",
     ]
-
-
-def _as_good(good: int, others: int) -> str:
-    if others == 1:
-        return "The other model is"
-    return f"{good} of the other {others} models {'is' if good == 1 else 'are'}"
-
-
-def _among(data: Mapping[str, Any]) -> str:
-    family = sum(row.get("p_holm") is not None for row in data["leaderboard"])
-    return f" after Holm's correction for {family} tests" if family > 1 else ""
 
 
 def reason(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
@@ -207,25 +190,21 @@ def reason(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     if len(alike) == 1:
         return f"is the simplest of the {len(good)} models that are as good as the best"
     loss = "log_loss" if data["data"]["task"] == "classification" else data["plan"]["metric"]
-    known = own["metrics"].get(loss)
-    best = "best" if known is None or known != known or loss not in METRICS else "lowest"
-    named = metric_name(loss if best == "lowest" else data["plan"]["metric"])
-    best = "highest" if best == "lowest" and loss == "r2" else best
-    return (
-        f"has the {best} {named} of the {len(alike)} simplest models that are as good as the best"
-    )
+    known, best = own["metrics"].get(loss), "highest" if loss == "r2" else "lowest"
+    if known is None or known != known or loss not in METRICS:
+        best, loss = "best", data["plan"]["metric"]
+    which = f"{len(alike)} simplest models that are as good as the best"
+    return f"has the {best} {metric_name(loss)} of the {which}"
 
 
 def rule(data: Mapping[str, Any]) -> str:
     """The rule by which a model is recommended."""
     if data["verdict"]["prefer"] == "score":
         return "the one with the best score (--prefer score)"
-    decides = (
-        "the lowest log loss" if data["data"]["task"] == "classification" else "the best score"
-    )
+    classes = data["data"]["task"] == "classification"
     return (
         "the simplest of those as good as the best; if several are equally simple, the one with "
-        f"{decides}"
+        f"the {'lowest log loss' if classes else 'best score'}"
     )
 
 
@@ -235,20 +214,12 @@ def _on_test_set(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         return []
     known = test["intervals"].get(metric)
     ends = f" (95 % interval {interval(known, metric)})" if known else ""
-    base = (
-        ""
-        if own["baseline"]
-        else f"; the baseline's is {score(test['baseline'].get(metric), metric)}"
-    )
+    base = f"; the baseline's is {score(test['baseline'].get(metric), metric)}"
+    base = "" if own["baseline"] else base
     return [
         f"On the test set of {plural(test['rows'], 'row')}, its {metric_name(metric)} is "
         f"{score(test['metrics'][metric], metric)}{ends}{base}."
     ]
-
-
-def _warnings(data: Mapping[str, Any]) -> list[str]:
-    """Warnings that come before the choice: a test set that disagrees, columns that may leak."""
-    return [text for text in (test_disagrees(data), leak_warning(data)) if text]
 
 
 def test_disagrees(data: Mapping[str, Any]) -> str:
@@ -279,7 +250,7 @@ def test_disagrees(data: Mapping[str, Any]) -> str:
 
 def leak_warning(data: Mapping[str, Any]) -> str:
     """A warning if a check suspects that columns leak the target; empty if not."""
-    found = [check for check in data.get("checks", []) if is_leak(check)]
+    found = [check for check in data.get("checks", []) if check["leak"]]
     columns = list(dict.fromkeys(name for check in found for name in check.get("columns", ())))
     if not found:
         return ""
@@ -290,8 +261,3 @@ def leak_warning(data: Mapping[str, Any]) -> str:
         f"{which} may leak the target{named}: unless {whose} values are known before the target, these "
         f"scores will not hold for new rows (check {codes})."
     )
-
-
-def is_leak(check: Mapping[str, Any]) -> bool:
-    """Whether a check suspects that columns leak the target."""
-    return bool(check["leak"])

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,12 +21,13 @@ from typing import Any
 from pellucid.draw.label_text import clean
 from pellucid.draw.style import CSS
 from pellucid.report import model_sections, sections, wording
-from pellucid.report.svg_dedup import shared
 from pellucid.report.views import Detail
 
 ROOT = Path(__file__).parent / "templates"
 TARGET, CAP = 1_000_000, 3_000_000
 LONGEST = 120  # characters of a name
+LONG = 150  # characters of an SVG path; shorter ones are not worth sharing
+_PATH = re.compile(rf'<path d="[^"<>]{{{LONG},}}"[^<>]*/>')
 
 _FEWER = Detail(
     tables="recommended",
@@ -107,7 +110,12 @@ def _environment() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=False,
     )
-    environment.filters |= {"name": name, "lines": lines, "plural": wording.plural, "count": count}
+    environment.filters |= {
+        "name": name,
+        "lines": lines,
+        "plural": wording.plural,
+        "count": "{:,}".format,
+    }
     return environment
 
 
@@ -121,20 +129,9 @@ def name(text: Any, limit: int = LONGEST) -> Any:
     return Markup('<bdi title="{}">{}</bdi>').format(whole, shown)
 
 
-def count(amount: float) -> str:
-    """A number with commas between thousands."""
-    return f"{amount:,}"
-
-
 def lines(text: Any, limit: int = 2000) -> str:
     """Text of several lines without control characters."""
     return "\n".join(clean(line, limit) for line in str(text).splitlines()[:400])
-
-
-@cache
-def _assets() -> tuple[str, str]:
-    style = (ROOT / "report.css").read_text("utf-8") + CSS
-    return style, (ROOT / "report.js").read_text("utf-8")
 
 
 def policy(style: str, script: str) -> str:
@@ -152,7 +149,8 @@ def policy(style: str, script: str) -> str:
 def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
     from markupsafe import Markup
 
-    style, script = _assets()
+    style = (ROOT / "report.css").read_text("utf-8") + CSS
+    script = (ROOT / "report.js").read_text("utf-8")
     views = {
         "answer": sections.answer(summary),
         "data": sections.data(summary, detail),
@@ -176,3 +174,23 @@ def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
         **views,
     )  # fmt: skip
     return shared(page)
+
+
+def shared(page: str) -> str:
+    """The page with every repeated long SVG path written once.
+
+    For example, the decision regions of all models show the same training rows. Only paths of charts
+    change, because text from the table is escaped and cannot contain one.
+    """
+    counts, names = Counter(_PATH.findall(page)), dict[str, str]()
+
+    def written(match: re.Match[str]) -> str:
+        path = match.group()
+        if counts[path] < 2:
+            return path
+        if path in names:
+            return f'<use href="#{names[path]}"/>'
+        names[path] = f"shape-{len(names)}"
+        return f'<path id="{names[path]}"{path.removeprefix("<path")}'
+
+    return _PATH.sub(written, page)

@@ -41,7 +41,7 @@ def _paragraph(text: str, style: str | None = None) -> str:
 
 def _warnings(data: dict[str, Any]) -> list[str]:
     """Reasons to distrust the scores."""
-    leaks = [found for found in data["checks"] if conclusion.is_leak(found)]
+    leaks = [found for found in data["checks"] if found["leak"]]
     texts = [f"Check for target leakage ({found['code']}): {found['text']}." for found in leaks]
     texts = [text.replace("..", ".") for text in texts]
     too_good = wording.too_good(data["verdict"])

@@ -30,11 +30,14 @@ def searchable(
     truth = y[rows]
     proba = answers["proba"][first] if classes is not None and "proba" in answers else None
     order = np.argsort(-_error(truth, predicted, proba, classes), kind="stable")[:MOST]
-    p = None if proba is None else _probability(proba, predicted)[order]
+    p = None
+    if proba is not None:
+        which = 1 if proba.shape[1] == 2 else predicted.astype(int)
+        p = np.round(proba[np.arange(len(rows)), which][order], 5).tolist()
     return {
         "row": numbers[rows[order]].tolist(), "actual": _plain(truth[order], classes),
         "predicted": _plain(predicted[order], classes),
-        "p": None if p is None else np.round(p, 5).tolist(), "rows": len(rows),
+        "p": p, "rows": len(rows),
     }  # fmt: skip
 
 
@@ -46,12 +49,6 @@ def _error(
     if proba is None:
         return (truth != predicted).astype(float)
     return 1.0 - proba[np.arange(len(truth)), truth.astype(int)]
-
-
-def _probability(proba: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    if proba.shape[1] == 2:
-        return proba[:, 1]
-    return proba[np.arange(len(predicted)), predicted.astype(int)]
 
 
 def _plain(values: np.ndarray, classes: list[str] | None) -> list[Any]:

@@ -16,7 +16,6 @@ from pellucid.report import conclusion, pictures, wording
 from pellucid.report.model_sections import confusion_table
 from pellucid.report.views import (
     Detail,
-    best_of,
     cell,
     chosen_first,
     id_beside_title,
@@ -42,7 +41,7 @@ def answer(summary: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "sentences": summary.get("answer") or [],
-        "leaks": [check for check in checks if conclusion.is_leak(check)],
+        "leaks": [check for check in checks if check["leak"]],
         "test": _test_in_short(summary),
         "checks": checks,
         "fine": summary.get("fine") or "",
@@ -113,21 +112,15 @@ def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
         values = f"{text(found['low'])} to {text(found['high'])}{middle}"
     elif found.get("levels"):
         values = wording.listing([str(level["label"]) for level in found["levels"]], 4)
+    counts = [found.get(name) for name in ("missing", "distinct")]
     alone = found.get("alone")
-    missing = found.get("missing")
+    shown = cell(wording.NOT_AVAILABLE, -1) if alone is None else cell(f"{alone:.3f}", alone)
     return [
         cell(found["name"]),
         cell(found.get("kind") or ""),
-        cell("" if missing is None else f"{missing:,}", missing or 0),
-        cell(
-            "" if found.get("distinct") is None else f"{found['distinct']:,}",
-            found.get("distinct") or 0,
-        ),
+        *(cell("" if count is None else f"{count:,}", count or 0) for count in counts),
         cell(values),
-        cell(
-            wording.NOT_AVAILABLE if alone is None else f"{alone:.3f}",
-            -1 if alone is None else alone,
-        ),
+        shown,
     ]
 
 
@@ -142,7 +135,7 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
     scored = [row for row in summary["leaderboard"] if row["place"]]
     return {
         "metric": wording.metric_name(metric),
-        "meaning": wording.metric_meaning(metric),
+        "meaning": wording.METRICS.get(metric, ("", ""))[1],
         "better": "higher" if plan["greater_is_better"] else "lower",
         "charts": [pictures.board(summary, width) for width in (pictures.BROAD, pictures.WIDE)]
         if scored else [],
@@ -170,12 +163,11 @@ def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str,
         cell(wording.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
         cell(conclusion.against(row), row["place"]),
     ]
-    for name in beside:
-        value = row["metrics"].get(name)
-        shown.append(cell(wording.score(value, name), "" if value is None else value))
-    for key in ("fit_seconds", "predict_seconds"):
-        value = row.get(key)
-        shown.append(cell(wording.seconds(value), "" if value is None else value))
+    texts = [
+        (row["metrics"].get(name), wording.score(row["metrics"].get(name), name)) for name in beside
+    ]
+    texts += [(row.get(k), wording.seconds(row.get(k))) for k in ("fit_seconds", "predict_seconds")]
+    shown += [cell(text, "" if value is None else value) for value, text in texts]
     mark = "=" if row.get("as_good") else "×"
     return {
         "cells": shown, "mark": mark, "best": row["recommended"], "tag": wording.verdict(row),
@@ -261,7 +253,7 @@ def rows(summary: dict[str, Any], detail: Detail) -> dict[str, Any] | None:
         if group["rows"][: detail.rows]
     ]  # fmt: skip
     return {
-        "model": name_of(summary, found.get("model") or best_of(summary)),
+        "model": name_of(summary, summary["verdict"]["recommended"]),
         "groups": groups,
         "all": _searchable(found.get("all"), summary, detail),
     }

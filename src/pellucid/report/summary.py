@@ -161,11 +161,9 @@ def pairwise(data: dict[str, Any]) -> dict[str, Any]:
     pairs = [[None if i == j else _pair(found, i, j) for j in n] for i in n]
     return {
         "models": found["models"],
-        "better": [[d and _known(d.better) for d in row] for row in pairs],
+        "better": [[d and d.better for d in row] for row in pairs],
         "rope": widths,
-        "within": {
-            str(w): [[d and _known(d.within(w)) for d in row] for row in pairs] for w in widths
-        },
+        "within": {str(w): [[d and d.within(w) for d in row] for row in pairs] for w in widths},
     }
 
 
@@ -175,10 +173,6 @@ def _pair(found: dict[str, Any], i: int, j: int) -> Difference | None:
         return None
     mean, error, p = numbers
     return Difference(mean, error, found["df"], p, found["ratios"])
-
-
-def _known(share: float) -> float | None:
-    return share if share == share else None
 
 
 def _card(result: Result, row: dict[str, Any]) -> dict[str, Any]:
@@ -317,7 +311,7 @@ def test_set(result: Result) -> dict[str, Any] | None:
 
 def reproduce(result: Result) -> dict[str, Any]:
     """Everything that is needed to repeat the run."""
-    data, timings = result.data, result.timings
+    data, timings, classes = result.data, result.timings, result.details["classes"]
     failures = [
         {"model": row["model"], "why": f"{row['status']}: {row['reason']}"}
         for row in data["leaderboard"]
@@ -332,10 +326,7 @@ def reproduce(result: Result) -> dict[str, Any]:
         "total_seconds": timings.get("total"),
         "seconds": timings.get("models", {}),
         "failures": failures,
-        "limits": [
-            *LIMITS,
-            *([MANY] if len(result.details["classes"] or ()) > MOST_CLASSES else []),
-        ],
+        "limits": [*LIMITS, MANY] if len(classes or ()) > MOST_CLASSES else [*LIMITS],
     }
 
 

@@ -218,8 +218,12 @@ def columns(
     """The columns of numbers."""
     seconds = timings.get("models", {})
     means = numbers([row["mean"] for row in scored], metric, 4)
-    lows, highs = (numbers([row["ci"][end] for row in scored], metric) for end in (0, 1))
-    ranges = [f"{low} - {high}" for low, high in zip(in_line(lows), in_line(highs))]
+    ends = [numbers([row["ci"][end] for row in scored], metric) for end in (0, 1)]
+    sizes = [max(map(cells, texts), default=0) for texts in ends]
+    ranges = [
+        " - ".join(pad(text, size, right=True) for text, size in zip(pair, sizes))
+        for pair in zip(*ends)
+    ]
     # p has no leading zero, like the scores.
     against = [re.sub(r"p ([=<]) 0?", r"p\1", conclusion.against(row)) for row in scored]
     out = [
@@ -239,12 +243,6 @@ def numbers(values: list[float | None], metric: str, decimals: int = 3) -> list[
     if metric in wording.BOUNDED or any(value is None or value != value for value in values):
         return [score(value, metric, decimals) for value in values]
     return align_numbers(values, 4)
-
-
-def in_line(texts: list[str]) -> list[str]:
-    """Texts padded to one width, aligned right."""
-    size = max(map(cells, texts), default=0)
-    return [pad(text, size, right=True) for text in texts]
 
 
 def times(seconds: list[float | None]) -> list[str]:

@@ -34,11 +34,6 @@ class Detail:
         return self.cards == "good" and bool(row.get("as_good"))
 
 
-def best_of(summary: dict[str, Any]) -> str | None:
-    """The id of the recommended model."""
-    return (summary.get("verdict") or {}).get("recommended")
-
-
 def chosen_first(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of the leaderboard, the recommended model first."""
     return sorted(summary["leaderboard"], key=lambda row: not row["recommended"])

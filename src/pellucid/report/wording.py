@@ -111,11 +111,6 @@ def with_names(text: str) -> str:
     return " ".join(metric_name(word) if word in METRICS else word for word in text.split(" "))
 
 
-def metric_meaning(metric: str) -> str:
-    """What a metric measures, in one sentence; empty for a scorer of scikit-learn."""
-    return METRICS.get(metric, ("", ""))[1]
-
-
 def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as a table shows it."""
     if value is None or value != value:

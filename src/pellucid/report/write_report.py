@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from pellucid.comparison.execution.run_folder import write_whole
-from pellucid.comparison.result import SCHEMA
+from pellucid.comparison.execution.journal import dump
+from pellucid.comparison.result import SCHEMA, board_columns, to_json
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError, ParameterError
 from pellucid.report import markdown, terminal
 from pellucid.report.privacy import without_rows
@@ -56,6 +59,27 @@ def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Pat
         text = render(summary)
     write_whole(path, text)
     return path
+
+
+def formatted(form: str, data: dict[str, Any], timings: dict[str, Any], width: int) -> str:
+    """The result in the format of `--format`; `width` matters for "text" only."""
+    if form == "text":
+        return terminal.board(data, timings, width)
+    if form == "json":
+        return to_json(data)
+    if form == "jsonl":
+        return "".join(dump(row) + "\n" for row in data["leaderboard"])
+    return _as_csv(board_columns(data)) if form == "csv" else markdown.board(data, timings)
+
+
+def _as_csv(columns: dict[str, list[Any]]) -> str:
+    """The content of leaderboard.csv."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values()):
+        writer.writerow([json.dumps(cell) if isinstance(cell, bool) else cell for cell in row])
+    return text.getvalue()
 
 
 def board(result: Any) -> str:

@@ -32,11 +32,6 @@ def linear_parts(
     }
 
 
-def pair_names(classes: np.ndarray) -> tuple[str, ...]:
-    """ "a over b" for each pair of classes."""
-    return tuple(f"{a} over {b}" for a, b in combinations(classes, 2))
-
-
 def vote_parts(
     base: np.ndarray, parts: np.ndarray, scores: np.ndarray, prediction: np.ndarray
 ) -> dict[str, Any]:

@@ -79,18 +79,15 @@ class KernelRows:
         self.used[self.slot[cached]] = self.clock
         missing = rows[self.slot[rows] < 0]
         if len(missing):
-            age = np.where(self._spent(), -1, self.used)
+            # Slots of rows whose multipliers became 0 are reused before free memory.
+            idle = ~self.nonzero[np.maximum(self.owner, 0)] & (self.owner >= 0)
+            age = np.where(idle & (self.used < self.clock), -1, self.used)
             free = np.argsort(age, kind="stable")[: len(missing)]
             gone = self.owner[free]
             self.slot[gone[gone >= 0]] = -1
             self.problem.kernel.rows(self.problem.X, missing, self.norms, self.kept, free)
             self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
         return self.slot[rows]
-
-    def _spent(self) -> np.ndarray:
-        """Which slots hold rows whose multipliers became 0; they are reused before free memory."""
-        idle = ~self.nonzero[np.maximum(self.owner, 0)] & (self.owner >= 0)
-        return idle & (self.used < self.clock)
 
     def weighted_sum(
         self, rows: np.ndarray, weights: np.ndarray, nonzero: np.ndarray

@@ -44,15 +44,9 @@ class BoxDual:
         return max(float(-up.min()), float(down.max()), 0.0)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # overflowing costs are inf
+@parallel.one_blas_thread()
 def ridge_absolute(
-    problem: primal.LinearProblem, tol: float, max_iter: int, source: str
-) -> Solution:
-    """|v|**2 / 2 and absolute errors, with BLAS on one thread; overflowing costs are inf."""
-    with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
-        return _dual_descent(problem, tol, max_iter, source)
-
-
-def _dual_descent(
     problem: primal.LinearProblem, tol: float, max_iter: int, source: str
 ) -> Solution:
     """|v|**2 / 2 and absolute errors, by coordinate descent on the multipliers of the dual.

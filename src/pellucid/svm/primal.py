@@ -70,10 +70,6 @@ def _part(problem: LinearProblem, block: slice) -> LinearProblem:
     )
 
 
-def _summed(a: tuple, b: tuple) -> tuple:
-    return tuple(x + y for x, y in zip(a, b))
-
-
 def squared_loss(problem: LinearProblem, v: np.ndarray) -> tuple[float, np.ndarray]:
     """sum_i c_i errors**2 and its gradient."""
 
@@ -82,8 +78,7 @@ def squared_loss(problem: LinearProblem, v: np.ndarray) -> tuple[float, np.ndarr
         e = part.errors(part.scores(v))
         return float(part.costs @ (e * e)), part.transposed(-2.0 * part.costs * e)
 
-    value, gradient = parallel.reduce(partial, _summed, _blocks(problem))
-    return value, gradient
+    return parallel.reduce(partial, lambda a, b: (a[0] + b[0], a[1] + b[1]), _blocks(problem))
 
 
 def squared_hessian(problem: LinearProblem, v: np.ndarray) -> np.ndarray:

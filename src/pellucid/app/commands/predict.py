@@ -260,36 +260,30 @@ def match_columns(
     copied: tuple[str, ...] = (),
 ) -> Any:
     """The columns that the model needs, in its order; a note lists those that are dropped."""
+    from pellucid.data.io.source import did_you_mean
+    from pellucid.errors import DataError
+
     needed = getattr(fitted, "feature_names_in_", None)
     if needed is None:  # trained on an array: columns are taken by position
         return table
     needed = [str(name) for name in needed]
     missing = [name for name in needed if name not in table.column_names]
     extra = [name for name in table.column_names if name not in needed and name not in copied]
+    columns, them = ("column", "it") if len(missing) == 1 else ("columns", "them")
     if missing and not allow_missing:
-        raise_missing(needed, missing, table, source)
+        found = len(needed) - len(missing)
+        hint = did_you_mean(missing[0], [n for n in table.column_names if n not in needed])
+        raise DataError(
+            f"{source} has no {columns} {listed(missing)} ({found} of the {len(needed)} columns that "
+            f"the model needs were found).{hint} --allow-missing treats {them} as missing values."
+        )
     if missing:
-        columns = "column" if len(missing) == 1 else "columns"
         messages.note(f"{source} has no {columns} {listed(missing)}: treated as missing values")
     if extra and not extra_is_fine:
         messages.note(f"ignored columns that the model does not use: {listed(extra)}")
     for name in missing:
         table = table.append_column(name, [[None] * table.num_rows])
     return table.select(needed)
-
-
-def raise_missing(needed: list[str], missing: list[str], table: Any, source: str) -> None:
-    """Raise the error for columns that the model needs and the file does not have."""
-    from pellucid.data.io.source import did_you_mean
-    from pellucid.errors import DataError
-
-    found = len(needed) - len(missing)
-    columns, them = ("column", "it") if len(missing) == 1 else ("columns", "them")
-    hint = did_you_mean(missing[0], [n for n in table.column_names if n not in needed])
-    raise DataError(
-        f"{source} has no {columns} {listed(missing)} ({found} of the {len(needed)} columns that the "
-        f"model needs were found).{hint} --allow-missing treats {them} as missing values."
-    )
 
 
 def listed(names: list[str]) -> str:

@@ -12,11 +12,9 @@ import click
 
 from pellucid.app.messages import format_options, message_options
 
-RUNS = "runs"
-
 
 @click.command()
-@click.argument("folder", default=RUNS)
+@click.argument("folder", default="runs")
 @format_options("text", "json", "jsonl")
 @message_options
 @click.pass_obj
@@ -29,7 +27,7 @@ def runs(messages: Any, folder: str, format_: str) -> None:
     from pellucid.errors import DataError
     from pellucid.report.screen import terminal_width
 
-    if folder != RUNS and not Path(folder).is_dir():
+    if folder != "runs" and not Path(folder).is_dir():
         raise DataError(f"folder {folder} does not exist.")
     entries = [facts(path) for path in found(Path(folder))]
     if format_ == "json":

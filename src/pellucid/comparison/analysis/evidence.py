@@ -104,7 +104,10 @@ def model_evidence(design: CVDesign, predictions: Mapping[str, np.ndarray]) -> E
     units = design.units[rows[there]]
     parts = np.bincount(units, (share * (values - score))[there], size)
     used = np.bincount(units, minlength=size) > 0
-    losses, pooled = _losses(design, rows, predicted, share, used), None
+    losses, pooled = row_losses(metric, design.y[rows], predicted), None
+    if losses is not None:  # the mean loss of each unit
+        total = np.bincount(units, (share * losses)[there], size)
+        losses = total[used] / np.bincount(units, share[there], size)[used]
     if metric.name == "r2" and design.folds > design.repeats:
         per = design.folds // design.repeats
         pooled = model_evidence(
@@ -120,19 +123,6 @@ def _needed(metric: Metric, predictions: Mapping[str, np.ndarray]) -> np.ndarray
     if metric.needs == "scores" and "proba" not in predictions:
         return predictions.get("scores")
     return predictions.get("proba") if metric.needs != "model" else None
-
-
-def _losses(
-    design: CVDesign, rows: np.ndarray, predicted: np.ndarray, share: np.ndarray, used: np.ndarray
-) -> np.ndarray | None:
-    """Mean loss by unit, for metrics that are made of losses."""
-    found = row_losses(design.metric, design.y[rows], predicted)
-    if found is None:
-        return None
-    there = share > 0
-    units = design.units[rows[there]]
-    total = np.bincount(units, (share * found)[there], len(used))
-    return total[used] / np.bincount(units, share[there], len(used))[used]
 
 
 @dataclass(frozen=True)
@@ -188,7 +178,11 @@ def difference(design: CVDesign, one: Evidence, other: Evidence) -> Difference:
     p = statistics.t_two_sided(mean / error, df)
     if effective_units(parts) < FEW_UNITS:
         p = min(1.0, 2 * min(p, _by_signs(one, other, mean, factor)))
-    p = max(p, _sign_test_bound(_differing(one, other, parts)))
+    differing = parts != 0  # units on which the models differ, by losses where the metric has them
+    if one.losses is not None and other.losses is not None:
+        size = np.abs(one.losses) + np.abs(other.losses)
+        differing = np.abs(one.losses - other.losses) > ROUNDING * size
+    p = max(p, _sign_test_bound(int(differing.sum())))
     return Difference(float(mean), error, df, p, log)
 
 
@@ -201,14 +195,6 @@ def _autocorrelation_factor(parts: np.ndarray) -> float:
     r = float((parts[1:] * parts[:-1]).sum() / (parts**2).sum()) + 1 / len(parts)
     r = min(max(r, 0.0), MAX_CORRELATED)
     return (1 + r) / (1 - r)
-
-
-def _differing(one: Evidence, other: Evidence, parts: np.ndarray) -> int:
-    """Number of units on which the models differ, by losses where the metric has them."""
-    if one.losses is None or other.losses is None:
-        return int((parts != 0).sum())
-    size = np.abs(one.losses) + np.abs(other.losses)
-    return int((np.abs(one.losses - other.losses) > ROUNDING * size).sum())
 
 
 def _sign_test_bound(units: int) -> float:
@@ -247,10 +233,12 @@ def effective_units(parts: np.ndarray) -> float:
 
 def _by_signs(one: Evidence, other: Evidence, mean: float, factor: float) -> float:
     """p of the sign test if most units favour the model with the better mean, else 1."""
+    from scipy.special import ndtr
+
     if one.losses is None or other.losses is None:
         return 1.0
     wins, defeats = (one.losses < other.losses).sum(), (one.losses > other.losses).sum()
     if (wins - defeats) * mean <= 0:
         return 1.0
     z = (abs(wins - defeats) - 1) / np.sqrt(factor * (wins + defeats))
-    return statistics.normal_two_sided(float(z))
+    return float(2 * ndtr(-abs(z)))

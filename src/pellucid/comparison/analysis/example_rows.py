@@ -54,21 +54,17 @@ def explained(evaluator: Any, fitted: Any, rows: list[int]) -> list[dict[str, An
     out = []
     for i in range(len(rows)):
         k = int(np.argmax(explanation.prediction[i]))
+        about = None  # the class that the contributions refer to
+        if explanation.classes is not None:
+            about = str(explanation.classes[-1 if len(explanation.base) == 1 else k])
         amounts = explanation.contributions[i, :, k]
         order = np.argsort(-np.abs(amounts), kind="stable")[:MAX_CONTRIBUTIONS]
         out.append({
             "base": float(explanation.base[k]), "total": float(explanation.prediction[i, k]),
-            "scale": explanation.called, "about": _about(explanation, k),
+            "scale": explanation.called, "about": about,
             "contributions": [[str(explanation.columns[j]), float(amounts[j])] for j in order],
         })  # fmt: skip
     return out
-
-
-def _about(explanation: Any, k: int) -> str | None:
-    """The class that the contributions refer to."""
-    if explanation.classes is None:
-        return None
-    return str(explanation.classes[-1] if len(explanation.base) == 1 else explanation.classes[k])
 
 
 def cells(table: Any, rows: list[int]) -> list[list[str | None]]:

@@ -124,9 +124,8 @@ def _of_share(share: float, test: TestRows) -> tuple[float, float]:
     """
     if test.groups is None:
         return statistics.wilson(share, test.n)
-    right, w = loss_intervals.by_group(
-        (test.y == test.predictions.labels) * 1.0, test.w, test.groups
-    )
+    right = (test.y == test.predictions.labels) * 1.0
+    right, w = loss_intervals.by_group(right, test.w, test.groups)
     binomial, error = share * (1 - share) / test.n, loss_intervals.mean_error(right, w)
     n = test.n / max(1.0, error**2 / binomial) if binomial > 0 else statistics.effective_rows(w)
     return statistics.wilson(share, n, df=len(w) - 1)
@@ -146,17 +145,20 @@ def _at_least(
         squares = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
         low, high = _of_errors(2, test, rng)
         return 1 - high / squares, 1 - low / squares
-    sample = statistics.EffectiveSample(
-        name, tuple(statistics.effective_rows(w[y == k]) for k in range(test.K) if (y == k).any())
-    )
+    sample = statistics.EffectiveSample.of(name, y, w, test.K)
     return None if sample.rows is None else sample.interval(value)
 
 
 def _of_errors(power: int, test: TestRows, rng: np.random.Generator) -> tuple[float, float]:
     errors = np.abs(test.y - test.predictions.labels) ** power
-    return test.mean_interval(
-        errors, rng, partial(loss_intervals.beyond_errors, power=power, n=test.n)
-    )
+    return _of_powers(errors, power, test, rng)
+
+
+def _of_powers(
+    losses: np.ndarray, power: int, test: TestRows, rng: np.random.Generator
+) -> tuple[float, float]:
+    unseen = partial(loss_intervals.beyond_errors, power=power, n=test.n)
+    return test.mean_interval(losses, rng, unseen)
 
 
 def _of_losses(name: str, test: TestRows, rng: np.random.Generator) -> tuple[float, float] | None:
@@ -168,9 +170,7 @@ def _of_losses(name: str, test: TestRows, rng: np.random.Generator) -> tuple[flo
         return float(np.sqrt(low)), float(np.sqrt(high))
     if name == "poisson_deviance":  # of the order of squared errors / variance
         own = poisson_deviances(test.y, test.predictions.labels, test.w)
-        return test.mean_interval(
-            own, rng, partial(loss_intervals.beyond_errors, power=2, n=test.n)
-        )
+        return _of_powers(own, 2, test, rng)
     if name != "log_loss" or test.predictions.proba is None:
         return None
     own = log_losses(test.y, test.predictions.proba)
@@ -184,19 +184,15 @@ def _of_losses(name: str, test: TestRows, rng: np.random.Generator) -> tuple[flo
 def _of_auc(test: TestRows) -> tuple[float, float]:
     """Newcombe's interval; for more than two classes, the mean over one class against the rest."""
     y, w, K = test.y, test.w, test.K
-    given = (
-        test.predictions.proba if test.predictions.proba is not None else test.predictions.scores
-    )
+    proba, scores = test.predictions.proba, test.predictions.scores
+    given = proba if proba is not None else scores
     assert given is not None  # there is a value
     ends = []
     for k in range(K) if K > 2 else (1,):
         own = y == k
         auc = roc_auc(own.astype(int), given[:, k], w, np.arange(2))
-        ends.append(
-            statistics.auc_interval(
-                auc, statistics.effective_rows(w[own]), statistics.effective_rows(w[~own])
-            )
-        )
+        sizes = [statistics.effective_rows(w[part]) for part in (own, ~own)]
+        ends.append(statistics.auc_interval(auc, *sizes))
     low, high = np.mean(ends, axis=0).tolist()
     return low, high
 

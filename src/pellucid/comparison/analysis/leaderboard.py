@@ -66,8 +66,7 @@ def leaderboard(
 ) -> tuple[list[dict[str, Any]], Verdict]:
     """The rows, best first and without a score last, and the conclusion."""
     reached = apply_rules(plan, found)
-    places = {name: k + 1 for k, name in enumerate(reached.marks)}
-    rows = [_row(plan, state, c, found, reached, places.get(c.id)) for c in plan.contenders]
+    rows = [_row(plan, state, c, found, reached) for c in plan.contenders]
     return sorted(rows, key=lambda row: row["place"] or 10**6), reached
 
 
@@ -92,13 +91,9 @@ def apply_rules(plan: Plan, found: Comparison) -> Verdict:
 
 
 def _row(
-    plan: Plan,
-    state: RunState,
-    contender: Contender,
-    found: Comparison,
-    reached: Verdict,
-    place: int | None,
+    plan: Plan, state: RunState, contender: Contender, found: Comparison, reached: Verdict
 ) -> dict[str, Any]:
+    order = list(reached.marks)
     status_name, why = status(plan, state, contender)
     scores, mark = found.folds.get(contender.id), reached.marks.get(contender.id)
     if scores is not None and mark is None:
@@ -109,7 +104,7 @@ def _row(
         "title": contender.entry.title if contender.entry else contender.id,
         "status": status_name,
         "reason": why,
-        "place": place,
+        "place": order.index(contender.id) + 1 if contender.id in order else None,
         "baseline": contender.id == BASELINES[plan.dataset.task],
         "recommended": contender.id == reached.recommended,
         "rank": contender.rank,
@@ -140,11 +135,8 @@ def undefined(plan: Plan, state: RunState, contender: Contender, scores: list[fl
     first = plan.folds[without[0]][1]
     if plan.dataset.classes is not None and len(np.unique(plan.dataset.y[first])) < 2:
         return f"{metric.name} needs two classes, but the test rows of a fold have only one; reduce --cv"
-    missing = {
-        "probabilities": " (the model has no probabilities)",
-        "scores": " (the model has no scores)",
-    }
-    hint = missing.get(metric.needs, "")
+    lacks = metric.needs in ("probabilities", "scores")
+    hint = f" (the model has no {metric.needs})" if lacks else ""
     return f"{metric.name} is undefined in {len(without)} of {len(scores)} folds{hint}"
 
 
@@ -173,7 +165,9 @@ def warning_notes(fits: list[dict[str, Any]], searched: list[dict[str, Any]]) ->
     """
     same_kind: dict[str, list[dict[str, Any]]] = {}
     for warning in (*fits, *searched):
-        kind = "stopped" if STOPPED.search(warning["text"]) else _kind(warning["text"])
+        # Warnings that differ only in names and numbers are of the same kind.
+        kind = re.sub(r"'[^']*'|\([^)]*\)|[\d.]+", "", warning["text"])[:60]
+        kind = "stopped" if STOPPED.search(warning["text"]) else kind
         same_kind.setdefault(kind, []).append(warning)
     return [_warning_note(kind, found, found[0] not in fits) for kind, found in same_kind.items()]
 
@@ -185,11 +179,6 @@ def _warning_note(kind: str, same_kind: list[dict[str, Any]], only_searched: boo
     if kind == "stopped":
         return f"{fits} stopped at max_iter before converging"
     return f"{_shortly(same_kind[0]['text'])} ({fits})"
-
-
-def _kind(text: str) -> str:
-    """Warnings that differ only in names and numbers are of the same kind."""
-    return re.sub(r"'[^']*'|\([^)]*\)|[\d.]+", "", text)[:60]
 
 
 def _shortly(text: str) -> str:

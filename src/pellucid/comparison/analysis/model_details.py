@@ -125,8 +125,8 @@ def importances(evaluator: Evaluator, task: Any, seconds: float) -> dict[str, An
     began = time.process_time()
     train, test = evaluator.inner_splits(task.train, "importance", task.metrics[0])[0]
     test = test[:MAX_ROWS]
-    params = task.candidates[task.best]
-    fitted = evaluator.fit(evaluator.unfitted(params, "importance"), evaluator.rows(train), train)
+    model = evaluator.unfitted(task.params, "importance")
+    fitted = evaluator.fit(model, evaluator.rows(train), train)
     X, found = evaluator.rows(test), metric(task.metrics[0])
     rng = parallel.stream(parallel.seed_sequence(evaluator.shared.seed), "importance")
     orders = [rng.permutation(len(test)) for _ in range(REPEATS)]

@@ -93,7 +93,7 @@ def _bootstrap_spread(
     found = np.full((N_BOOTSTRAP, *shape), np.nan)
     for b in range(N_BOOTSTRAP):
         rows = task.train[rng.integers(0, n, n)]
-        model = evaluator.unfitted(task.candidates[task.best], "redrawn", str(b))
+        model = evaluator.unfitted(task.params, "redrawn", str(b))
         again = coefficients_of(other := evaluator.fit(model, evaluator.rows(rows), rows))
         if again is not None and len(again) == shape[0]:
             pairs = [(place[str(t)], j) for j, t in enumerate(other.terms_) if str(t) in place]
@@ -112,7 +112,7 @@ def _bootstrap_spread(
 
 def path(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> Any:
     """Standardised coefficients along the penalty, with the other parameters as chosen."""
-    values, chosen = coefficients_of(fitted), task.candidates[task.best]
+    values, chosen = coefficients_of(fitted), task.params
     name = next((key for key in chosen if key in PENALTIES), None)
     if values is None or name is None:
         return None
@@ -238,15 +238,11 @@ def neighbours(evaluator: Evaluator, fitted: Any, task: Any) -> list[dict[str, A
     explanation = fitted.explain(evaluator.rows(rows))
     out = []
     for i, row in enumerate(rows):
-        near = [
-            {
-                "row": int(task.train[k]),
-                "distance": float(d),
-                "actual": float(evaluator.y[task.train[k]]),
-            }
-            for k, d in zip(explanation.rows[i], explanation.distances[i])
-            if k >= 0 and task.train[k] != row
+        pairs = zip(explanation.rows[i], explanation.distances[i])
+        known = [
+            (int(task.train[k]), float(d)) for k, d in pairs if k >= 0 and task.train[k] != row
         ]
+        near = [{"row": r, "distance": d, "actual": float(evaluator.y[r])} for r, d in known]
         if near:
             out.append({"row": int(row), "actual": float(evaluator.y[row]), "near": near[:NEAR]})
     return out or None

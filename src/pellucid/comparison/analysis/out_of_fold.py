@@ -24,11 +24,8 @@ def searches(plan: Plan, state: RunState) -> dict[str, list[dict[str, Any]]]:
         for c, params in enumerate(contender.candidates):
             records = [state.candidates.get((contender.id, r), {}).get(c) for r in rounds]
             known = [record for record in records if record is not None]
-            scores = [
-                float(np.mean(r["scores"]))
-                for r in known
-                if r["scores"] and None not in r["scores"]
-            ]
+            whole = [r["scores"] for r in known if r["scores"] and None not in r["scores"]]
+            scores = [float(np.mean(own)) for own in whole]
             chosen = sum(state.done.get((contender.id, r), {}).get("best") == c for r in rounds)
             failed = next((r["why"] for r in known if not r["scores"]), None)
             rows.append({"params": params, "scores": scores, "chosen": chosen, "failed": failed})

@@ -184,8 +184,5 @@ def effective_sample(plan: Plan) -> statistics.EffectiveSample | None:
     if dataset.classes is None:
         return None
     tested = np.unique(np.concatenate([test for _, test in plan.folds]))
-    y, w = dataset.y[tested], dataset.weights[tested]
-    own = [w[(y == k) & (w > 0)] for k in range(len(dataset.classes))]
-    return statistics.EffectiveSample(
-        plan.metric.name, tuple(statistics.effective_rows(part) for part in own if len(part))
-    )
+    y, w, K = dataset.y[tested], dataset.weights[tested], len(dataset.classes)
+    return statistics.EffectiveSample.of(plan.metric.name, y, w, K)

@@ -29,13 +29,6 @@ def t_two_sided(t: float, df: int) -> float:
     return float(2 * stdtr(df, -abs(t)))
 
 
-def normal_two_sided(z: float) -> float:
-    """Two-sided p-value of the normal distribution."""
-    from scipy.special import ndtr
-
-    return float(2 * ndtr(-abs(z)))
-
-
 def corrected_error(scores: np.ndarray, ratio: float, repeats: int = 1) -> float:
     """Standard error of the mean of fold scores; `ratio` = test rows / training rows of a fold.
 
@@ -58,6 +51,12 @@ class EffectiveSample:
 
     metric: str
     by_class: tuple[float, ...]
+
+    @classmethod
+    def of(cls, metric: str, y: np.ndarray, w: np.ndarray, K: int) -> EffectiveSample:
+        """The sample of rows of K classes; classes without rows do not count."""
+        parts = [w[(y == k) & (w > 0)] for k in range(K)]
+        return cls(metric, tuple(effective_rows(part) for part in parts if len(part)))
 
     @property
     def rows(self) -> float | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, sentence, short
+from pellucid.comparison.checks.findings import Facts, Finding, on_columns, option, short
 from pellucid.comparison.checks.leakage import copies, leaks, one_class_columns, sums, suspects
 from pellucid.comparison.checks.row_checks import duplicates, identifiers, panels, repeated_rows
 from pellucid.comparison.checks.time_checks import durations, times
@@ -60,7 +60,9 @@ def run_checks(dataset: Dataset, settings: Settings, rows: np.ndarray) -> Findin
     found: list[Finding] = []
     for stage in STAGES:
         found += [f for code in stage if code in active for f in CHECKS[code](facts)]
-        facts = _without(facts, {name for f in found if f.exclude for name in f.columns})
+        gone = {name for f in found if f.exclude for name in f.columns}
+        left = {name: column for name, column in facts.raw.items() if name not in gone}
+        facts = replace(facts, raw=left, univariate={name: by_column[name] for name in left})
     facts = replace(facts, repeated=repeated_rows(facts.raw, dataset.y))
     rest = [code for code in active if not any(code in stage for stage in STAGES)]
     found += [f for code in rest for f in CHECKS[code](facts)]
@@ -77,23 +79,14 @@ def run_checks(dataset: Dataset, settings: Settings, rows: np.ndarray) -> Findin
     return Findings(found, ", ".join(silent), facts.univariate)
 
 
-def _without(facts: Facts, gone: set[str]) -> Facts:
-    """The data without some columns."""
-    raw = {name: column for name, column in facts.raw.items() if name not in gone}
-    scores = {name: score for name, score in facts.univariate.items() if name in raw}
-    return replace(facts, raw=raw, univariate=scores)
-
-
 def _active(settings: Settings) -> list[str]:
+    """The codes of the checks that are not turned off."""
+    select, ignore = (tuple(map(str.upper, words)) for words in (settings.select, settings.ignore))
     for word in (*settings.select, *settings.ignore):
         if not any(code.startswith(word.upper()) for code in CHECKS):
             raise ParameterError(f"unknown check {word!r}. Checks: {', '.join(CHECKS)}.")
-
-    def named(code: str, words: tuple[str, ...]) -> bool:
-        return any(code.startswith(word.upper()) for word in words)
-
-    chosen = [code for code in CHECKS if not settings.select or named(code, settings.select)]
-    return [code for code in chosen if not named(code, settings.ignore)]
+    chosen = [code for code in CHECKS if not select or code.startswith(select)]
+    return [code for code in chosen if not code.startswith(ignore)]
 
 
 def constant(facts: Facts) -> Iterator[Finding]:
@@ -103,17 +96,13 @@ def constant(facts: Facts) -> Iterator[Finding]:
         cells = column.values[column.present()]
         if len(cells) == len(column.values) and len(cells) and (cells == cells[0]).all():
             names.append(name)
-    if names:
-        yield Finding("D002", "note", sentence(names, "is", "are", " constant: excluded"), "",
-                      tuple(names), exclude=True)  # fmt: skip
+    yield from on_columns("D002", "note", names, "is/are", "constant: excluded", exclude=True)
 
 
 def all_missing(facts: Facts) -> Iterator[Finding]:
     """D003"""
     names = [name for name, column in facts.raw.items() if not column.present().any()]
-    if names:
-        yield Finding("D003", "note", sentence(names, "has", "have", " no values: excluded"), "",
-                      tuple(names), exclude=True)  # fmt: skip
+    yield from on_columns("D003", "note", names, "has/have", "no values: excluded", exclude=True)
 
 
 def mostly_missing(facts: Facts) -> Iterator[Finding]:
@@ -122,14 +111,10 @@ def mostly_missing(facts: Facts) -> Iterator[Finding]:
     names = [name for name, share in shares.items() if 0 < share < 0.5]
     if names:
         worst = min(names, key=lambda name: shares[name])
-        yield Finding("D004", "warning", sentence(names, "is", "are", " missing in most rows ")
-                      + f"({_percent(1 - shares[worst])} of {short(worst)})",
-                      option("--drop", worst), tuple(names))  # fmt: skip
-
-
-def _percent(share: float) -> str:
-    """A percentage; a share below 1 is never rounded to 100 %."""
-    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+        share = 1 - shares[worst]  # below 1, so it is never rounded to 100 %
+        percent = "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+        rest = f"missing in most rows ({percent} of {short(worst)})"
+        yield from on_columns("D004", "warning", names, "is/are", rest, option("--drop", worst))
 
 
 def small_classes(facts: Facts) -> Iterator[Finding]:
@@ -204,9 +189,8 @@ def wide(facts: Facts) -> Iterator[Finding]:
 def texts(facts: Facts) -> Iterator[Finding]:
     """D014"""
     names = [name for name, column in facts.raw.items() if column.kind == "text"]
-    if names:
-        yield Finding("D014", "note", sentence(names, "is", "are", " free text: models that "
-                      "cannot use text ignore it"), "", tuple(names))  # fmt: skip
+    rest = "free text: models that cannot use text ignore it"
+    yield from on_columns("D014", "note", names, "is/are", rest)
 
 
 def skewed_target(facts: Facts) -> Iterator[Finding]:
@@ -227,13 +211,11 @@ def skewed_target(facts: Facts) -> Iterator[Finding]:
 def counts(facts: Facts) -> Iterator[Finding]:
     """D021"""
     if facts.dataset.classes is None and small_counts(facts.dataset.y[facts.rows]):
-        text = f"the target {short(facts.dataset.target)} looks like a count: Poisson deviance "
-        yield Finding(
-            "D021",
-            "note",
-            text
-            + "suits it better than RMSE, because the variance of counts grows with their mean",
+        text = (
+            f"the target {short(facts.dataset.target)} looks like a count: Poisson deviance suits "
         )
+        text += "it better than RMSE, because the variance of counts grows with their mean"
+        yield Finding("D021", "note", text)
 
 
 CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +30,9 @@ class Finding:
     leak: bool = False
 
     def plain(self) -> dict[str, Any]:
-        return {
-            "code": self.code, "level": self.level, "text": self.text, "action": self.action,
-            "columns": list(self.columns), "leak": self.leak,
-        }  # fmt: skip
+        """The finding in results.json."""
+        facts = {name: value for name, value in vars(self).items() if name != "exclude"}
+        return facts | {"columns": list(self.columns)}
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,16 @@ def some(names: list[str], most: int = 4) -> str:
     return f"{first}, ..., {short(names[-1])} ({len(names)} columns)"
 
 
-def sentence(names: list[str], one: str, many: str, rest: str) -> str:
-    """`'a' is ...` or `'a', 'b' are ...`: the names, then the verb in singular or plural."""
-    return f"{some(names)} {one if len(names) == 1 else many}{rest}"
+def on_columns(
+    code: str,
+    level: str,
+    names: list[str],
+    verbs: str,
+    rest: str,
+    action: str = "",
+    exclude: bool = False,
+) -> Iterator[Finding]:
+    """A finding on columns, if there are any: `'a' is ...` or `'a', 'b' are ...` for `is/are`."""
+    if names:
+        verb = verbs.split("/")[len(names) > 1]
+        yield Finding(code, level, f"{some(names)} {verb} {rest}", action, tuple(names), exclude)

@@ -30,9 +30,8 @@ def copies(facts: Facts) -> Iterator[Finding]:
         if len(levels) != len(targets) or len(np.unique(codes * len(targets) + y)) != len(targets):
             continue
         # There are as many pairs as levels. That proves nothing if hardly any value repeats.
-        repeats = len(targets) <= len(y) / 2 and (
-            facts.dataset.classes is not None or len(targets) > 2
-        )
+        several = facts.dataset.classes is not None or len(targets) > 2
+        repeats = several and len(targets) <= len(y) / 2
         if repeats or _same_line(column, facts.dataset):
             drop = option("--drop", name)
             yield Finding("D010", "error", f"{short(name)} is a copy of the target "
@@ -60,10 +59,7 @@ def leaks(facts: Facts) -> Iterator[Finding]:
     for name, score in facts.univariate.items():
         same = _same_order(facts, name) if word == "R2" and score < LEAKED else 0.0
         if max(score, same) >= LEAKED and name not in copied:
-            drop, how = (
-                option("--drop", name),
-                f"predicts {short(target)} with {word} {score:.3f}",
-            )
+            drop, how = option("--drop", name), f"predicts {short(target)} with {word} {score:.3f}"
             if same >= LEAKED:
                 how = f"has the same order as {short(target)} (rank correlation {same:.3f})"
             yield Finding("D011", "error", f"{short(name)} alone {how}: it probably leaks the "
@@ -111,9 +107,8 @@ def suspects(facts: Facts) -> Iterator[Finding]:
     far = (1 - first) < FAR_AHEAD * (1 - second)
     if STRONG <= first < LEAKED and far:
         word = "AUC" if facts.dataset.classes is not None else "R2"
-        later = ranked[0] in {
-            found[0] for found in _of_one_class(facts)
-        }  # D016 is not reported then
+        # D016 is not reported then.
+        later = ranked[0] in {found[0] for found in _of_one_class(facts)}
         yield Finding("D015", "warning", f"{short(ranked[0])} alone predicts "
                       f"{short(facts.dataset.target)} with {word} {first:.3f}, the next best column "
                       f"with {second:.3f}: is it known before the outcome?",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, sentence, short
+from pellucid.comparison.checks.findings import Facts, Finding, on_columns, option, short
 from pellucid.comparison.checks.time_checks import TIME_WORD, is_time
 from pellucid.comparison.checks.univariate import codes_of
 from pellucid.data.raw_column import RawColumn
@@ -56,9 +56,9 @@ def identifiers(facts: Facts) -> Iterator[Finding]:
     if len(names) == len(facts.raw):  # some feature must be left
         names = [name for name in names if facts.raw[name].kind != "number" or _named(name)]
     if names:
-        text = sentence(names, "looks like a row ID", "look like row IDs", ", excluded")
+        verbs = "looks like a row ID,/look like row IDs,"
         action = f"confirm with {option('--id', names[0])}, keep with --ignore D005"
-        yield Finding("D005", "warning", text, action, tuple(names), exclude=True)
+        yield from on_columns("D005", "warning", names, verbs, "excluded", action, exclude=True)
 
 
 def is_row_id(name: str, column: RawColumn, first: bool = False) -> bool:
@@ -245,14 +245,10 @@ def _rows_of_units(facts: Facts, column: RawColumn) -> tuple[np.ndarray, np.ndar
     codes = codes_of(column, 10**9)[facts.rows]
     rows = facts.rows[codes > 0]
     units, counts = np.unique(codes[codes > 0], return_inverse=True, return_counts=True)[1:]
-    none = np.empty(0, dtype=np.int64)
-    if (
-        len(counts) < MIN_UNITS
-        or not MIN_ROWS_PER_UNIT <= len(rows) / len(counts) <= MAX_ROWS_PER_UNIT
-    ):
-        return none, none
-    if counts[counts > 1].sum() < 0.5 * len(rows):  # few rows share their unit
-        return none, none
+    usual = len(rows) / max(len(counts), 1)
+    shared = counts[counts > 1].sum() >= 0.5 * len(rows)  # most rows share their unit
+    if len(counts) < MIN_UNITS or not shared or not MIN_ROWS_PER_UNIT <= usual <= MAX_ROWS_PER_UNIT:
+        return rows[:0], units[:0]
     kept = units < np.searchsorted(np.cumsum(counts), MAX_ROWS) + 1  # whole units
     return rows[kept], units[kept]
 
@@ -264,11 +260,7 @@ def _similarity_within_units(
 
     1 - (within / total) (n - 1) / (n - units); the variance of a category is its Gini impurity.
     """
-    out = []
-    if facts.dataset.classes is None:
-        out.append(_between(facts.dataset.y[rows].astype(float), units, False))
-    else:
-        out.append(_between(facts.dataset.y[rows], units, True))
+    out = [_between(facts.dataset.y[rows], units, facts.dataset.classes is not None)]
     for other in [n for n in facts.raw if n != name][:MAX_COLUMNS]:
         column = facts.raw[other]
         if column.kind == "text":
@@ -301,7 +293,8 @@ def _between(values: np.ndarray, units: np.ndarray, levels: bool) -> float:
 def _panel(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> bool:
     """Whether some column of times or visits has each value at most once per unit."""
     for other, column in facts.raw.items():
-        if other == name or not (is_time(other, column) or _occasion(other)):
+        occasion = OCCASION.search(other) or TIME_WORD.search(other)
+        if other == name or not (is_time(other, column) or occasion):
             continue
         codes = codes_of(column, 10**9)[rows]
         times = len(np.unique(codes))
@@ -309,7 +302,3 @@ def _panel(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> bool
         if 2 <= times <= len(rows) / 3 and len(pairs) == len(rows):
             return True
     return False
-
-
-def _occasion(name: str) -> bool:
-    return bool(OCCASION.search(name) or TIME_WORD.search(name))

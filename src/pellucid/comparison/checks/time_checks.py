@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, sentence, short
+from pellucid.comparison.checks.findings import Facts, Finding, on_columns, option, short
 from pellucid.comparison.checks.univariate import codes_of
 from pellucid.comparison.planning.time_parsing import are_times
 from pellucid.data.raw_column import RawColumn
@@ -42,16 +42,14 @@ def is_time(name: str, column: RawColumn) -> bool:
     if column.kind == "text":
         return False
     if column.kind == "categorical":
-        return _written_dates(column)
+        texts = [str(level) for level in column.levels]
+        return len(texts) >= MIN_YEARS and are_times(texts)
     values = column.values[column.present()]
     if not TIME_WORD.search(name) or EVENT_BEFORE.search(name) or not len(values):
         return False
-    return _calendar(name, values) or _order(values)
-
-
-def _written_dates(column: RawColumn) -> bool:
-    texts = [str(level) for level in column.levels]
-    return len(texts) >= MIN_YEARS and are_times(texts)
+    steps = np.diff(values)  # steady steps from row to row, like the record of one process
+    steady = len(values) >= MIN_TIMES and (steps > 0).all() and steps.max() <= 2 * steps.min()
+    return _calendar(name, values) or bool(steady)
 
 
 def _calendar(name: str, values: np.ndarray) -> bool:
@@ -71,12 +69,6 @@ def _calendar(name: str, values: np.ndarray) -> bool:
     return any(FIRST_SECOND * k <= low and high <= LAST_SECOND * k for k in (1, 1e3, 1e6))
 
 
-def _order(values: np.ndarray) -> bool:
-    """Whether times increase from row to row in steady steps, like the record of one process."""
-    steps = np.diff(values)
-    return bool(len(values) >= MIN_TIMES and (steps > 0).all() and steps.max() <= 2 * steps.min())
-
-
 def times(facts: Facts) -> Iterator[Finding]:
     """D009"""
     if facts.dataset.times is not None:
@@ -87,15 +79,13 @@ def times(facts: Facts) -> Iterator[Finding]:
     unique = [n for n in names if facts.raw[n].kind == "categorical" and _is_unique(facts.raw[n])]
     for own, rest in (([n for n in names if n not in unique], ""), (unique, _UNREADABLE)):
         if own:
-            text = sentence(own, "contains", "contain", f" times: {_SHUFFLED}{rest}")
-            yield Finding("D009", "warning", text, _advice(facts, own[0]), tuple(own),
-                          exclude=bool(rest))  # fmt: skip
-
-
-def _advice(facts: Facts, name: str) -> str:
-    """`--time COLUMN`, with fewer folds if there are too few times for them and a test set."""
-    most = len(np.unique(codes_of(facts.raw[name], 10**9))) - 2
-    return option("--time", name) + (f" --cv {most}" if most < facts.cv else "")
+            # Fewer folds are suggested if there are too few times for them and a test set.
+            most = len(np.unique(codes_of(facts.raw[own[0]], 10**9))) - 2
+            action = option("--time", own[0]) + (f" --cv {most}" if most < facts.cv else "")
+            text = f"times: {_SHUFFLED}{rest}"
+            yield from on_columns(
+                "D009", "warning", own, "contains/contain", text, action, exclude=bool(rest)
+            )
 
 
 _SHUFFLED = "shuffled folds train on the future to predict the past"

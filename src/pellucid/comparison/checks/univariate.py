@@ -53,13 +53,11 @@ def score_codes(
     codes: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, half: np.ndarray
 ) -> float:
     """The score of a column of codes; `half` splits the rows in two."""
-    targets = _targets(y, n_classes)
+    targets, size = _targets(y, n_classes), int(codes.max()) + 1
     predicted = np.empty_like(targets)
-    for side in (False, True):
-        here, there = half == side, half != side
-        predicted[here] = _shares(
-            codes[there], targets[there], weights[there], int(codes.max()) + 1
-        )[codes[here]]
+    for here, there in ((half, ~half), (~half, half)):
+        shares = _shares(codes[there], targets[there], weights[there], size)
+        predicted[here] = shares[codes[here]]
     return _scored(y, predicted, weights, n_classes)
 
 
@@ -86,8 +84,7 @@ def score_piecewise_linear(
 ) -> float:
     """R2 of the line through the means of the bins, extrapolated beyond the outer ones."""
     predicted = np.empty(len(y))
-    for side in (False, True):
-        here, there = half == side, half != side
+    for here, there in ((half, ~half), (~half, half)):
         mass = np.bincount(codes[there], w[there])
         used = mass > 0
         at, mean = (
@@ -115,12 +112,9 @@ def score_best_word(
     has[word, row] = 1.0
     targets = _targets(y, n_classes)
     predicted = np.empty_like(targets)
-    for side in (False, True):
-        here, there = half == side, half != side
-        d, t = (
-            v - v.mean(axis=axis, keepdims=True)
-            for v, axis in ((has[:, there], 1), (targets[there], 0))
-        )
+    for here, there in ((half, ~half), (~half, half)):
+        d = has[:, there] - has[:, there].mean(axis=1, keepdims=True)
+        t = targets[there] - targets[there].mean(axis=0, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             goes = ((d @ t) ** 2 / (d**2).sum(axis=1, keepdims=True)).sum(axis=1)
         codes = has[int(np.nan_to_num(goes).argmax())].astype(np.int64)

@@ -75,6 +75,11 @@ class FoldTask:
             metrics=plan.metrics, **{"test": test, **options},
         )  # fmt: skip
 
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the chosen candidate."""
+        return self.candidates[self.best]
+
     def evaluator(self) -> Evaluator:
         """The shared table and the model, opened in the process that calls it."""
         return Evaluator(self.shared, self.model, self.estimator, self.dropped, self.foreign)

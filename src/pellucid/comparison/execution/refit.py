@@ -84,7 +84,7 @@ class Refitter:
             evaluator = task.evaluator()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the leaderboard shows them already
-                unfitted = evaluator.unfitted(self.params(model), "final")
+                unfitted = evaluator.unfitted(task.params, "final")
                 fitted = evaluator.fit(unfitted, evaluator.rows(task.train), task.train)
                 yield fitted, evaluator, task
 

@@ -13,10 +13,12 @@ import os
 import re
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pellucid.comparison.execution.journal import dump, hold, read_events
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError
 
 FILES = (
@@ -25,19 +27,6 @@ FILES = (
 )  # fmt: skip
 RUNS = "runs"
 OPENED = ("opened", "opened before")  # test set used by this run, and by the run it replaced
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file under a temporary name and rename it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    try:
-        partial.write_bytes(data)
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def new_folder(out: str | None, name: str, force: bool) -> Path:
@@ -134,28 +123,20 @@ def find_run(where: str | None) -> Path:
 
 def runs(where: Path) -> list[Path]:
     """All runs inside a folder, oldest first."""
-    if not where.is_dir():
-        return []
-    return sorted((p for p in where.iterdir() if _is_run(p)), key=lambda p: p.name)
-
-
-def _is_run(path: Path) -> bool:
-    try:
-        return not path.is_symlink() and (path / "events.jsonl").is_file()
-    except OSError:  # no permission to read it
-        return False
+    found = []
+    for path in where.iterdir() if where.is_dir() else ():
+        with suppress(OSError):  # no permission to read it
+            if not path.is_symlink() and (path / "events.jsonl").is_file():
+                found.append(path)
+    return sorted(found, key=lambda path: path.name)
 
 
 def openings(folder: Path, test_set_id: str) -> int:
     """How often a test set was used by this run and the other runs in the same parent folder."""
     journals = (run / "events.jsonl" for run in runs(folder.resolve().parent))
-    return sum(
-        _opens(record, test_set_id) for path in journals for record in _readable(path, test_set_id)
-    )
-
-
-def _opens(record: dict[str, Any], test_set_id: str) -> bool:
-    return record.get("event") in OPENED and record.get("vault") == test_set_id
+    records = [record for path in journals for record in _readable(path, test_set_id)]
+    own = [record for record in records if record.get("vault") == test_set_id]
+    return sum(record.get("event") in OPENED for record in own)
 
 
 def _readable(path: Path, word: str) -> list[dict[str, Any]]:

@@ -91,9 +91,8 @@ class Evaluator:
     ) -> None:
         folder = Path(shared.folder)
         self.shared, self.name, self.model, self.foreign = shared, name, model, foreign
-        self.table = shared_tables.without(
-            shared_tables.open_shared(folder / "table.arrow"), dropped
-        )
+        table = shared_tables.open_shared(folder / "table.arrow")
+        self.table = shared_tables.without(table, dropped)
         self.y = np.load(folder / "y.npy")
         self.weights = np.load(folder / "weights.npy")
         path = folder / "split_values.npy"
@@ -123,11 +122,8 @@ class Evaluator:
     def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
         """The unfitted model with its parameters, and a seed that `task` determines."""
         known = self.model.get_params(deep=self.foreign)
-        unseeded = sorted(
-            name
-            for name, value in known.items()
-            if value is None and re.search(r"(^|__)random_state$", name)
-        )
+        free = sorted(name for name, value in known.items() if value is None)
+        unseeded = [name for name in free if re.search(r"(^|__)random_state$", name)]
         more = dict(params)
         if unseeded:
             key = json.dumps(params, sort_keys=True, default=str)
@@ -136,16 +132,14 @@ class Evaluator:
             rng = parallel.stream(seed, "model", self.name, key, *words)
             more |= {name: int(rng.integers(2**31)) for name in unseeded}
         if self.text and "table" in known and known["table"] is None:
-            more["table"] = self.table_options()
+            # How the model reads text: all words, the most frequent ones, or none (the baseline).
+            most = words_read(type(self.model))
+            kinds = dict.fromkeys(self.text, "text" if most else "categorical")
+            few = Text(max_words=int(most)) if 0 < most < np.inf else None
+            more["table"] = Table(kinds=kinds, text=few)
         if self.foreign:  # scikit-learn's clone would take long to import
             return copy.deepcopy(self.model).set_params(**more)
         return fresh(self.model, more)
-
-    def table_options(self) -> Table:
-        """How the model reads text: all words, the most frequent ones, or none (the baseline)."""
-        words = words_read(type(self.model))
-        kinds = dict.fromkeys(self.text, "text" if words else "categorical")
-        return Table(kinds=kinds, text=Text(max_words=int(words)) if 0 < words < np.inf else None)
 
     def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
         """Fit a model on X, the given rows of the table."""

@@ -189,47 +189,36 @@ class WorkerPool:
         self.idle.clear()
 
 
-@dataclass
-class PendingResult:
-    """A task whose result arrives in parts: an essential first part, then optional ones.
+def collect_parts(
+    worker: Worker, timeout: float, more: float, stop: Callable[[], bool], latest: float
+) -> dict[str, Any]:
+    """The result of a task that arrives in parts: an essential first part, then optional ones.
 
-    `timeout` is in seconds for the first part, `more` for the others; waiting ends if `stop()` is true.
+    All parts that arrive in time are merged; the last one has the key "complete". The first part has
+    `timeout` seconds, the others have `more` but not beyond the time `latest`. Waiting ends if `stop()`
+    is true.
     """
 
-    worker: Worker
-    timeout: float
-    more: float
-    stop: Callable[[], bool]
-
-    def collect(self, latest: float = float("inf")) -> dict[str, Any]:
-        """All parts that arrived in time, merged; the last one has the key "complete".
-
-        Optional parts are not awaited beyond the time `latest`.
-        """
-        try:
-            if not self.arrives(self.timeout):
-                why = "stopped" if self.stop() else f"it took more than {self.timeout:.0f} s"
-                return {"kind": "failed", "why": why}
-            found = self.worker.channel.recv()
-            with suppress(EOFError, OSError):  # it may die after the essential part
-                now = time.monotonic()
-                end = min(now + self.more, max(latest, now + 0.2))
-                while found["kind"] == "done" and "complete" not in found:
-                    if not self.arrives(end - time.monotonic()):
-                        break
-                    found |= self.worker.channel.recv()
-            return found
-        except (EOFError, OSError):
-            return {"kind": "failed", "why": "its process ended"}
-        finally:
-            self.worker.end()
-
-    def arrives(self, seconds: float) -> bool:
-        """Whether another part arrives within this time."""
-        end = time.monotonic() + seconds
-        while not self.stop():
-            if self.worker.channel.poll(0.1):
+    def arrives(end: float) -> bool:
+        while not stop():
+            if worker.channel.poll(0.1):
                 return True
             if time.monotonic() > end:
                 return False
         return False
+
+    try:
+        if not arrives(time.monotonic() + timeout):
+            why = "stopped" if stop() else f"it took more than {timeout:.0f} s"
+            return {"kind": "failed", "why": why}
+        found = worker.channel.recv()
+        with suppress(EOFError, OSError):  # it may die after the essential part
+            now = time.monotonic()
+            end = min(now + more, max(latest, now + 0.2))
+            while found["kind"] == "done" and "complete" not in found and arrives(end):
+                found |= worker.channel.recv()
+        return found
+    except (EOFError, OSError):
+        return {"kind": "failed", "why": "its process ended"}
+    finally:
+        worker.end()

@@ -81,17 +81,10 @@ class Dataset:
             if kind in ("", self.kinds[name])
         }
 
-    def n_levels(self, name: str) -> int:
-        """Number of distinct values of a feature."""
-        return shared_tables.n_distinct(self.table, name)
-
-    def without(self, names: list[str], note: str = "") -> Dataset:
+    def without(self, names: list[str]) -> Dataset:
         """The dataset without some features."""
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
-        notes = (*self.notes, note) if note else self.notes
-        return replace(
-            self, table=shared_tables.without(self.table, names), kinds=kinds, notes=notes
-        )
+        return replace(self, table=shared_tables.without(self.table, names), kinds=kinds)
 
 
 @dataclass(frozen=True)
@@ -248,13 +241,9 @@ def _likely(names: list[str]) -> str:
 
 
 def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str, list[str]]:
-    roles = {
-        "group": [settings.group] if settings.group else [],
-        "time": [settings.time] if settings.time else [],
-        "weights": [settings.weights] if settings.weights else [],
-        "id": named(settings.id, table.column_names),
-        "drop": named(settings.drop, table.column_names),
-    }
+    single = {role: settings.values[role] for role in ("group", "time", "weights")}
+    roles = {role: [name] if name else [] for role, name in single.items()}
+    roles |= {role: named(settings.values[role], table.column_names) for role in ("id", "drop")}
     for role, names in roles.items():
         for name in names:
             require_column(table, name, source)

@@ -37,19 +37,16 @@ def _limited(plan: Plan, contender: Contender, each: float | None) -> Contender:
     # The user's own models have no estimate.
     if each is None or contender.entry is None or contender.rank == 0:
         return contender
-    most, full = (
-        time_estimate.affordable(plan, contender, each, plan.model_timeout),
-        len(contender.candidates),
-    )
+    full = len(contender.candidates)
+    most = time_estimate.affordable(plan, contender, each, plan.model_timeout)
     if most == full:
         return contender
     reason = f"{len(plan.train)} rows ({plan.settings.effort} effort; --model-timeout allows more)"
     if not most:
         return replace(contender, skipped=f"too slow for {reason}")
     note = f"tries {most} of {full} candidates, because all would be too slow for {reason}"
-    return replace(
-        contender, max_candidates=most, note=f"{contender.note}; {note}" if contender.note else note
-    )
+    notes = "; ".join(filter(None, (contender.note, note)))
+    return replace(contender, max_candidates=most, note=notes)
 
 
 def max_cpu_seconds(plan: Plan) -> float:
@@ -78,11 +75,7 @@ def process_memory(settings: Settings, jobs: int) -> float:
 
 def describe_limits(plan: Plan) -> list[tuple[str, str]]:
     """All limits of a run as (name, text), for display."""
-    timeout, limit, rounds = (
-        plan.settings.model_timeout,
-        plan.settings.time_limit,
-        len(plan.folds) + 1,
-    )
+    timeout, limit = plan.settings.model_timeout, plan.settings.time_limit
     if timeout is None:
         work = f"{plan.model_timeout:g} s of estimated work per model, the same on every machine"
         budget = "none"
@@ -90,7 +83,9 @@ def describe_limits(plan: Plan) -> list[tuple[str, str]]:
         guard = f"killed after {most:.0f} s of CPU time in one fold, or {IDLE:.0f} s without any"
     else:
         work, guard = "none, because a model timeout is set", "see model timeout"
-        budget = f"{timeout:g} s of wall-clock time, {timeout / rounds:.3g} s per fold"
+        budget = (
+            f"{timeout:g} s of wall-clock time, {timeout / (len(plan.folds) + 1):.3g} s per fold"
+        )
     whole = "none" if limit is None else f"{limit:g} s of wall-clock time, including the report"
     fit, rest = final_fit_seconds(plan)
     jobs = plan.settings.jobs or get_threads()

@@ -77,7 +77,6 @@ class Contender:
     unsuitable: bool = False  # whether it is meant for tables of another kind
     dropped: tuple[str, ...] = ()  # columns that it cannot read, or would memorise
     note: str = ""
-    unit: float = 1.0  # of parameters that are searched in standard deviations of the target
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
 
     def make(self) -> Any:
@@ -268,20 +267,16 @@ def _contenders(
             raise ParameterError(
                 f"extra model {name!r}: a name may contain only letters, digits, '_', '-' and '.'."
             )
-        _refuse_unsendable(name, estimator)
+        try:
+            pickle.dumps(estimator)
+        except Exception as error:
+            raise DataError(
+                f"extra model {name!r} cannot be pickled for a worker process ({error}). Define its "
+                "class at the top level of a module."
+            ) from None
         found.append(Contender(name, 9, 3.0, [{}], estimator=estimator))
     baseline = BASELINES[dataset.task]
     return sorted(found, key=lambda c: (c.id != baseline, c.cost, c.id))
-
-
-def _refuse_unsendable(name: str, estimator: Any) -> None:
-    try:
-        pickle.dumps(estimator)
-    except Exception as error:
-        raise DataError(
-            f"extra model {name!r} cannot be pickled for a worker process ({error}). Define its "
-            "class at the top level of a module."
-        ) from None
 
 
 def deviation(dataset: Dataset, train: np.ndarray) -> float:
@@ -309,9 +304,9 @@ def _high_cardinality(dataset: Dataset, settings: Settings, train: np.ndarray) -
             n: s for n, s in univariate_scores(dataset, train, settings.seed).items() if s == s
         }
         best = max(scores, key=lambda name: scores[name], default="")
-        strength = (
-            scores.get(best, 0.0) if dataset.classes is None else 2 * scores.get(best, 0.5) - 1
-        )
+        strength = scores.get(best, 0.0)
+        if dataset.classes is not None:
+            strength = 2 * scores.get(best, 0.5) - 1
         found = [name for name in found if name != best or strength < STRONG_COLUMN]
     return tuple(found)
 
@@ -357,5 +352,5 @@ def _contender(
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped,
-        note="; ".join(notes), unit=unit,
+        note="; ".join(notes),
     )  # fmt: skip

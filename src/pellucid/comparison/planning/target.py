@@ -53,19 +53,14 @@ def understand(column: Any, name: str, task: str, positive: str | None, n_train:
             raise DataError(
                 f"the target {name!r} is {y[0]:g} in every row, so there is nothing to predict."
             )
-        _refuse_extreme(y, name)
+        largest = np.abs(y).max()
+        if not SQUARED_SMALLEST < largest < SQUARED_LARGEST:
+            raise DataError(
+                f"the target {name!r} has absolute values up to {largest:g}, so squared errors overflow "
+                "or underflow. Rescale it."
+            )
         return Target(task, why, y)
     return _classes(raw, str(column.type), name, why, positive)
-
-
-def _refuse_extreme(y: np.ndarray, name: str) -> None:
-    """Refuse targets whose squared errors overflow or underflow."""
-    largest = np.abs(y).max()
-    if not SQUARED_SMALLEST < largest < SQUARED_LARGEST:
-        raise DataError(
-            f"the target {name!r} has absolute values up to {largest:g}, so squared errors overflow or "
-            "underflow. Rescale it."
-        )
 
 
 def _guess(raw: Any, type_name: str) -> tuple[str, str]:

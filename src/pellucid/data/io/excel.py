@@ -128,9 +128,7 @@ def _place(row: int, column: int) -> str:
 
 def _column(cells: list[Any], as_text: bool) -> Any:
     present = [cell for cell in cells if cell is not None]
-    types = {type(cell) for cell in present}
-    if as_text or types == {str}:
-        return pa.array([None if c is None else _text(c) for c in cells], pa.string())
+    types = {str} if as_text else {type(cell) for cell in present}
     if types <= {int, float}:
         whole = present and all(float(c).is_integer() and abs(c) < 2**53 for c in present)
         cells = [None if c is None else int(c) if whole else float(c) for c in cells]

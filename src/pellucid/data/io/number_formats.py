@@ -154,7 +154,9 @@ def _nearly(column: Any, note: Callable[[str], None], where: str) -> None:
     amounts = pc.match_substring_regex(sample, amount)
     looks = pc.match_substring_regex(sample, _NUMBER)
     written = sample.filter(pc.and_(amounts, pc.invert(looks)))
-    if len(written) and pc.all(pc.or_(amounts, looks)).as_py() and _marked(written):
+    # A mark of grouping or of a unit, not only digits with leading zeros.
+    marked = len(written) and pc.any(pc.match_substring_regex(written, r"[^\d\s]")).as_py()
+    if marked and pc.all(pc.or_(amounts, looks)).as_py():
         note(
             f"{where} is text: its numbers are written in several ways or units "
             f"({written[0].as_py()!r}). Write them as 1234.5 if they are to be numbers."
@@ -170,11 +172,6 @@ def _nearly(column: Any, note: Callable[[str], None], where: str) -> None:
         f"{where} is text because {len(odd)} of its {len(column)} cells are not numbers ({shown}). "
         "If they mean missing, make them empty (in Python: add them to `missing`)."
     )
-
-
-def _marked(cells: Any) -> bool:
-    """Whether a cell has a mark of grouping or of a unit, not only digits with leading zeros."""
-    return bool(pc.any(pc.match_substring_regex(cells, r"[^\d\s]")).as_py())
 
 
 def _note_long_identifiers(column: Any, note: Callable[[str], None], where: str) -> None:

@@ -28,8 +28,6 @@ class SparseGLM(SparseTask):
     Losses of rows need not be convex, so the quadratic model is made from products.
     """
 
-    columns = None
-
     def __init__(self, objective: GLMObjective, l1: np.ndarray) -> None:
         self.objective, self.l1, self.l2 = objective, l1, objective.alpha
         self.X, self.intercept, self.shift = objective.X, objective.intercept, objective.shift

@@ -12,10 +12,16 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model._glm.boundary import always_interior, polished
+from pellucid.linear_model._glm.boundary import (
+    always_interior,
+    polished,
+    saturated,
+    unbounded_directions,
+    unbounded_status,
+)
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
 from pellucid.linear_model.base import check_size, column_means
-from pellucid.linear_model.scaled_columns import ScaledColumns, mean_and_spread
+from pellucid.linear_model.scaled_columns import ScaledColumns
 from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
@@ -72,7 +78,8 @@ def prepare(
         units = -exponents(largest).astype(np.int64)
         table = table.scaled(units)
     first = table.dense(table.blocks[0])
-    mean, spread = mean_and_spread(first)
+    mean, spread = first.mean(axis=0), first.std(axis=0)
+    spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
     far = intercept and bool(np.any(np.abs(mean) > FAR * spread))
     strength = scaled_penalty(alpha * float(weights.sum()), 2 * units)
     objective = GLMObjective(
@@ -315,19 +322,19 @@ def _solve(model: Any, problem: Problem, loss: GLMLoss, task: Task) -> tuple[Sol
         plain = replace(task.objective, X=Rows(problem.X), shift=None)
         found = descend(plain, loss, model.tol, model.max_iter, model.step, l1)
         return found, found.x
-    start = _last_fit(model, problem.p)
+    last = _last_fit(model, problem.p)
     if l1 > 0:
         from pellucid.linear_model._glm.l1 import solve_sparse
 
         with np.errstate(over="ignore"):
             total = l1 * float(task.objective.weights.sum())
         with converting_x(lambda x: task.original(x.ravel())):
-            found = solve_sparse(task, loss, total, model.max_iter, start)
+            found = solve_sparse(task, loss, total, model.max_iter, last)
     else:
         kind = "lbfgs" if model.solver == "lbfgs" and problem.p > NEWTON_SIZE else "auto"
         # A loss beyond the floats is no start.
         with np.errstate(over="ignore", invalid="ignore"), converting_x(task.original):
-            found = solve(task, loss, kind, model.tol, model.max_iter, start)
+            found = solve(task, loss, kind, model.tol, model.max_iter, last)
     return found, task.original(found.x)
 
 
@@ -335,11 +342,6 @@ def _diagnose(
     model: Any, problem: Problem, loss: GLMLoss, task: Task, found: Solution
 ) -> tuple[Status, dict[str, Any]]:
     """The status, with columns whose coefficients grow without limit, and the facts for inference."""
-    from pellucid.linear_model._glm.boundary import (
-        saturated,
-        unbounded_directions,
-        unbounded_status,
-    )
     from pellucid.linear_model._glm.information import facts, has_facts
 
     status, inference = found.status, {}

@@ -43,12 +43,16 @@ class SparseTask(ShiftedRows):
 
     l1: np.ndarray
     l2: np.ndarray
-    columns: Columns | None  # None: the quadratic model is always made from products
 
     @property
     def largest_curvature(self) -> np.ndarray:
         """Upper bounds, or guesses, of the curvature of each column and of the intercept."""
         raise NotImplementedError
+
+    @property
+    def columns(self) -> Columns | None:
+        """The table by columns; None if the quadratic model is to be made from products."""
+        return None
 
     def penalty(self, B: np.ndarray) -> float:
         raise NotImplementedError

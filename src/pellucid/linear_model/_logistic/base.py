@@ -14,8 +14,6 @@ from pellucid.numerics import bayes
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import (
-    HISTORY,
-    N_ITER,
     Choice,
     Ignored,
     Real,
@@ -55,8 +53,6 @@ class LogisticModel(LinearClassifier):
     _scale = "log-odds"
     _finite_coef = True
 
-    n_iter_: np.ndarray = learned(N_ITER)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
     separating_: list[int] = learned(
         "Positions in `terms_` of the columns that separate classes; found without a penalty only."
     )

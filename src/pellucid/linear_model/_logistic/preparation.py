@@ -14,12 +14,13 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
 from pellucid.linear_model._logistic.objective import Likelihood
-from pellucid.linear_model.scaled_columns import ScaledColumns, mean_and_spread
+from pellucid.linear_model.scaled_columns import ScaledColumns
 from pellucid.numerics.row_blocks import Rows, exponents, scaled_penalty
 
 FAR = 8.0  # a column whose mean exceeds this number of standard deviations is centred
 FAR_SPARSE = 1e4  # the same for sparse tables, which lose their zeros by centring
 EXTREME = 100  # a column whose largest value has an absolute log2 above this is scaled
+DEVIATION_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,26 @@ def prepare_columns(
         units = -exponents(table.largest()).astype(np.int64)
         table = table.scaled(units)
         first = table.dense(table.blocks[0])
-    mean, spread = mean_and_spread(first)
+    mean, spread = _mean_and_spread(first)
     limit = FAR_SPARSE if table.sparse else FAR
     far = setting.intercept and bool(np.any(np.abs(mean) > limit * spread))
     alpha = scaled_penalty(setting.alpha, 2 * units)
     shift = mean if far else None
     likelihood = Likelihood(table, y, w, n_classes, alpha, setting.intercept, shift)
     return Prepared(likelihood, np.zeros_like(mean) if far else mean, spread, units)
+
+
+def _mean_and_spread(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard deviations of the columns, a few rows at a time: no copy of the block.
+
+    The deviation of a constant column is its size, or 1.
+    """
+    mean, total = block.mean(axis=0), np.zeros(block.shape[1])
+    for begin in range(0, len(block), DEVIATION_ROWS):
+        difference = block[begin : begin + DEVIATION_ROWS] - mean
+        total += np.square(difference, out=difference).sum(axis=0)
+    spread = np.sqrt(total / len(block))
+    return mean, np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
 
 
 ABSENT = -1e9  # intercept of an absent class, which gives it the probability 0 for every row

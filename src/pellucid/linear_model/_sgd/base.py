@@ -152,6 +152,13 @@ def loss_and_schedule(model: Any, passive_aggressive_loss: str) -> dict[str, Any
     }  # fmt: skip
 
 
+def order_of_rows(model: Any) -> str:
+    """Without shuffling the rows keep the user's order; standardising copies them anyway."""
+    if not model.shuffle:
+        return "user"
+    return "canonical" if model.standardize else "canonical_view"
+
+
 def initial_coefficients(
     model: Any, q: int, p: int, coef_init: Any, intercept_init: Any
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -206,12 +213,7 @@ class StochasticClassifier(LinearClassifier):
     averaged_: np.ndarray = learned(AVERAGED)
     walk_: np.ndarray = learned(SCALARS)
 
-    @property
-    def _rows(self) -> str:
-        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
-        if not self.shuffle:
-            return "user"
-        return "canonical" if self.standardize else "canonical_view"
+    _rows = property(order_of_rows)
 
     def _input_spec(self) -> InputSpec:
         return replace(super()._input_spec(), positions=is_watched())
