@@ -1,0 +1,122 @@
+"""CART: a decision tree, grown greedily by the split that leaves the purest children.
+
+A node with rows of weight W predicts one value c. Its impurity Q is the mean loss of that value:
+
+    gini            Q = 1 - sum_k p_k^2            c = (p_1, ..., p_K), the class shares
+    entropy         Q = -sum_k p_k log2 p_k        c = (p_1, ..., p_K)
+    error           Q = 1 - max_k p_k              c = (p_1, ..., p_K)
+    squared_error   Q = mean (y_i - c)^2           c = mean y_i
+
+Objective of each split: minimise W_left Q_left + W_right Q_right.
+
+1. A node stops if all its y are equal, at max_depth, or if it has too few rows.
+2. List the candidate splits of every column. Numbers: x <= t, with t half-way between neighboring
+   values. Categories: every set S of levels that contains the first one, so that no split is
+   listed twice; L levels give 2^(L-1) - 1 splits.
+3. Take the candidate with the smallest cost. The first one wins a tie. The best split need not
+   lower the cost: the first split of XOR does not, but the splits below it do.
+4. Grow the two children in the same way.
+5. To predict, follow the splits from the root to a leaf, and return the c of this leaf.
+"""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+
+
+class Node:
+    """n rows of weight W; a leaf until `column` and `split` (a threshold or a set of levels) are set."""
+
+    def __init__(self, n, W, c, Q):
+        self.n, self.W, self.c, self.Q = n, W, c, Q
+        self.column = self.split = self.left = self.right = None
+
+    def goes_left(self, x):
+        return np.isin(x, self.split) if np.ndim(self.split) else x <= self.split
+
+
+class CART:
+    """criterion: a line of the table above. categorical: the columns that hold levels, not numbers."""
+
+    def __init__(
+        self, criterion="gini", max_depth=np.inf, min_samples_split=2, min_samples_leaf=1,
+        categorical=(),
+    ):  # fmt: skip
+        self.criterion, self.max_depth, self.categorical = criterion, max_depth, categorical
+        self.min_samples_split, self.min_samples_leaf = min_samples_split, min_samples_leaf
+
+    def value_and_impurity(self, y, w):
+        """c and Q of a node; y holds class codes 0, ..., K - 1 or numbers."""
+        if self.criterion == "squared_error":
+            c = np.average(y, weights=w)
+            return c, np.average((y - c) ** 2, weights=w)
+        p = np.bincount(y, weights=w, minlength=len(self.classes)) / w.sum()
+        if self.criterion == "gini":
+            return p, 1 - (p**2).sum()
+        if self.criterion == "error":
+            return p, 1 - p.max()
+        return p, -(p[p > 0] * np.log2(p[p > 0])).sum()
+
+    def fit(self, X, y, w=None):
+        w = np.ones(len(y)) if w is None else w
+        if self.criterion != "squared_error":
+            self.classes, y = np.unique(y, return_inverse=True)
+        self.trace = []
+        self.root = self.grow(X, y, w, depth=0)
+        return self
+
+    def columns(self, D):
+        """The columns that a node searches: all of them. A random forest draws some."""
+        return range(D)
+
+    def candidates(self, x, categorical):
+        """2. Thresholds between neighboring values, or sets of levels that contain the first one."""
+        values = np.unique(x)
+        if not categorical:
+            return [(a + b) / 2 for a, b in pairwise(values)]
+        first, others = values[:1], values[1:]
+        sizes = range(len(others))
+        return [np.append(first, s) for size in sizes for s in combinations(others, size)]
+
+    def grow(self, X, y, w, depth):
+        node = Node(len(y), w.sum(), *self.value_and_impurity(y, w))
+        # 1. Stop?
+        if len(np.unique(y)) == 1 or depth >= self.max_depth or len(y) < self.min_samples_split:
+            return node
+        # 2. and 3. The candidate with the smallest cost. Differences due to rounding are ties.
+        best = np.inf
+        for j in self.columns(X.shape[1]):
+            for split in self.candidates(X[:, j], j in self.categorical):
+                left = np.isin(X[:, j], split) if np.ndim(split) else X[:, j] <= split
+                if min(left.sum(), (~left).sum()) < self.min_samples_leaf:
+                    continue
+                cost = sum(
+                    w[side].sum() * self.value_and_impurity(y[side], w[side])[1]
+                    for side in (left, ~left)
+                )
+                if cost < best - 1e-12 * node.W * node.Q:
+                    best, node.column, node.split, goes_left = cost, j, split, left
+        if node.column is None:
+            return node
+        self.trace.append(
+            {"depth": depth, "rows": node.n, "impurity": node.Q, "column": node.column,
+             "split": node.split, "impurity after": best / node.W}
+        )  # fmt: skip
+        # 4. The children.
+        node.left = self.grow(X[goes_left], y[goes_left], w[goes_left], depth + 1)
+        node.right = self.grow(X[~goes_left], y[~goes_left], w[~goes_left], depth + 1)
+        return node
+
+    def leaf(self, x):
+        """5. Follow the splits."""
+        node = self.root
+        while node.column is not None:
+            node = node.left if node.goes_left(x[node.column]) else node.right
+        return node
+
+    def predict_proba(self, X):
+        return np.array([self.leaf(x).c for x in X])
+
+    def predict(self, X):
+        c = self.predict_proba(X)
+        return c if self.criterion == "squared_error" else self.classes[c.argmax(axis=1)]
