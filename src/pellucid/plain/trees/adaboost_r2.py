@@ -15,23 +15,27 @@
 
 import numpy as np
 
-from pellucid.plain.trees.cart import CART
+from pellucid.plain.trees.decision_tree import CART
 
 
 class AdaBoostR2:
     """T trees of at most max_depth."""
 
-    losses = {"linear": lambda e: e, "square": lambda e: e**2, "exponential": lambda e: 1 - np.exp(-e)}
+    losses = {
+        "linear": lambda e: e,
+        "square": lambda e: e**2,
+        "exponential": lambda e: 1 - np.exp(-e),
+    }
 
     def __init__(self, T=50, max_depth=3, loss="linear", **settings):
         self.T, self.loss = T, self.losses[loss]
         self.settings = settings | {"criterion": "squared_error", "max_depth": max_depth}
 
     def fit(self, X, y):
-        w = np.full(len(y), 1 / len(y))  # 1
+        w = np.full(len(y), 1 / len(y))  # step 1
         self.trees, self.a, self.trace = [], [], []
         for t in range(self.T):
-            tree = CART(**self.settings).fit(X, y, w)  # 2
+            tree = CART(**self.settings).fit(X, y, w)  # step 2
             error = np.abs(y - tree.predict(X))
             perfect = error.max() <= 1e-15 * np.abs(y).max()
             L = np.zeros(len(y)) if perfect else self.loss(error / error.max())
@@ -40,18 +44,18 @@ class AdaBoostR2:
             if useless and t > 0:
                 break
             last = useless or perfect
-            a = 1 + 2 * sum(self.a) if last else np.log((1 - m) / m)  # 3
+            a = 1 + 2 * sum(self.a) if last else np.log((1 - m) / m)  # step 3
             self.trees.append(tree)
             self.a.append(a)
             self.trace.append({"round": t + 1, "mean loss": m, "weight": a, "w": w})
             if last:
                 break
-            w = w * np.exp(-a * (1 - L))  # 4
+            w = w * np.exp(-a * (1 - L))  # step 4
             w = w / w.sum()
         return self
 
     def predict(self, X):
-        F = np.array([tree.predict(X) for tree in self.trees])  # 5
+        F = np.array([tree.predict(X) for tree in self.trees])  # step 5
         order = F.argsort(axis=0, kind="stable")
         reached = np.array(self.a)[order].cumsum(axis=0)
         median = (reached >= reached[-1] / 2).argmax(axis=0)

@@ -50,22 +50,22 @@ class SVM:
             F = -y * G
             up = ((y > 0) & (alpha < C)) | ((y < 0) & (alpha > 0))
             down = ((y > 0) & (alpha > 0)) | ((y < 0) & (alpha < C))
-            i = np.where(up, F, -np.inf).argmax()  # 1
+            i = np.where(up, F, -np.inf).argmax()  # step 1
             j = np.where(down, F, np.inf).argmin()
             dual = 0.5 * alpha @ (G - 1)  # because G = Q alpha - 1
             self.trace.append({"i": i, "j": j, "violation": F[i] - F[j], "dual": dual})
-            if F[i] - F[j] <= self.tol:  # 2
+            if F[i] - F[j] <= self.tol:  # step 2
                 break
             room_i = C - alpha[i] if y[i] > 0 else alpha[i]
             room_j = alpha[j] if y[j] > 0 else C - alpha[j]
             curvature = max(K[i, i] + K[j, j] - 2 * K[i, j], 1e-12)
-            t = min((F[i] - F[j]) / curvature, room_i, room_j)  # 3
+            t = min((F[i] - F[j]) / curvature, room_i, room_j)  # step 3
             # A step to the bound must reach it exactly.
             alpha[i] = (C if y[i] > 0 else 0.0) if t == room_i else alpha[i] + y[i] * t
             alpha[j] = (0.0 if y[j] > 0 else C) if t == room_j else alpha[j] - y[j] * t
-            G = G + t * y * (K[:, i] - K[:, j])  # 4
+            G = G + t * y * (K[:, i] - K[:, j])  # step 4
         free = (alpha > 0) & (alpha < C)
-        self.b = F[free].mean() if free.any() else (F[i] + F[j]) / 2  # 5
+        self.b = F[free].mean() if free.any() else (F[i] + F[j]) / 2  # step 5
         support = alpha > 0
         self.alpha, self.dual = alpha, dual
         self.vectors, self.coef = X[support], (alpha * y)[support]

@@ -14,8 +14,8 @@ at the price of a slightly higher bias of each tree.
 
 import numpy as np
 
-from pellucid.plain.trees.bagged_trees import Bagging
-from pellucid.plain.trees.cart import CART
+from pellucid.plain.trees.bagging import Bagging
+from pellucid.plain.trees.decision_tree import CART
 
 
 class RandomTree(CART):
@@ -26,7 +26,7 @@ class RandomTree(CART):
         self.m, self.rng = m, rng
 
     def columns(self, D):
-        return np.sort(self.rng.choice(D, self.m, replace=False))  # 2
+        return np.sort(self.rng.choice(D, self.m, replace=False))  # step 2
 
 
 class RandomForest(Bagging):
@@ -40,17 +40,18 @@ class RandomForest(Bagging):
         return RandomTree(self.m, self.rng, **self.settings)
 
     def fit(self, X, y):
-        super().fit(X, y)
+        super().fit(X, y)  # step 1 and # step 3: see `Bagging`
         each = [self.importances_of(tree, X.shape[1]) for tree in self.trees]
         self.importances = np.sum(each, axis=0) / np.sum(each)
         return self
 
     def importances_of(self, tree, D):
-        """4. Shares of the decreases of one tree."""
+        """Shares of the decreases of one tree."""
         decrease, nodes = np.zeros(D), [tree.root]
         while nodes:
             t = nodes.pop()
             if t.column is not None:
+                # step 4
                 decrease[t.column] += t.W * t.Q - t.left.W * t.left.Q - t.right.W * t.right.Q
                 nodes += [t.left, t.right]
         return decrease / decrease.sum() if decrease.sum() > 0 else decrease

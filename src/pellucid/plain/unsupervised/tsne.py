@@ -1,7 +1,7 @@
 """t-SNE: points in the plane whose neighbors are those of the rows.
 
-Affinities of the rows: p_{j|i} = exp(-beta_i |x_i - x_j|^2) / sum_{k != i} exp(-beta_i |x_i - x_k|^2), with
-beta_i such that the perplexity exp(-sum_j p_{j|i} log p_{j|i}) is the wanted number of neighbors;
+Affinities of the rows: p_{j|i} = exp(-beta_i |x_i - x_j|^2), divided by their sum over j != i, with beta_i
+such that the perplexity exp(-sum_j p_{j|i} log p_{j|i}) is the wanted number of neighbors;
 p_ij = (p_{j|i} + p_{i|j}) / (2 n).
 
 Affinities of the points: u_ij = 1 / (1 + |y_i - y_j|^2), Student's t with one degree of freedom, whose
@@ -33,11 +33,11 @@ class TSNE:
         self.perplexity, self.steps, self.rate, self.start = perplexity, steps, rate, start
 
     def affinities(self, X):
-        """1. The matrix P."""
+        """The matrix P."""
         n, D = len(X), squared_distances(X)
         P = np.zeros((n, n))
         for i in range(n):
-            others = np.arange(n) != i
+            others = np.arange(n) != i  # step 1
             d = D[i, others] - D[i, others].min()  # the same p, and no underflow
             low, high, beta = 0.0, np.inf, 1.0 / max(d.mean(), 1e-300)
             for _ in range(200):
@@ -53,8 +53,8 @@ class TSNE:
         return (P + P.T) / (2 * n)
 
     def principal_components(self, X):
-        """2. The start."""
-        X = X - X.mean(axis=0)
+        """The start."""
+        X = X - X.mean(axis=0)  # step 2
         axes = np.linalg.svd(X, full_matrices=False)[2][:2]
         signs = np.sign(axes[np.arange(2), np.abs(axes).argmax(axis=1)])
         scores = X @ (axes * signs[:, None]).T
@@ -81,8 +81,8 @@ class TSNE:
             KL, gradient = self.divergence_and_gradient(P, Y, 12.0 if early else 1.0)
             if t % 50 == 0:
                 self.trace.append({"step": t, "KL": KL})
-            gain = np.maximum(np.where(step * gradient < 0, gain + 0.2, gain * 0.8), 0.01)  # 3
-            step = (0.5 if early else 0.8) * step - rate * gain * gradient  # 4
+            gain = np.maximum(np.where(step * gradient < 0, gain + 0.2, gain * 0.8), 0.01)  # step 3
+            step = (0.5 if early else 0.8) * step - rate * gain * gradient  # step 4
             Y = Y + step
         self.Y, self.KL = Y, self.divergence_and_gradient(P, Y)[0]
         return self

@@ -14,7 +14,7 @@ pairwise correlation rho, keeps the bias and has the variance
 
 import numpy as np
 
-from pellucid.plain.trees.cart import CART
+from pellucid.plain.trees.decision_tree import CART
 
 
 class Bagging:
@@ -30,10 +30,10 @@ class Bagging:
     def fit(self, X, y):
         n = len(y)
         if self.samples is None:
-            self.samples = [self.rng.integers(0, n, n) for _ in range(self.B)]  # 1
+            self.samples = [self.rng.integers(0, n, n) for _ in range(self.B)]  # step 1
         self.trees, self.trace, self.classes = [], [], np.unique(y)
         for rows in self.samples:
-            self.trees.append(self.new_tree().fit(X[rows], y[rows]))  # 2
+            self.trees.append(self.new_tree().fit(X[rows], y[rows]))  # step 2
             outside = np.setdiff1d(np.arange(n), rows)
             self.trace.append({"tree": len(self.trees), "out of bag": len(outside)})
         self.oob_predictions = self.out_of_bag(X)
@@ -49,18 +49,18 @@ class Bagging:
         return shares
 
     def predict_proba(self, X):
-        return np.mean([self.values(tree, X) for tree in self.trees], axis=0)  # 3
+        return np.mean([self.values(tree, X) for tree in self.trees], axis=0)  # step 3
 
     def predict(self, X):
         c = self.predict_proba(X)
         return c if c.ndim == 1 else self.classes[c.argmax(axis=1)]
 
     def out_of_bag(self, X):
-        """4. NaN for a row that every tree has seen."""
+        """Mean over the trees that did not see a row; NaN if all have seen it."""
         total, count = 0.0, np.zeros(len(X))
         for rows, tree in zip(self.samples, self.trees):
             outside = ~np.isin(np.arange(len(X)), rows)
             values = self.values(tree, X)
             total = total + (values.T * outside).T
-            count += outside
+            count += outside  # step 4
         return (total.T / np.where(count > 0, count, np.nan)).T

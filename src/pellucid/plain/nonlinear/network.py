@@ -1,6 +1,6 @@
 """Feed-forward network: layers of linear functions and activations, trained by gradient descent.
 
-    A_0 = X,   Z_l = A_{l-1} W_l + b_l,   A_l = f(Z_l),   outputs: Y_hat = Z_L through the link of the loss
+    A_0 = X,   Z_l = A_{l-1} W_l + b_l,   A_l = f(Z_l);   the outputs are Z_L, or probabilities made of Z_L
 
 Loss, the mean over n rows of the sum over outputs, and its derivative in Z_L:
 
@@ -59,8 +59,8 @@ class FeedForward:
         self.b = [rng.uniform(-c, c, size) for c, size in zip(bounds, units[1:])]
 
     def forward(self, X):
-        """1. All Z_l and A_l; A_0 = X."""
-        Z, A = [], [X]
+        """All Z_l and A_l; A_0 = X."""
+        Z, A = [], [X]  # step 1
         for W, b in zip(self.W, self.b):
             Z.append(A[-1] @ W + b)
             A.append(self.f(Z[-1]))
@@ -69,27 +69,27 @@ class FeedForward:
     def gradient_by_matrices(self, X, Y):
         Z, A = self.forward(X)
         dW, db = [None] * len(self.W), [None] * len(self.W)
-        D = (self.link(Z[-1]) - Y) / len(X)  # 2
+        D = (self.link(Z[-1]) - Y) / len(X)  # step 2
         for l in reversed(range(len(self.W))):
-            dW[l], db[l] = A[l].T @ D, D.sum(axis=0)  # 3
+            dW[l], db[l] = A[l].T @ D, D.sum(axis=0)  # step 3
             if l > 0:
-                D = (D @ self.W[l].T) * self.df(Z[l - 1])  # 4
+                D = (D @ self.W[l].T) * self.df(Z[l - 1])  # step 4
         return dW, db
 
     def gradient_by_loops(self, X, Y):
         Z, A = self.forward(X)
         dW, db = [np.zeros_like(W) for W in self.W], [np.zeros_like(b) for b in self.b]
-        D = (self.link(Z[-1]) - Y) / len(X)  # 2
+        D = (self.link(Z[-1]) - Y) / len(X)  # step 2
         for l in reversed(range(len(self.W))):
             before = np.zeros_like(A[l])  # dL/dA of the layer before
             for i in range(len(X)):  # rows
                 for k in range(len(self.b[l])):  # units of this layer
-                    db[l][k] += D[i, k]  # 3
+                    db[l][k] += D[i, k]  # step 3
                     for j in range(A[l].shape[1]):  # units of the layer before
-                        dW[l][j, k] += A[l][i, j] * D[i, k]  # 3
-                        before[i, j] += self.W[l][j, k] * D[i, k]  # 4, the sum over k
+                        dW[l][j, k] += A[l][i, j] * D[i, k]  # step 3
+                        before[i, j] += self.W[l][j, k] * D[i, k]  # step 4: the sum over k
             if l > 0:
-                D = before * self.df(Z[l - 1])  # 4
+                D = before * self.df(Z[l - 1])  # step 4
         return dW, db
 
     def fit(self, X, Y):
@@ -97,7 +97,7 @@ class FeedForward:
         for t in range(self.steps):
             dW, db = self.gradient_by_matrices(X, Y)
             self.trace.append({"step": t, "loss": self.loss(Y, self.forward(X)[0][-1]).mean()})
-            self.W = [W - self.rate * d for W, d in zip(self.W, dW)]  # 5
+            self.W = [W - self.rate * d for W, d in zip(self.W, dW)]  # step 5
             self.b = [b - self.rate * d for b, d in zip(self.b, db)]
         return self
 

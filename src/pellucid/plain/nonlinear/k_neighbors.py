@@ -27,7 +27,7 @@ class KDTree:
         spread = np.ptp(self.X[rows], axis=0)
         if len(rows) <= self.leaf_size or spread.max() == 0:
             return rows
-        j = spread.argmax()  # 1
+        j = spread.argmax()  # step 1
         x = self.X[rows, j]
         cut = np.median(x)
         if cut == x.max():  # both halves must have rows
@@ -47,8 +47,8 @@ class KDTree:
             return sorted(found + new)[:k]
         j, cut, low, high = cell
         near, far = (low, high) if x[j] <= cut else (high, low)
-        found = self.search(near, x, k, found)  # 2
-        if len(found) < k or abs(x[j] - cut) <= found[-1][0]:  # 3
+        found = self.search(near, x, k, found)  # step 2
+        if len(found) < k or abs(x[j] - cut) <= found[-1][0]:  # step 3
             found = self.search(far, x, k, found)
         return found
 

@@ -70,20 +70,20 @@ class CART:
         return range(D)
 
     def candidates(self, x, categorical):
-        """2. Thresholds between neighboring values, or sets of levels that contain the first one."""
+        """Thresholds between neighboring values, or sets of levels that contain the first one."""
         values = np.unique(x)
         if not categorical:
-            return [(a + b) / 2 for a, b in pairwise(values)]
+            return [(a + b) / 2 for a, b in pairwise(values)]  # step 2
         first, others = values[:1], values[1:]
         sizes = range(len(others))
         return [np.append(first, s) for size in sizes for s in combinations(others, size)]
 
     def grow(self, X, y, w, depth):
         node = Node(len(y), w.sum(), *self.value_and_impurity(y, w))
-        # 1. Stop?
+        # step 1
         if len(np.unique(y)) == 1 or depth >= self.max_depth or len(y) < self.min_samples_split:
             return node
-        # 2. and 3. The candidate with the smallest cost. Differences due to rounding are ties.
+        # step 2 and # step 3: differences due to rounding are ties
         best = np.inf
         for j in self.columns(X.shape[1]):
             for split in self.candidates(X[:, j], j in self.categorical):
@@ -102,15 +102,15 @@ class CART:
             {"depth": depth, "rows": node.n, "impurity": node.Q, "column": node.column,
              "split": node.split, "impurity after": best / node.W}
         )  # fmt: skip
-        # 4. The children.
+        # step 4
         node.left = self.grow(X[goes_left], y[goes_left], w[goes_left], depth + 1)
         node.right = self.grow(X[~goes_left], y[~goes_left], w[~goes_left], depth + 1)
         return node
 
     def leaf(self, x):
-        """5. Follow the splits."""
+        """The leaf of one row."""
         node = self.root
-        while node.column is not None:
+        while node.column is not None:  # step 5
             node = node.left if node.goes_left(x[node.column]) else node.right
         return node
 

@@ -49,10 +49,10 @@ class CostComplexityPruning:
         self.tree, self.trace, alpha = tree, [], 0.0
         self.record(alpha)
         while inner := self.inner_nodes(tree.root):
-            weakest = min(inner, key=self.g)  # 1
+            weakest = min(inner, key=self.g)  # step 1
             alpha = max(alpha, self.g(weakest))  # rounding must not let alpha decrease
-            if alpha > self.alpha:  # 3
+            if alpha > self.alpha:  # step 3
                 break
-            weakest.column = weakest.split = weakest.left = weakest.right = None  # 2
+            weakest.column = weakest.split = weakest.left = weakest.right = None  # step 2
             self.record(alpha)
         return self

@@ -4,8 +4,8 @@ Objective: the exponential loss of the vote, lowered by one tree after the other
 
     sum_i exp(-s_{y_i}(x_i) (K - 1) / K),    s_k(x) = sum_t a_t v_k(f_t(x)),
 
-where v_k is 1 for the class that a tree votes for and -1 / (K - 1) for the others. For fixed f_t the best
-a_t, up to the factor (K - 1) / K that all trees share, is the one of step 3.
+where v_k is 1 for the class that a tree votes for and -1 / (K - 1) for the others. Given f_t, the best a_t
+is (K - 1) / K times the one of step 3; a factor that all trees share changes no vote.
 
 1. All rows have the weight w_i = 1 / n.
 2. Fit a tree with these weights; e_t is the weight of the rows that it gets wrong.
@@ -18,7 +18,7 @@ a_t, up to the factor (K - 1) / K that all trees share, is the one of step 3.
 
 import numpy as np
 
-from pellucid.plain.trees.cart import CART
+from pellucid.plain.trees.decision_tree import CART
 
 
 class AdaBoost:
@@ -30,23 +30,23 @@ class AdaBoost:
     def fit(self, X, y):
         self.classes = np.unique(y)
         K, n = len(self.classes), len(y)
-        w = np.full(n, 1 / n)  # 1
+        w = np.full(n, 1 / n)  # step 1
         self.trees, self.a, self.trace = [], [], []
         for t in range(self.T):
-            tree = CART(**self.settings).fit(X, y, w)  # 2
+            tree = CART(**self.settings).fit(X, y, w)  # step 2
             wrong = tree.predict(X) != y
             e = w[wrong].sum()
             useless = e >= 1 - 1 / K - 1e-12
             if useless and t > 0:
                 break
             last = useless or e == 0
-            a = 1 + 2 * sum(self.a) if last else np.log((1 - e) / e) + np.log(K - 1)  # 3
+            a = 1 + 2 * sum(self.a) if last else np.log((1 - e) / e) + np.log(K - 1)  # step 3
             self.trees.append(tree)
             self.a.append(a)
             self.trace.append({"round": t + 1, "error": e, "weight": a, "w": w})
             if last:
                 break
-            w = w * np.exp(a * wrong)  # 4
+            w = w * np.exp(a * wrong)  # step 4
             w = w / w.sum()
         return self
 
@@ -59,7 +59,7 @@ class AdaBoost:
         return total / sum(self.a)
 
     def predict_proba(self, X):
-        odds = np.exp(self.scores(X) / (len(self.classes) - 1))  # 5
+        odds = np.exp(self.scores(X) / (len(self.classes) - 1))  # step 5
         return odds / odds.sum(axis=1, keepdims=True)
 
     def predict(self, X):

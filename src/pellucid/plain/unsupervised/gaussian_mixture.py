@@ -4,9 +4,9 @@ Model: a row comes from component k with probability pi_k, and then from N(mu_k,
 
 Objective: maximise the log-likelihood  sum_i log sum_k pi_k N(x_i; mu_k, Sigma_k).
 
-The sum inside the logarithm has no closed-form maximum. If the components of the rows were known, it would
-have: shares, means and covariances of each component. EM replaces the unknown components by their
-probabilities. By Jensen's inequality no step lowers the log-likelihood.
+This has no closed-form maximum. If the component of every row were known, it would have one: the shares,
+means and covariances of the components. EM replaces the unknown components by their probabilities.
+By Jensen's inequality no step lowers the log-likelihood.
 
 1. Start: given means, equal weights, and the covariance of all rows for every component.
 2. E step: r_ik = pi_k N(x_i; mu_k, Sigma_k) / sum_l pi_l N(x_i; mu_l, Sigma_l), the responsibility of
@@ -37,14 +37,14 @@ class GaussianMixture:
         return np.array(out).T
 
     def e_step(self, X):
-        """2. Responsibilities, and the log-likelihood of every row."""
-        L = self.log_joint(X)
+        """Responsibilities, and the log-likelihood of every row."""
+        L = self.log_joint(X)  # step 2
         log_likelihood = np.logaddexp.reduce(L, axis=1)
         return np.exp(L - log_likelihood[:, None]), log_likelihood
 
     def m_step(self, X, r):
-        """3. Weighted shares, means and covariances."""
-        n_k = r.sum(axis=0)
+        """Weighted shares, means and covariances."""
+        n_k = r.sum(axis=0)  # step 3
         self.pi = n_k / len(X)
         self.mu = r.T @ X / n_k[:, None]
         self.Sigma = [((X - m).T * r[:, k]) @ (X - m) / n_k[k] for k, m in enumerate(self.mu)]
@@ -52,15 +52,17 @@ class GaussianMixture:
     def fit(self, X):
         if self.mu is None:
             self.mu = X[self.rng.choice(len(X), self.K, replace=False)]
-        self.pi = np.full(self.K, 1 / self.K)  # 1
+        self.pi = np.full(self.K, 1 / self.K)  # step 1
         self.Sigma = [np.cov(X.T, bias=True).reshape(X.shape[1], -1)] * self.K
-        self.trace = []
+        self.trace, previous = [], -np.inf
         for t in range(self.max_iter):
             r, log_likelihood = self.e_step(X)
             self.trace.append({"step": t, "log-likelihood": log_likelihood.mean()})
             self.m_step(X, r)
-            if t > 0 and abs(np.diff([s["log-likelihood"] for s in self.trace[-2:]])) < self.tol:  # 4
+            change = log_likelihood.mean() - previous
+            if abs(change) < self.tol:  # step 4
                 break
+            previous = log_likelihood.mean()
         return self
 
     def predict_proba(self, X):

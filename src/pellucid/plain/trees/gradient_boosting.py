@@ -6,9 +6,9 @@ Loss of a row, its derivative g and its second derivative h in f:
     logistic   log(1 + exp(f)) - y f        g = p - y       h = p (1 - p)      p = 1 / (1 + exp(-f))
     softmax    log sum_k exp(f_k) - f_y     g_k = p_k - 1[y = k]   h_k = p_k (1 - p_k)
 
-A tree adds v to the f of all rows of a leaf. To second order the loss changes by sum_i g_i v + h_i v^2 / 2.
-Completing the square gives sum_i h_i (z_i - v)^2 / 2 + constant with z_i = -g_i / h_i. So the best next tree
-is a regression tree for z with weights h, and the value of a leaf is -sum g / sum h.
+A tree adds v to the f of all rows of a leaf. To second order the loss changes by
+sum_i g_i v + h_i v^2 / 2 = sum_i h_i (z_i - v)^2 / 2 + constant, with z_i = -g_i / h_i. So the best next
+tree is a regression tree for z with weights h, and the value of a leaf is -sum g / sum h.
 
 1. Start from the best constant f_0: the mean; the log-odds; the logarithms of the class shares
    minus their mean.
@@ -19,7 +19,7 @@ is a regression tree for z with weights h, and the value of a leaf is -sum g / s
 
 import numpy as np
 
-from pellucid.plain.trees.cart import CART
+from pellucid.plain.trees.decision_tree import CART
 
 
 class GradientBoosting:
@@ -32,7 +32,7 @@ class GradientBoosting:
     def fit(self, X, y):
         if self.loss == "squared":
             Y = y[:, None]
-            self.f0 = Y.mean(axis=0)  # 1
+            self.f0 = Y.mean(axis=0)  # step 1
         else:
             self.classes = np.unique(y)
             Y = (y[:, None] == self.classes).astype(float)
@@ -44,12 +44,12 @@ class GradientBoosting:
         self.trees, self.trace = [], []
         for t in range(self.rounds):
             P = self.mean(F)
-            G = P - Y  # 2
+            G = P - Y  # step 2
             H = np.ones_like(F) if self.loss == "squared" else P * (1 - P)
             self.trees.append(
-                [CART(**self.settings).fit(X, -g / h, h) for g, h in zip(G.T, H.T)]  # 3
+                [CART(**self.settings).fit(X, -g / h, h) for g, h in zip(G.T, H.T)]  # step 3
             )
-            F = F + self.rate * self.step(t, X)  # 4
+            F = F + self.rate * self.step(t, X)  # step 4
             self.trace.append({"round": t + 1, "squared gradient": (G**2).mean(), "f": F})
         return self
 

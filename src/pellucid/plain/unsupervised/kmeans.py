@@ -2,8 +2,8 @@
 
 Objective (the inertia): minimise sum_i |x_i - c_{label_i}|^2 over the centers c and the labels.
 
-With fixed centers the best label of a row is its nearest center. With fixed labels the best center is the
-mean of its rows, because the derivative 2 sum_i (c - x_i) is 0 there. Lloyd's algorithm alternates:
+With fixed centers the best label of a row is its nearest center. With fixed labels the best center is
+the mean of its rows, because the derivative 2 sum_i (c - x_i) is 0 there. Lloyd's algorithm alternates:
 
 1. Start (k-means++): a random row; then rows drawn with a probability proportional to their
    squared distance from the nearest center so far, until there are k.
@@ -25,8 +25,8 @@ class KMeans:
         self.rng = np.random.default_rng(seed)
 
     def plus_plus(self, X):
-        """1. Starting centers, far from each other."""
-        C = X[[self.rng.integers(len(X))]]
+        """Starting centers, far from each other."""
+        C = X[[self.rng.integers(len(X))]]  # step 1
         while len(C) < self.k:
             nearest = self.squared_distances(X, C).min(axis=1)
             C = np.vstack([C, X[self.rng.choice(len(X), p=nearest / nearest.sum())]])
@@ -40,16 +40,16 @@ class KMeans:
         self.labels, self.trace = np.full(len(X), -1), []
         for _ in range(self.max_iter):
             D = self.squared_distances(X, C)
-            labels = D.argmin(axis=1)  # 2
+            labels = D.argmin(axis=1)  # step 2
             moved = (labels != self.labels).sum()
             self.labels = labels
             self.trace.append({"centers": C, "moved": moved, "inertia": D.min(axis=1).sum()})
-            if moved == 0:  # 4
+            if moved == 0:  # step 4
                 break
             members, farthest = labels.copy(), list(np.argsort(-D.min(axis=1), kind="stable"))
             for empty in np.setdiff1d(np.arange(self.k), labels):
                 members[farthest.pop(0)] = empty
-            C = np.array([X[members == j].mean(axis=0) for j in range(self.k)])  # 3
+            C = np.array([X[members == j].mean(axis=0) for j in range(self.k)])  # step 3
         self.centers, self.inertia = C, self.trace[-1]["inertia"]
         return self
 
