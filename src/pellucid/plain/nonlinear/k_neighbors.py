@@ -53,7 +53,7 @@ class KDTree:
         return found
 
 
-class KNeighborsRegressor:
+class KNearestRegressor:
     """The mean of the k nearest rows."""
 
     def __init__(self, k=5):
@@ -71,7 +71,7 @@ class KNeighborsRegressor:
         return self.y[self.kneighbors(X)[1]].mean(axis=1)
 
 
-class KNeighborsClassifier(KNeighborsRegressor):
+class KNearestClassifier(KNearestRegressor):
     """The vote of the k nearest rows; the first class wins a tie."""
 
     def predict_proba(self, X):

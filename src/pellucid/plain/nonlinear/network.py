@@ -1,6 +1,6 @@
 """Feed-forward network: layers of linear functions and activations, trained by gradient descent.
 
-    A_0 = X,   Z_l = A_{l-1} W_l + b_l,   A_l = f(Z_l);   the outputs are Z_L, or probabilities made of Z_L
+    A_0 = X,   Z_l = A_{l-1} W_l + b_l,   A_l = f(Z_l);   the outputs follow from Z_L (see `LOSSES`)
 
 Loss, the mean over n rows of the sum over outputs, and its derivative in Z_L:
 

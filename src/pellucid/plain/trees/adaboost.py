@@ -4,8 +4,8 @@ Objective: the exponential loss of the vote, lowered by one tree after the other
 
     sum_i exp(-s_{y_i}(x_i) (K - 1) / K),    s_k(x) = sum_t a_t v_k(f_t(x)),
 
-where v_k is 1 for the class that a tree votes for and -1 / (K - 1) for the others. Given f_t, the best a_t
-is (K - 1) / K times the one of step 3; a factor that all trees share changes no vote.
+where v_k is 1 for the class that a tree votes for and -1 / (K - 1) for the others. Given f_t, the best
+a_t is (K - 1) / K times the one of step 3; a factor that all trees share changes no vote.
 
 1. All rows have the weight w_i = 1 / n.
 2. Fit a tree with these weights; e_t is the weight of the rows that it gets wrong.
@@ -21,7 +21,7 @@ import numpy as np
 from pellucid.plain.trees.decision_tree import CART
 
 
-class AdaBoost:
+class AdaBoostSAMME:
     """T trees of at most max_depth; the default is a stump, a tree of one split."""
 
     def __init__(self, T=50, max_depth=1, **settings):

@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.plain.trees.decision_tree import CART
 
 
-class Bagging:
+class BaggedTrees:
     """samples: the drawn rows of every tree, if they are to be given. settings: those of `CART`."""
 
     def __init__(self, B=100, seed=0, samples=None, **settings):

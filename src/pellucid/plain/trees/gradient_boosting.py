@@ -22,7 +22,7 @@ import numpy as np
 from pellucid.plain.trees.decision_tree import CART
 
 
-class GradientBoosting:
+class GradientBoostedTrees:
     """loss: "squared" for regression, "logistic" for two or more classes."""
 
     def __init__(self, loss="squared", rounds=100, rate=0.1, max_depth=3, **settings):

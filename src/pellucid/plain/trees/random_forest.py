@@ -1,6 +1,6 @@
 """Random forest: bagging of trees that search only some columns, drawn anew at every node.
 
-The variance of a mean of B trees is rho sigma^2 + (1 - rho) sigma^2 / B (see `Bagging`). More trees do
+The variance of a mean of B trees is rho sigma^2 + (1 - rho) sigma^2 / B (see `BaggedTrees`). More trees do
 not reduce its first term. Trees that may not all use the strongest column are less alike: rho falls,
 at the price of a slightly higher bias of each tree.
 
@@ -14,7 +14,7 @@ at the price of a slightly higher bias of each tree.
 
 import numpy as np
 
-from pellucid.plain.trees.bagging import Bagging
+from pellucid.plain.trees.bagging import BaggedTrees
 from pellucid.plain.trees.decision_tree import CART
 
 
@@ -29,8 +29,8 @@ class RandomTree(CART):
         return np.sort(self.rng.choice(D, self.m, replace=False))  # step 2
 
 
-class RandomForest(Bagging):
-    """m: the number of columns of a node; otherwise as `Bagging` (steps 1 and 3)."""
+class RandomForest(BaggedTrees):
+    """m: the number of columns of a node; otherwise as `BaggedTrees` (steps 1 and 3)."""
 
     def __init__(self, m, B=100, seed=0, samples=None, **settings):
         super().__init__(B, seed, samples, **settings)
@@ -40,7 +40,7 @@ class RandomForest(Bagging):
         return RandomTree(self.m, self.rng, **self.settings)
 
     def fit(self, X, y):
-        super().fit(X, y)  # step 1 and # step 3: see `Bagging`
+        super().fit(X, y)  # step 1 and # step 3: see `BaggedTrees`
         each = [self.importances_of(tree, X.shape[1]) for tree in self.trees]
         self.importances = np.sum(each, axis=0) / np.sum(each)
         return self

@@ -19,7 +19,7 @@ By Jensen's inequality no step lowers the log-likelihood.
 import numpy as np
 
 
-class GaussianMixture:
+class GaussianMixtureEM:
     """means: the K starting means; without them, K rows drawn at random."""
 
     def __init__(self, K, means=None, seed=0, tol=1e-3, max_iter=100):

@@ -17,7 +17,7 @@ the mean of its rows, because the derivative 2 sum_i (c - x_i) is 0 there. Lloyd
 import numpy as np
 
 
-class KMeans:
+class LloydKMeans:
     """centers: the start, if it is to be given."""
 
     def __init__(self, k, centers=None, seed=0, max_iter=300):

@@ -1,7 +1,7 @@
 """t-SNE: points in the plane whose neighbors are those of the rows.
 
-Affinities of the rows: p_{j|i} = exp(-beta_i |x_i - x_j|^2), divided by their sum over j != i, with beta_i
-such that the perplexity exp(-sum_j p_{j|i} log p_{j|i}) is the wanted number of neighbors;
+Affinities of the rows: p_{j|i} = exp(-beta_i |x_i - x_j|^2), divided by their sum over j != i, with
+beta_i such that the perplexity exp(-sum_j p_{j|i} log p_{j|i}) is the wanted number of neighbors;
 p_ij = (p_{j|i} + p_{i|j}) / (2 n).
 
 Affinities of the points: u_ij = 1 / (1 + |y_i - y_j|^2), Student's t with one degree of freedom, whose
@@ -26,7 +26,7 @@ def squared_distances(X):
     return ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
 
 
-class TSNE:
+class ExactTSNE:
     """Points of two dimensions; the trace keeps KL(P || Q) every 50 steps."""
 
     def __init__(self, perplexity=30.0, steps=1000, rate=None, start=None):
