@@ -1,7 +1,7 @@
 """Random forest: bagging of trees that search only some columns, drawn anew at every node.
 
-The variance of a mean of B trees is rho sigma^2 + (1 - rho) sigma^2 / B (see `BaggedTrees`). More trees do
-not reduce its first term. Trees that may not all use the strongest column are less alike: rho falls,
+The variance of a mean of B trees is rho sigma^2 + (1 - rho) sigma^2 / B (see `BaggedTrees`). More trees
+do not reduce its first term. Trees that may not all use the strongest column are less alike: rho falls,
 at the price of a slightly higher bias of each tree.
 
 1. Draw a bootstrap sample of the rows for every tree.
