@@ -2,7 +2,8 @@
 
     P(class c | x) = share of class c among the k nearest rows        f(x) = mean of their y
 
-Nearest by the Euclidean distance; of rows at the same distance the earlier one counts as nearer.
+Nearest by the Euclidean distance. Of rows at the same distance the one with the smaller y counts as
+nearer, so that the prediction does not depend on the order of the rows.
 
 A KD-tree finds the k rows without visiting all of them:
 
@@ -60,12 +61,13 @@ class KNearestRegressor:
         self.k = k
 
     def fit(self, X, y):
-        self.tree, self.y = KDTree(X), y
+        self.order, self.y = np.argsort(y, kind="stable"), y  # ties: by y, then by row
+        self.tree = KDTree(X[self.order])
         return self
 
     def kneighbors(self, X):
         found = [self.tree.query(x, self.k) for x in X]
-        return np.array([d for d, _ in found]), np.array([rows for _, rows in found])
+        return np.array([d for d, _ in found]), np.array([self.order[rows] for _, rows in found])
 
     def predict(self, X):
         return self.y[self.kneighbors(X)[1]].mean(axis=1)

@@ -27,7 +27,7 @@ def squared_distances(X):
 
 
 class ExactTSNE:
-    """Points of two dimensions; the trace keeps KL(P || Q) every 50 steps."""
+    """Points of two dimensions; the trace keeps KL(P || Q) before every step."""
 
     def __init__(self, perplexity=30.0, steps=1000, rate=None, start=None):
         self.perplexity, self.steps, self.rate, self.start = perplexity, steps, rate, start
@@ -69,20 +69,23 @@ class ExactTSNE:
         force = (exaggeration * P - Q) * U
         return KL, 4 * (force.sum(axis=1)[:, None] * Y - force @ Y)
 
+    def move(self, t, P, Y, step, gain, rate):
+        """Step number t: the points, the step and the gains after it, and KL before it."""
+        early = t <= 250
+        if t in (1, 251):
+            step, gain = np.zeros_like(Y), np.ones_like(Y)
+        KL, gradient = self.divergence_and_gradient(P, Y, 12.0 if early else 1.0)
+        gain = np.maximum(np.where(step * gradient < 0, gain + 0.2, gain * 0.8), 0.01)  # step 3
+        step = (0.5 if early else 0.8) * step - rate * gain * gradient  # step 4
+        return Y + step, step, gain, KL
+
     def fit(self, X):
-        P = self.affinities(X)
-        Y = self.principal_components(X) if self.start is None else self.start
+        self.P, self.trace = self.affinities(X), []
+        self.Y = self.principal_components(X) if self.start is None else self.start
         rate = max(len(X) / 12 / 4, 50.0) if self.rate is None else self.rate
-        self.P, self.trace = P, []
+        step = gain = None
         for t in range(1, self.steps + 1):
-            early = t <= 250
-            if t in (1, 251):
-                step, gain = np.zeros_like(Y), np.ones_like(Y)
-            KL, gradient = self.divergence_and_gradient(P, Y, 12.0 if early else 1.0)
-            if t % 50 == 0:
-                self.trace.append({"step": t, "KL": KL})
-            gain = np.maximum(np.where(step * gradient < 0, gain + 0.2, gain * 0.8), 0.01)  # step 3
-            step = (0.5 if early else 0.8) * step - rate * gain * gradient  # step 4
-            Y = Y + step
-        self.Y, self.KL = Y, self.divergence_and_gradient(P, Y)[0]
+            self.Y, step, gain, KL = self.move(t, self.P, self.Y, step, gain, rate)
+            self.trace.append({"step": t, "KL": KL})
+        self.divergence = self.divergence_and_gradient(self.P, self.Y)[0]
         return self
