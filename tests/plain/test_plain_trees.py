@@ -12,7 +12,7 @@ from pellucid import ensemble, plain
 from pellucid.data import datasets
 from pellucid.ensemble import bootstrap_samples
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from tests.plain.tables import built_in, classes, numbers
+from tests.plain.tables import built_in, classes, numbers, preorder, same_tree
 
 TABLES = {
     "two": lambda: classes(1),
@@ -24,24 +24,6 @@ TARGETS = {
     "diabetes": lambda: built_in("diabetes", 7),
 }  # fmt: skip
 WINE = {"two": TABLES["two"], "three": TABLES["three"], "wine": lambda: built_in("wine", 2)}
-
-
-def preorder(node):
-    if node.column is None:
-        return [node]
-    return [node, *preorder(node.left), *preorder(node.right)]
-
-
-def same_tree(made, nodes, tolerance=1e-12):
-    """Node by node: the rows, the split, the impurity and the value."""
-    found = preorder(made.root)
-    assert [t.n for t in found] == nodes.n_samples.tolist()
-    assert [-1 if t.column is None else t.column for t in found] == nodes.feature.tolist()
-    thresholds = [t.split if t.column is not None and np.ndim(t.split) == 0 else 0.0 for t in found]
-    np.testing.assert_allclose(thresholds, nodes.threshold, rtol=1e-15)
-    np.testing.assert_allclose([t.Q for t in found], nodes.impurity, rtol=1e-9, atol=tolerance)
-    values = np.array([t.c for t in found]).reshape(len(found), -1)
-    np.testing.assert_allclose(values, nodes.value, rtol=1e-12, atol=tolerance)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])

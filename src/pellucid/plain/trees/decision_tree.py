@@ -24,6 +24,19 @@ from itertools import combinations, pairwise
 import numpy as np
 
 
+def value_and_impurity(criterion, y, w, K):
+    """c and Q of rows with weights w; y holds class codes 0, ..., K - 1 or numbers."""
+    if criterion == "squared_error":
+        c = np.average(y, weights=w)
+        return c, np.average((y - c) ** 2, weights=w)
+    p = np.bincount(y, weights=w, minlength=K) / w.sum()
+    if criterion == "gini":
+        return p, 1 - (p**2).sum()
+    if criterion == "error":
+        return p, 1 - p.max()
+    return p, -(p[p > 0] * np.log2(p[p > 0])).sum()
+
+
 class Node:
     """n rows of weight W; a leaf until `column` and `split` (a threshold or a set of levels) are set."""
 
@@ -45,22 +58,11 @@ class CART:
         self.criterion, self.max_depth, self.categorical = criterion, max_depth, categorical
         self.min_samples_split, self.min_samples_leaf = min_samples_split, min_samples_leaf
 
-    def value_and_impurity(self, y, w):
-        """c and Q of a node; y holds class codes 0, ..., K - 1 or numbers."""
-        if self.criterion == "squared_error":
-            c = np.average(y, weights=w)
-            return c, np.average((y - c) ** 2, weights=w)
-        p = np.bincount(y, weights=w, minlength=len(self.classes)) / w.sum()
-        if self.criterion == "gini":
-            return p, 1 - (p**2).sum()
-        if self.criterion == "error":
-            return p, 1 - p.max()
-        return p, -(p[p > 0] * np.log2(p[p > 0])).sum()
-
     def fit(self, X, y, w=None):
-        w = np.ones(len(y)) if w is None else w
+        w, self.K = np.ones(len(y)) if w is None else w, 0
         if self.criterion != "squared_error":
             self.classes, y = np.unique(y, return_inverse=True)
+            self.K = len(self.classes)
         self.trace = []
         self.root = self.grow(X, y, w, depth=0)
         return self
@@ -79,7 +81,7 @@ class CART:
         return [np.append(first, s) for size in sizes for s in combinations(others, size)]
 
     def grow(self, X, y, w, depth):
-        node = Node(len(y), w.sum(), *self.value_and_impurity(y, w))
+        node = Node(len(y), w.sum(), *value_and_impurity(self.criterion, y, w, self.K))
         # step 1
         if len(np.unique(y)) == 1 or depth >= self.max_depth or len(y) < self.min_samples_split:
             return node
@@ -91,7 +93,7 @@ class CART:
                 if min(left.sum(), (~left).sum()) < self.min_samples_leaf:
                     continue
                 cost = sum(
-                    w[side].sum() * self.value_and_impurity(y[side], w[side])[1]
+                    w[side].sum() * value_and_impurity(self.criterion, y[side], w[side], self.K)[1]
                     for side in (left, ~left)
                 )
                 if cost < best - 1e-12 * node.W * node.Q:
