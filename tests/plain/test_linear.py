@@ -94,17 +94,42 @@ def test_lasso(regression, made, share):
     assert np.all(np.diff(objective) <= 1e-12 * objective[0])
 
 
+@pytest.mark.parametrize("rho", [0.2, 0.9])
+def test_elastic_net(regression, rho):
+    X, y = regression
+    alpha = 0.1 * np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() / len(y)
+    mine = plain.ElasticNet(alpha, rho, max_epochs=200_000).fit(X, y)
+    model = linear_model.ElasticNet(alpha, l1_ratio=rho, tol=1e-13, max_iter=100_000).fit(X, y)
+    same_line(mine, model, 1e-6)
+    close(mine.predict(X), model.predict(X), 1e-6)
+    assert np.array_equal(mine.w == 0, model.coef_ == 0)
+    lasso, ridge = plain.Lasso(alpha).fit(X, y), plain.Ridge(len(y) * alpha).fit(X, y)
+    close(plain.ElasticNet(alpha, 1.0).fit(X, y).w, lasso.w, 1e-9)
+    close(plain.ElasticNet(alpha, 0.0, max_epochs=200_000).fit(X, y).w, ridge.w, 1e-8)
+
+
+@pytest.mark.parametrize("family", ["normal", "poisson", "binomial"])
 @pytest.mark.parametrize("name", REGRESSION)
-def test_poisson(name):
+def test_generalised_linear_model(name, family):
     X, y = REGRESSION[name]
-    X = tables.standardised(X)
-    y = np.random.default_rng(0).poisson(np.exp(1 + 0.3 * X[:, 0])) if name != "diabetes" else y
-    mine = plain.PoissonRegression().fit(X, y)
-    model = linear_model.PoissonRegressor(alpha=0, tol=1e-12).fit(X, y)
+    X, rng = tables.standardised(X)[:, :6], np.random.default_rng(0)
+    if family == "poisson" and name != "diabetes":
+        y = rng.poisson(np.exp(1 + 0.3 * X[:, 0]))
+    elif family == "binomial":
+        y = (y > np.quantile(y, rng.uniform(0.2, 0.8, len(y)))).astype(float)
+    mine = plain.GeneralizedLinearModel(family).fit(X, y)
+    model = linear_model.GeneralizedLinearModel(family=family, tol=1e-12).fit(X, y)
     same_line(mine, model, 1e-8)
     close(mine.predict(X), model.predict(X), 1e-8)
     assert mine.deviance == pytest.approx(model.inference_["deviance"], rel=1e-10)
     assert mine.trace[-1]["deviance"] == pytest.approx(mine.deviance, rel=1e-10)
+    assert (len(mine.trace) <= 2) == (family == "normal")
+
+
+def test_poisson_is_that_regressor():
+    X, y = tables.standardised(REGRESSION["diabetes"][0]), REGRESSION["diabetes"][1]
+    model = linear_model.PoissonRegressor(alpha=0, tol=1e-12).fit(X, y)
+    same_line(plain.GeneralizedLinearModel("poisson").fit(X, y), model, 1e-8)
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0])
@@ -204,3 +229,11 @@ def test_principal_components(regression):
     close(
         mine.inverse_transform(mine.transform(X)), model.inverse_transform(model.transform(X)), 1e-8
     )
+
+
+def test_least_squares_of_labels_leave_the_unit_interval():
+    """Iris, setosa or not: one error, and 39 of 150 fitted values outside [0, 1]."""
+    X, y = tables.numbers("iris")
+    fitted = plain.LeastSquares().fit(X[:, :2], y == "setosa").predict(X[:, :2])
+    assert ((fitted > 0.5) != (y == "setosa")).sum() == 1
+    assert ((fitted < 0) | (fitted > 1)).sum() == 39

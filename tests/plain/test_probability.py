@@ -1,6 +1,7 @@
 """The plain Bayes classifiers, discriminants and posterior against the classes of the library."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pellucid import discriminant_analysis, linear_model, naive_bayes, plain
@@ -11,9 +12,10 @@ BINARY = tables.binary_tables()
 CLASSES = tables.class_tables()
 
 
-def same_answers(mine, model, X, tol=1e-9):
-    close(mine.predict_proba(X), model.predict_proba(X), tol)
-    assert np.array_equal(mine.predict(X), model.predict(X))
+def same_answers(mine, model, X, tol=1e-9, table=None):
+    given = X if table is None else table
+    close(mine.predict_proba(X), model.predict_proba(given), tol)
+    assert np.array_equal(mine.predict(X), model.predict(given))
 
 
 @pytest.mark.parametrize("name", REGRESSION)
@@ -30,6 +32,21 @@ def test_bayesian_regression(name, sigma2, tau):
     close(mine.predict(X), mean, 1e-8)
     close(mine.predict_std(X), deviation, 1e-9)
     close(mine.w, plain.Ridge(sigma2 / tau).fit(X, y).w, 1e-8)
+
+
+@pytest.mark.parametrize("name", REGRESSION)
+def test_bayesian_ridge(name):
+    X, y = REGRESSION[name]
+    mine = plain.BayesianRidge().fit(X, y)
+    flat = dict.fromkeys(("alpha_1", "alpha_2", "lambda_1", "lambda_2"), 0.0)
+    model = linear_model.BayesianRidge(tol=1e-12, max_iter=10_000, **flat).fit(X, y)
+    assert mine.sigma2 == pytest.approx(1 / model.alpha_, rel=1e-7)
+    assert mine.tau == pytest.approx(1 / model.lambda_, rel=1e-7)
+    close(mine.w, model.coef_, 1e-7)
+    mean, deviation = model.predict(X, return_std=True)
+    close(mine.predict(X), mean, 1e-7)
+    close(mine.predict_std(X), deviation, 1e-7)
+    close(mine.w, plain.Ridge(mine.sigma2 / mine.tau).fit(X, y).w, 1e-8)
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -98,3 +115,24 @@ def test_naive_bayes_of_counts(name, alpha, kind):
     logs = model.feature_log_prob_ if kind == "CategoricalNB" else [model.feature_log_prob_]
     for q, log_q in zip(tables, logs, strict=True):
         close(q, np.exp(log_q), 1e-12)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("alpha", [0.5, 2.0])
+def test_naive_bayes_of_mixed_columns(name, alpha):
+    (numbers, y), (levels, _) = CLASSES[name], counts(name)
+    kinds = ["normal", "poisson", "bernoulli", "categorical"]
+    X = np.column_stack([numbers[:, 0], levels[:, 1], levels[:, 0] > 1, levels[:, 1]]).astype(float)
+    mine = plain.MixedNB(kinds, alpha).fit(X, y)
+    parts = [f"level {int(v)}" for v in X[:, 3]]
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "d": parts})
+    model = naive_bayes.MixedNB(distributions={"b": "poisson"}, alpha=alpha).fit(table, y)
+    assert list(model.distributions_) == kinds
+    same_answers(mine, model, X, 1e-9, table)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_poisson_naive_bayes(name):
+    X, y = counts(name)
+    mine = plain.MixedNB(["poisson"] * X.shape[1], 0.7).fit(X, y)
+    same_answers(mine, naive_bayes.PoissonNB(alpha=0.7).fit(X, y), X)

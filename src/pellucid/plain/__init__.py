@@ -5,21 +5,24 @@ numbers stand beside the lines of code. The constructions check no input. Tests 
 with the class of the library. `pellucid show METHOD --plain` prints the file.
 """
 
+from pellucid.plain.linear.elastic_net import ElasticNet
+from pellucid.plain.linear.glm import GeneralizedLinearModel
 from pellucid.plain.linear.lasso import Lasso, LassoProximal
 from pellucid.plain.linear.least_squares import LeastSquares, LeastSquaresDescent
 from pellucid.plain.linear.logistic import LogisticDescent, LogisticNewton
 from pellucid.plain.linear.logistic_sgd import LogisticSGD
 from pellucid.plain.linear.pca import PCA
 from pellucid.plain.linear.perceptron import Perceptron
-from pellucid.plain.linear.poisson import PoissonRegression
 from pellucid.plain.linear.ridge import Ridge
 from pellucid.plain.linear.softmax import SoftmaxRegression
 from pellucid.plain.probability.bayesian_regression import BayesianRegression
+from pellucid.plain.probability.bayesian_ridge import BayesianRidge
 from pellucid.plain.probability.discriminants import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
 from pellucid.plain.probability.fisher import FisherDiscriminant
+from pellucid.plain.probability.mixed_bayes import MixedNB
 from pellucid.plain.probability.naive_bayes import (
     BernoulliNB,
     CategoricalNB,
@@ -52,7 +55,9 @@ METHODS = {
     "ols": (LeastSquares, LeastSquaresDescent),
     "ridge": (Ridge,),
     "lasso": (Lasso, LassoProximal),
-    "poisson": (PoissonRegression,),
+    "elastic_net": (ElasticNet,),
+    "poisson": (GeneralizedLinearModel,),
+    "glm": (GeneralizedLinearModel,),
     "logistic": (LogisticDescent, LogisticNewton, LogisticSGD),
     "sgd": (LogisticSGD,),
     "softmax": (SoftmaxRegression,),
@@ -60,10 +65,11 @@ METHODS = {
     "pca": (PCA,),
     # probability
     "bayesian_regression": (BayesianRegression,),
+    "bayesian_ridge": (BayesianRidge,),
     "fisher": (FisherDiscriminant,),
     "lda": (LinearDiscriminantAnalysis,),
     "qda": (QuadraticDiscriminantAnalysis,),
-    "naive_bayes": (GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB),
+    "naive_bayes": (GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, MixedNB),
     "multinomial_nb": (MultinomialNB,),
     # workflow
     "metrics": (

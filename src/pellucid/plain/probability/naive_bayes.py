@@ -35,6 +35,14 @@ class NaiveBayes:
         self.estimate(X, [X[y == k] for k in self.classes])
         return self
 
+    def estimate(self, X, by_class):
+        """Step 2, which each kind does in its own way."""
+        raise NotImplementedError
+
+    def log_likelihood(self, X):
+        """log P(x | k) of each row and class, as each kind defines it."""
+        raise NotImplementedError
+
     def predict_proba(self, X):
         S = np.log(self.pi) + self.log_likelihood(X)  # step 3
         E = np.exp(S - S.max(axis=1, keepdims=True))  # step 4
