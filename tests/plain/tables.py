@@ -1,47 +1,60 @@
-"""Tables for comparing constructions with the library, and the comparison of two trees."""
+"""The tables on which the constructions are compared with the library: two made, one real."""
 
 import numpy as np
 
 from pellucid.data import datasets
 
 
-def built_in(name, rows=None):
-    """(X, y) of a numeric built-in set; class codes are 0, 1, ...; `rows`: takes every
-    row whose number is a multiple of it."""
-    found = datasets.load(name)
-    X = np.column_stack([np.asarray(found.table[c], dtype=float) for c in found.features])
-    y = np.asarray(found.y)
-    y = np.unique(y, return_inverse=True)[1] if found.task != "regression" else y.astype(float)
-    return X[::rows], y[::rows]
+def numbers(name, features=None):
+    """A built-in set as a table of numbers with standardised columns, and its target."""
+    data = datasets.load(name)
+    X = np.column_stack([data.table.column(c).to_numpy() for c in features or data.features])
+    return standardised(X.astype(float)), data.y
 
 
-def classes(seed, n=120, d=3, K=2):
-    """Noisy classes on a curve; values without ties."""
+def standardised(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def correlated(n, d, seed):
+    """Columns of several sizes that depend on each other."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    score = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=n)
-    return X, np.searchsorted(np.quantile(score, np.arange(1, K) / K), score)
+    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
 
 
-def numbers(seed, n=120, d=3):
+def made_regression(n, d, seed):
+    X = correlated(n, d, seed)
+    rng = np.random.default_rng(seed + 1)
+    return X, X @ rng.integers(-2, 3, d) + 5 + rng.normal(size=n)
+
+
+def made_classes(n, d, K, seed):
+    """K overlapping classes, 0 to K - 1."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    return X, X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + 0.3 * rng.normal(size=n)
+    y = rng.permutation(np.arange(n) % K)
+    return 0.4 * rng.normal(size=(K, d))[y] + rng.normal(size=(n, d)) * rng.uniform(0.5, 2, d), y
 
 
-def preorder(node):
-    if node.column is None:
-        return [node]
-    return [node, *preorder(node.left), *preorder(node.right)]
+def regression_tables():
+    return {
+        "small": made_regression(20, 3, 0),
+        "wider": made_regression(120, 12, 1),
+        "diabetes": numbers("diabetes"),
+    }
 
 
-def same_tree(made, nodes, tolerance=1e-12):
-    """Node by node: the rows, the split, the impurity and the value."""
-    found = preorder(made.root)
-    assert [t.n for t in found] == nodes.n_samples.tolist()
-    assert [-1 if t.column is None else t.column for t in found] == nodes.feature.tolist()
-    thresholds = [t.split if t.column is not None and np.ndim(t.split) == 0 else 0.0 for t in found]
-    np.testing.assert_allclose(thresholds, nodes.threshold, rtol=1e-15)
-    np.testing.assert_allclose([t.Q for t in found], nodes.impurity, rtol=1e-9, atol=tolerance)
-    values = np.array([t.c for t in found]).reshape(len(found), -1)
-    np.testing.assert_allclose(values, nodes.value, rtol=1e-12, atol=tolerance)
+def binary_tables():
+    X, y = numbers("breast_cancer")
+    return {
+        "small": made_classes(40, 2, 2, 2),
+        "wider": made_classes(200, 6, 2, 3),
+        "breast_cancer": (X, (y == "malignant").astype(int)),
+    }
+
+
+def class_tables():
+    return {
+        "small": made_classes(60, 2, 3, 4),
+        "wider": made_classes(240, 5, 4, 5),
+        "wine": numbers("wine"),
+    }

@@ -11,7 +11,7 @@ import pellucid
 from pellucid import cluster, manifold, mixture, neighbors, neural_network, plain, svm
 from pellucid.manifold import affinities
 from pellucid.manifold.embedding import Divergence
-from tests.plain.tables import built_in, classes, numbers
+from tests.plain.curved_tables import built_in, classes, numbers
 
 
 def standardized(X):

@@ -12,7 +12,7 @@ from pellucid import ensemble, plain
 from pellucid.data import datasets
 from pellucid.ensemble import bootstrap_samples
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from tests.plain.tables import built_in, classes, numbers, preorder, same_tree
+from tests.plain.curved_tables import built_in, classes, numbers, preorder, same_tree
 
 TABLES = {
     "two": lambda: classes(1),

@@ -11,7 +11,7 @@ from pellucid.tree.grower import grow
 from pellucid.tree.histogram_bins import learn_bins
 from pellucid.tree.presort import binned_table, presort
 from pellucid.tree.stopping import Limits
-from tests.plain.tables import same_tree
+from tests.plain.curved_tables import same_tree
 from tests.sizes import cases
 from tests.tree import naive
 
