@@ -106,6 +106,23 @@ def test_pruning(table):
         same_tree(pruned, DecisionTreeClassifier(ccp_alpha=alpha).fit(X, y).tree_)
 
 
+def test_worked_example():
+    """Five rows: the threshold 2 leaves a Gini impurity of (2 * 0 + 3 * 4/9) / 5."""
+    X, y = np.array([[1.5], [1.7], [2.3], [2.7], [2.7]]), np.array([1, 1, 2, 2, 3])
+    first = plain.CART().fit(X, y).trace[0]
+    assert first["split"] == 2.0
+    assert first["impurity"] == pytest.approx(1 - 0.16 - 0.16 - 0.04)
+    assert first["impurity after"] == pytest.approx(4 / 15)
+
+
+def test_xor_needs_a_split_without_gain():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 3, dtype=float)
+    y = (X[:, 0] != X[:, 1]).astype(int)
+    made = plain.CART().fit(X, y)
+    assert made.trace[0]["impurity after"] == made.trace[0]["impurity"] == 0.5
+    np.testing.assert_array_equal(made.predict(X), y)
+
+
 # Ensembles ---------------------------------------------------------------------------------------
 
 
