@@ -30,7 +30,7 @@ ACTIVATIONS = {  # f(z), and f'(z)
     "identity": (lambda z: z, lambda z: np.ones_like(z)),
     "relu": (lambda z: np.maximum(z, 0.0), lambda z: np.where(z > 0, 1.0, 0.0)),
     "logistic": (lambda z: 1 / (1 + np.exp(-z)), lambda z: np.exp(-z) / (1 + np.exp(-z)) ** 2),
-    "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
+    "tanh": (lambda z: np.tanh(z), lambda z: 1 - np.tanh(z) ** 2),
 }
 
 

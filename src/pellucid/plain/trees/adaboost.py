@@ -4,11 +4,16 @@ Objective: the exponential loss of the vote, lowered by one tree after the other
 
     sum_i exp(-s_{y_i}(x_i) (K - 1) / K),    s_k(x) = sum_t a_t v_k(f_t(x)),
 
-where v_k is 1 for the class that a tree votes for and -1 / (K - 1) for the others. Given f_t, the best
-a_t is (K - 1) / K times the one of step 3; a factor that all trees share changes no vote.
+where v_k is 1 for the class that a tree votes for and -1 / (K - 1) for the others. Tree t multiplies the
+loss of a right row by exp(-a_t (K - 1) / K) and that of a wrong row by exp(a_t / K). If w_i is the loss of
+row i as a share of the total, the total is multiplied by
+
+    (1 - e_t) exp(-a_t (K - 1) / K) + e_t exp(a_t / K),    e_t = sum of w_i over the wrong rows
+
+The derivative in a_t is 0 at the a_t of step 3.
 
 1. All rows have the weight w_i = 1 / n.
-2. Fit a tree with these weights; e_t is the weight of the rows that it gets wrong.
+2. Fit a tree with these weights, and compute e_t.
 3. a_t = log((1 - e_t) / e_t) + log(K - 1). It is positive if the tree is better than guessing,
    e_t < 1 - 1/K. A tree that is not better ends the rounds and is dropped, unless it is the first.
    A perfect tree (e_t = 0) ends them too, with a weight that outvotes all others.
@@ -31,7 +36,8 @@ class AdaBoostSAMME:
         self.classes = np.unique(y)
         K, n = len(self.classes), len(y)
         w = np.full(n, 1 / n)  # step 1
-        self.trees, self.a, self.trace = [], [], []
+        self.trees, self.trace = [], []
+        self.a: list[float] = []
         for t in range(self.T):
             tree = CART(**self.settings).fit(X, y, w)  # step 2
             wrong = tree.predict(X) != y
@@ -52,7 +58,8 @@ class AdaBoostSAMME:
 
     def scores(self, X):
         """Weighted means of the votes v, (n, K)."""
-        K, total = len(self.classes), 0
+        K = len(self.classes)
+        total = np.zeros((len(X), K))
         for a, tree in zip(self.a, self.trees):
             v = np.where(tree.predict(X)[:, None] == self.classes, 1.0, -1 / (K - 1))
             total = total + a * v

@@ -33,7 +33,8 @@ class AdaBoostR2:
 
     def fit(self, X, y):
         w = np.full(len(y), 1 / len(y))  # step 1
-        self.trees, self.a, self.trace = [], [], []
+        self.trees, self.trace = [], []
+        self.a: list[float] = []
         for t in range(self.T):
             tree = CART(**self.settings).fit(X, y, w)  # step 2
             error = np.abs(y - tree.predict(X))

@@ -57,10 +57,10 @@ class BaggedTrees:
 
     def out_of_bag(self, X):
         """Mean over the trees that did not see a row; NaN if all have seen it."""
-        total, count = 0.0, np.zeros(len(X))
+        total = np.zeros_like(self.values(self.trees[0], X))
+        count = np.zeros(len(X))
         for rows, tree in zip(self.samples, self.trees):
-            outside = ~np.isin(np.arange(len(X)), rows)
-            values = self.values(tree, X)
-            total = total + (values.T * outside).T
-            count += outside  # step 4
+            outside = np.setdiff1d(np.arange(len(X)), rows)  # step 4
+            total[outside] += self.values(tree, X[outside])
+            count[outside] += 1
         return (total.T / np.where(count > 0, count, np.nan)).T

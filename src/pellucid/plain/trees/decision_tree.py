@@ -37,15 +37,17 @@ def value_and_impurity(criterion, y, w, K):
     return p, -(p[p > 0] * np.log2(p[p > 0])).sum()
 
 
+def goes_left(x, split):
+    """Which values go left: those up to a threshold, or those in a set of levels."""
+    return np.isin(x, split) if np.ndim(split) else x <= split
+
+
 class Node:
     """n rows of weight W; a leaf until `column` and `split` (a threshold or a set of levels) are set."""
 
     def __init__(self, n, W, c, Q):
         self.n, self.W, self.c, self.Q = n, W, c, Q
         self.column = self.split = self.left = self.right = None
-
-    def goes_left(self, x):
-        return np.isin(x, self.split) if np.ndim(self.split) else x <= self.split
 
 
 class CART:
@@ -89,7 +91,7 @@ class CART:
         best = np.inf
         for j in self.columns(X.shape[1]):
             for split in self.candidates(X[:, j], j in self.categorical):
-                left = np.isin(X[:, j], split) if np.ndim(split) else X[:, j] <= split
+                left = goes_left(X[:, j], split)
                 if min(left.sum(), (~left).sum()) < self.min_samples_leaf:
                     continue
                 cost = sum(
@@ -97,7 +99,7 @@ class CART:
                     for side in (left, ~left)
                 )
                 if cost < best - 1e-12 * node.W * node.Q:
-                    best, node.column, node.split, goes_left = cost, j, split, left
+                    best, node.column, node.split, best_left = cost, j, split, left
         if node.column is None:
             return node
         self.trace.append(
@@ -105,15 +107,15 @@ class CART:
              "split": node.split, "impurity after": best / node.W}
         )  # fmt: skip
         # step 4
-        node.left = self.grow(X[goes_left], y[goes_left], w[goes_left], depth + 1)
-        node.right = self.grow(X[~goes_left], y[~goes_left], w[~goes_left], depth + 1)
+        node.left = self.grow(X[best_left], y[best_left], w[best_left], depth + 1)
+        node.right = self.grow(X[~best_left], y[~best_left], w[~best_left], depth + 1)
         return node
 
     def leaf(self, x):
         """The leaf of one row."""
         node = self.root
         while node.column is not None:  # step 5
-            node = node.left if node.goes_left(x[node.column]) else node.right
+            node = node.left if goes_left(x[node.column], node.split) else node.right
         return node
 
     def predict_proba(self, X):
