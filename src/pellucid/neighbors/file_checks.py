@@ -26,7 +26,9 @@ def check(model: Any) -> None:
     same = metric == vars(model).get("effective_metric_")
     _require(model, "metric", same and set(more) == set(model.effective_metric_params_))
     if metric == "precomputed":
-        _require(model, "rows_", _is(rows, np.float64, (n, n)) and space["kind"] == "")
+        stored = isinstance(rows, tuple) and valid_numbers(rows, (n, n))
+        good = stored or _is(rows, np.float64, (n, n))
+        _require(model, "rows_", good and space["kind"] == "")
         return
     _check_space(model, space, metric)
     width = n_terms(model) + (metric == "cosine")
