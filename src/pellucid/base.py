@@ -134,7 +134,7 @@ class Estimator(SklearnEstimator):
         """Complete the learned attributes on the working copy, then take them over in one step."""
         work._store(learned, problem)
         work._after_fit(rows)
-        self._replace_learned(work._learned())
+        self._replace_learned(learned | work._learned())
         work._warn()
         return self
 

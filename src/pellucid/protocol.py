@@ -247,8 +247,9 @@ class SklearnEstimator:
         return _sklearn.metadata_request(self, requests)
 
     def _learned(self) -> dict[str, Any]:
-        """Attributes set by fit."""
-        return {k: v for k, v in vars(self).items() if k.endswith("_") and not k.startswith("_")}
+        """Attributes set by fit: those that are declared. A subclass may set others before it."""
+        declared = parameters.attributes_of(type(self))
+        return {k: v for k, v in vars(self).items() if k in declared}
 
     def _check_fitted(self) -> None:
         if "n_features_in_" not in self.__dict__:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
 from sklearn.ensemble import (
     StackingClassifier,
     StackingRegressor,
@@ -19,12 +20,15 @@ from pellucid.data import Table, datasets
 from pellucid.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    BaggingClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from pellucid.errors import NotFittedError
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.naive_bayes import GaussianNB
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -129,3 +133,19 @@ def test_pipelines_scale_and_route_weights(rng):
     Z = StandardScaler().fit_transform(X)
     kept = GradientBoostingClassifier(n_estimators=5).fit(Z[w > 0], y[w > 0])
     np.testing.assert_array_equal(model.predict_proba(X), kept.predict_proba(Z))
+
+
+@pytest.mark.parametrize(
+    "Model",
+    [RandomForestClassifier, ExtraTreesRegressor, BaggingClassifier, AdaBoostRegressor,
+     GradientBoostingClassifier],
+)  # fmt: skip
+def test_an_ensemble_is_a_sequence_of_its_base_estimators(Model):
+    X, y = load_iris(return_X_y=True)
+    model = Model(n_estimators=3, random_state=0)
+    assert bool(model)
+    with pytest.raises(NotFittedError):
+        len(model)
+    model.fit(X, y)
+    assert len(model) == len(model.estimators_) == len(list(model)) == 3
+    assert len(model[1:]) == 2

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
@@ -531,3 +532,9 @@ def test_numbers_of_other_precision_as_parameters(dtype):
     X, y = np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 1, 0]
     found = LogisticRegression(C=np.dtype(dtype).type(1)).fit(X, y)
     np.testing.assert_array_equal(found.coef_, LogisticRegression(C=1.0).fit(X, y).coef_)
+
+
+def test_no_warning_if_nothing_is_left_to_gain():
+    """Separated classes with almost no penalty: the objective falls to 0 step by step."""
+    X, y = load_iris(return_X_y=True)
+    assert LogisticRegression(C=1e30).fit(X[:100], y[:100]).status_.ok  # warnings are errors here

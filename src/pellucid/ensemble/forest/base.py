@@ -15,7 +15,7 @@ from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
-from pellucid.ensemble import averaging
+from pellucid.ensemble import averaging, collection
 from pellucid.ensemble.base_estimators import coded
 from pellucid.ensemble.bootstrap_samples import Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
@@ -99,6 +99,9 @@ class Forest(Estimator):
     _splitter = "best"
     # The checks fit hundreds of times; five trees show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
+
+    __len__, __getitem__ = collection.length, collection.item
+    __iter__, __bool__ = collection.iterate, collection.true
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw the bags and grow the trees."""
