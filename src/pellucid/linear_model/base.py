@@ -80,18 +80,18 @@ class LinearPredictor(Regressor):
         p, several = n_terms(self), np.ndim(vars(self).get("coef_", 0.0)) == 2
         expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
         expect_array(self, "means_", p, finite=True)
-        if several and isinstance(self.intercept_, np.ndarray):
-            expect_array(self, "intercept_", len(self.coef_), finite=True)
+        if isinstance(vars(self).get("intercept_"), np.ndarray):
+            expect_array(self, "intercept_", len(self.coef_) if several else 1, finite=True)
         else:
             expect_number(self, "intercept_")
 
     def _finished(self, coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-        """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets."""
+        """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets: (p,) and
+        (1,) for a single column."""
         check_size(coef, intercept)
-        several = y.ndim == 2
         return {
-            "coef_": coef if several else coef[0],
-            "intercept_": intercept if several else float(intercept[0]),
+            "coef_": coef if len(coef) > 1 else coef[0],
+            "intercept_": intercept if y.ndim == 2 else float(intercept[0]),
         }
 
 

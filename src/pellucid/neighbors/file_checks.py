@@ -52,7 +52,7 @@ def _check_buckets(model: Any, rows: Any, n: int) -> None:
     from pellucid.neighbors import hashing
 
     recall, count = (vars(model).get(key) for key in ("recall_", "recall_neighbors_"))
-    _require(model, "recall_", type(recall) is float and 0 <= recall <= 1)
+    _require(model, "recall_", isinstance(recall, float) and 0 <= recall <= 1)
     _require(model, "recall_neighbors_", type(count) is int and count >= 0)
     parts = vars(model).get("buckets_")
     if parts is None:

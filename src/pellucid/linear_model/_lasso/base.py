@@ -137,7 +137,7 @@ class L1Regressor(LinearPredictor):
 
 def learned_from(model: Any, found: Any, y: np.ndarray) -> dict[str, Any]:
     """The learned attributes of a solution by coordinate descent."""
-    several = y.ndim == 2
+    several = len(found.coef) > 1
     return model._finished(found.coef, found.intercept, y) | {
         "means_": found.means,
         "dual_gap_": found.gap if several else float(found.gap[0]),
