@@ -237,6 +237,9 @@ class SklearnEstimator:
 
     def get_metadata_routing(self) -> Any:
         """The metadata that each method requests."""
+        return self._requested()
+
+    def _requested(self) -> Any:
         requests: dict[str, dict[str, Any]] = {}
         for method in _ROUTED:
             setter = getattr(type(self), f"set_{method}_request", None)
