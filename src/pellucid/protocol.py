@@ -119,8 +119,6 @@ class SklearnEstimator:
     """
 
     _declared: ClassVar[dict[str, Any]] = {}
-    # {parameter of scikit-learn that the class does not have: what to do instead}
-    _refused: ClassVar[dict[str, str]] = {}
     # Arguments a class needs to pass generic checks on tiny data; the reason stands beside them.
     _check_params: ClassVar[dict[str, Any]] = {}
     # Facts for the tags.
@@ -163,7 +161,7 @@ class SklearnEstimator:
         cls._declared = parameters.take_declarations(cls)
         if "__init__" in vars(cls):
             return
-        if cls._declared or "_refused" in vars(cls):
+        if cls._declared:
             cls.__init__ = parameters.Constructor(cls)  # type: ignore[assignment]
         if cls.__doc__:
             cls.__doc__ = parameters.Docstring(cls.__doc__)  # type: ignore[assignment]

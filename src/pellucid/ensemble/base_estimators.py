@@ -30,7 +30,8 @@ def input_spec_of(
     targets if its base estimator does."""
     ours = isinstance(base, Estimator)
     tags = None if ours else base.__sklearn_tags__()
-    if (base._kind if tags is None else tags.estimator_type) != kind:
+    found = base._kind if tags is None else tags.estimator_type
+    if found != kind and (ours or found is not None or not hasattr(base, "predict")):
         raise ParameterError(f"{owner} needs a {kind}. Got {base!r} instead.")
     if tags is None:
         rows = rows_for(base)

@@ -15,6 +15,7 @@ from pellucid.linear_model._logistic.base import (
     DUAL,
     INTERCEPT_SCALING,
     L1_SOLVERS,
+    PENALTY,
     SOLVERS,
     LogisticModel,
 )
@@ -62,6 +63,7 @@ class LogisticRegression(LogisticModel):
     'converged'
     """
 
+    penalty: Any = PENALTY
     C: float = param(
         1.0, Real(0, None, "right"), "Inverse strength of the penalty; `np.inf` means none."
     )
@@ -137,6 +139,11 @@ class LogisticRegression(LogisticModel):
         "'learning_rate', which is the step size for 'gd' and 'sgd' and otherwise the fraction of the "
         "solver's full step that was taken. One-vs-rest fits follow each other, with their 'class'."
     )
+
+    def _meaning_of(self, penalty: str | None) -> dict[str, Any]:
+        if penalty is None:
+            return {"C": np.inf, "l1_ratio": 0.0}
+        return {"l1_ratio": {"l1": 1.0, "l2": 0.0}.get(penalty, self.l1_ratio)}
 
     def _coding(self) -> str:
         return "reference" if np.isinf(self.C) else "onehot"

@@ -15,6 +15,7 @@ from pellucid.linear_model._logistic.base import (
     DUAL,
     INTERCEPT_SCALING,
     L1_SOLVERS,
+    PENALTY,
     SOLVERS,
     LogisticModel,
 )
@@ -77,6 +78,13 @@ class LogisticRegressionCV(LogisticModel):
         "(train, test) row numbers.",
     )
     dual: bool = DUAL
+    penalty: Any = PENALTY.replace(
+        check=Choice("l1", "l2", "elasticnet", "deprecated"),
+        description="Older name for the kind of penalty, kept for code that was written for "
+        "scikit-learn: 'l1' is l1_ratios=(1,), 'l2' is l1_ratios=(0,), 'elasticnet' uses l1_ratios. "
+        "'deprecated' means that it is not given.",
+        kw_only=True,
+    )
     scoring: Any = param(
         None,
         Either(Nothing, Predicate(lambda v: isinstance(v, str), "the name of a scorer"), Function),
@@ -139,6 +147,9 @@ class LogisticRegressionCV(LogisticModel):
     _exempt = {
         "score_is_the_share_of_right_answers": "as in scikit-learn, `score` is the scorer of `scoring`"
     }
+
+    def _meaning_of(self, penalty: str | None) -> dict[str, Any]:
+        return {"l1_ratios": {"l1": (1.0,), "l2": (0.0,)}.get(str(penalty), self.l1_ratios)}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Choose the penalty, then learn the coefficients.
