@@ -249,7 +249,8 @@ class SklearnEstimator:
 
     def _learned(self) -> dict[str, Any]:
         """Attributes set by fit: those that are declared. A subclass may set others before it."""
-        declared = parameters.attributes_of(type(self))
+        cls: Any = type(self)
+        declared = parameters.attributes_of(cls)
         return {k: v for k, v in vars(self).items() if k in declared}
 
     def _check_fitted(self) -> None:

@@ -742,3 +742,10 @@ def test_of_equal_splits_the_first_column_and_the_lowest_threshold_win():
     }
     first, second = model.predict([[0.0, 3.0]])[0], model.predict([[3.0, 0.0]])[0]
     assert first == model.predict([[0.0, 0.0]])[0] and second == model.predict([[3.0, 3.0]])[0]
+
+
+def test_infinite_cells_are_named():
+    X, target, _ = table(21)
+    X[3, 1] = np.inf
+    with pytest.raises(DataError, match=r"infinity.*row 3"):
+        Regressor(max_iter=2).fit(X, target)

@@ -209,8 +209,8 @@ class GradientBoosting(Estimator):
         encoded = self._encoded(X)
         trees = self.trees_
         leaves = [prediction.apply(trees.tree(t), encoded) for t in range(trees.n_trees)]
-        shape = (len(encoded), trees.n_rounds, trees.n_outputs)
-        shape = shape[:2] if self._kind == "regressor" else shape
+        outputs = () if self._kind == "regressor" else (trees.n_outputs,)
+        shape = (len(encoded), trees.n_rounds, *outputs)
         return np.stack(leaves, axis=1).reshape(shape).astype(np.float64)
 
     @property

@@ -29,6 +29,8 @@ from pellucid.parameters import (
     Either,
     Function,
     Integer,
+    Nothing,
+    Real,
     learned,
     param,
     parameters_of,
@@ -83,7 +85,11 @@ class Forest(Estimator):
         description="Whether to keep the trees of the last fit and to add more."
     )
     ccp_alpha: float = CCP_ALPHA
-    max_samples: Any = averaging.MAX_SAMPLES
+    max_samples: Any = averaging.MAX_SAMPLES.replace(
+        check=Either(Integer(1), Real(0, None, "neither"), Nothing),
+        description="Size of a bootstrap sample: a number of samples, or a share of them, which may be "
+        "above 1.0. None draws as many as there are.",
+    )
     monotonic_cst: Any = MONOTONIC_CST
     oob_importances: bool = averaging.OOB_IMPORTANCES
 
