@@ -139,7 +139,7 @@ def test_many_rows_are_predicted_in_blocks(monkeypatch):
 def test_errors_name_what_is_wrong():
     frame, y = mixed()
     model = DecisionTreeRegressor(max_depth=4).fit(frame, y)
-    with pytest.raises(ParameterError, match="no column 'sizes'. Did you mean 'size'"):
+    with pytest.raises(ParameterError, match=r"no column 'sizes'\. Did you mean 'size'"):
         partial_dependence(model, frame, "sizes")
     for wrong in ([], ["size", "day", "count"], ["size", "size"]):
         with pytest.raises(ParameterError, match="features must be one column or two"):

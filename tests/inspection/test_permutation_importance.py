@@ -107,7 +107,7 @@ def test_a_given_table_is_not_changed():
     model = LinearRegression().fit(X, y)
     permutation_importance(model, X, y, random_state=0)
     permutation_importance(LinearRegression().fit(frame, y), frame, y, random_state=0)
-    assert (X == before).all()
+    assert (before == X).all()
     assert (frame.to_numpy() == before).all()
 
 

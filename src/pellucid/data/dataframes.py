@@ -134,8 +134,7 @@ def stacked(X: Any, rows: Any) -> Any:
     if missing:
         raise DataError(f"The rows lack the column {missing[0]!r} of X.")
     lower = lower.select(upper.columns)
-    if not type(X).__module__.startswith("pandas"):  # pandas widens the types of the upper frame
-        lower = lower.with_columns(
-            *(nw.col(name).cast(dtype) for name, dtype in upper.schema.items())
-        )
+    if upper.schema != lower.schema and not type(X).__module__.startswith("pandas"):
+        same = (nw.col(name).cast(dtype) for name, dtype in upper.schema.items())
+        lower = lower.with_columns(*same)  # pandas widens the types of the upper frame instead
     return nw.to_native(nw.concat([upper, lower], how="vertical"))

@@ -103,10 +103,10 @@ def partial_dependence(
     Examples
     --------
     >>> from pellucid.linear_model import LinearRegression
-    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]], [2.0, 2.0, 8.0, 7.0]
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]], [2.0, 3.0, 8.0, 8.0]
     >>> found = partial_dependence(LinearRegression().fit(X, y), X, 0)
-    >>> found.grid_values[0].tolist(), [round(value, 2) for value in found.average[0]]
-    ([0.0, 1.0, 2.0, 3.0], [1.75, 3.75, 5.75, 7.75])
+    >>> found.grid_values[0].tolist(), found.average[0].round(2).tolist()
+    ([0.0, 1.0, 2.0, 3.0], [2.25, 4.25, 6.25, 8.25])
     """
     _check(grid_resolution, percentiles, kind)
     X, sample_weight = opened(X, sample_weight)

@@ -126,7 +126,7 @@ def permutation_importance(
     >>> X = [[0.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]
     >>> y = [0.0, 1.0, 2.0, 3.0]
     >>> found = permutation_importance(LinearRegression().fit(X, y), X, y, random_state=0)
-    >>> found.importances_mean[1] == 0 < found.importances_mean[0]
+    >>> bool(found.importances_mean[1] == 0 < found.importances_mean[0])
     True
     """
     if not Integer(1).accepts(n_repeats):

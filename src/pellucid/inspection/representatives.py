@@ -14,7 +14,8 @@ from pellucid.inspection.cells import Cells
 from pellucid.parameters import Integer
 from pellucid.records.frames import frame, unused
 
-MOST_DISTANCES = 2**25  # stored between rows and candidates; more rows have fewer candidates
+MOST_DISTANCES = 2**23  # stored between rows and candidates; more rows have fewer candidates
+FEWEST_CANDIDATES = 256
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ def prototypes(
     1. Build: add the row that lowers the sum most, until there are n.
     2. Swap: exchange the prototype and the row that lower the sum most, until no exchange does.
 
+    The result is a local minimum: no exchange of one prototype is better.
+
     Parameters
     ----------
     X : the table; any numbers, dates, categories and texts
@@ -92,7 +95,7 @@ def prototypes(
     y : classes of the rows, or the name of their column. Prototypes are then chosen within each
         class: one of each, and the others in proportion to the rows of the classes
     n_criticisms : number of rows to return that are far from all prototypes and from each other
-    random_state : seed of the rows that may become prototypes in tables of more than 5,792 rows
+    random_state : seed of the rows that may become prototypes in tables of more than 2,896 rows
 
     Examples
     --------
@@ -104,7 +107,7 @@ def prototypes(
     cells = Cells(X)
     for name, value, low, high in (
         ("n", n, 1, cells.n),
-        ("n_criticisms", n_criticisms, 0, cells.n),
+        ("n_criticisms", n_criticisms, 0, cells.n - n if Integer(1).accepts(n) else 0),
     ):
         if not Integer(low).accepts(value) or value > high:
             raise ParameterError(
@@ -158,7 +161,7 @@ def _medoids(
     cells: Cells, rows: np.ndarray, k: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions of k medoids of some rows, and the distances of the rows to them."""
-    most = max(k, MOST_DISTANCES // len(rows))
+    most = max(4 * k, FEWEST_CANDIDATES, MOST_DISTANCES // len(rows))
     few = len(rows) > most
     candidates = np.sort(rng.choice(rows, most, replace=False)) if few else rows
     D = distances(cells, rows, candidates)
@@ -204,7 +207,7 @@ def _criticisms(cells: Cells, rows: np.ndarray, nearest: np.ndarray, k: int) -> 
     """Rows that are farthest from all prototypes and from the criticisms before them."""
     nearest, found, everything = nearest.copy(), [], np.arange(cells.n)
     nearest[rows] = -1.0
-    for _ in range(min(k, cells.n - len(rows))):
+    for _ in range(k):
         found.append(int(nearest.argmax()))
         own = distances(cells, everything, np.array([found[-1]]))[:, 0]
         nearest = np.minimum(nearest, own)
