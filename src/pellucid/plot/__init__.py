@@ -63,17 +63,37 @@ from pellucid.plot.evaluation.thresholds import (
     ThresholdDisplay,
     threshold_curve,
 )
+from pellucid.plot.inspection.contributions import (
+    BeeswarmDisplay,
+    ContributionDependenceDisplay,
+    WaterfallDisplay,
+    beeswarm,
+    dependence,
+    waterfall,
+)
+from pellucid.plot.inspection.dependence_curves import (
+    PartialDependenceDisplay,
+    partial_dependence,
+)
+from pellucid.plot.inspection.importance_intervals import (
+    PermutationImportanceDisplay,
+    permutation_importance,
+)
 
 __all__ = [
+    "BeeswarmDisplay",
     "CalibrationDisplay",
     "CoefficientPathDisplay",
     "CoefficientsDisplay",
     "ConfusionMatrixDisplay",
+    "ContributionDependenceDisplay",
     "Display",
     "FunctionDisplay",
     "GainDisplay",
     "HistoryDisplay",
     "LearningCurveDisplay",
+    "PartialDependenceDisplay",
+    "PermutationImportanceDisplay",
     "PosteriorDisplay",
     "PrecisionRecallDisplay",
     "PredictionErrorDisplay",
@@ -84,10 +104,13 @@ __all__ = [
     "StagedErrorDisplay",
     "ThresholdDisplay",
     "ValidationCurveDisplay",
+    "WaterfallDisplay",
+    "beeswarm",
     "calibration",
     "coefficient_path",
     "coefficients",
     "confusion_matrix",
+    "dependence",
     "gain",
     "history",
     "impurities",
@@ -95,6 +118,8 @@ __all__ = [
     "links",
     "losses",
     "observed_fitted",
+    "partial_dependence",
+    "permutation_importance",
     "posterior",
     "precision_recall",
     "probability_histogram",
@@ -104,4 +129,5 @@ __all__ = [
     "staged_error",
     "threshold_curve",
     "validation_curve",
+    "waterfall",
 ]

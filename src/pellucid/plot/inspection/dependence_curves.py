@@ -1,0 +1,260 @@
+"""Partial dependence and individual conditional expectation: numbers, levels and pairs of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.draw.number import number
+from pellucid.errors import ParameterError, shown
+from pellucid.inspection import PartialDependence
+from pellucid.inspection import partial_dependence as dependence_of
+from pellucid.inspection.cells import Cells
+from pellucid.plot.display import Display
+from pellucid.plot.picture import Axis, Heat, Intervals, Line, Mark, Panel, Picture
+
+MOST_LINES = 50  # rows whose lines are drawn
+MOST_PANELS = 9  # if no columns are named
+MOST_LEVELS = 24
+MOST_TEXTS = 8  # levels of both columns of a pair up to which cells have numbers
+SHARES = (0.1, 0.9)  # of the rows, around levels
+
+
+class PartialDependenceDisplay(Display):
+    """Mean predictions as one column, or two, change; and the lines of single rows (ICE).
+
+    Parameters
+    ----------
+    found : results of `pellucid.inspection.partial_dependence`, one per panel.
+
+    Examples
+    --------
+    >>> from pellucid.linear_model import LinearRegression
+    >>> X, y = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [3.0, 6.0]], [0.0, 1.0, 2.0, 3.0]
+    >>> model = LinearRegression().fit(X, y)
+    >>> frame = PartialDependenceDisplay.from_estimator(model, X, [0]).frame()
+    >>> frame["value"], [round(value, 2) for value in frame["prediction"]]
+    ([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0])
+    """
+
+    def __init__(self, found: Sequence[PartialDependence]) -> None:
+        self.found = list(found)
+        if not self.found:
+            raise ParameterError("A picture of partial dependence needs at least one column.")
+        self._lines = [_chosen(one) for one in self.found]
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, features: Any = None, *, kind: str = "average", **options: Any
+    ) -> Self:
+        """Predict with one column, or a pair, set to each value of a grid.
+
+        Parameters
+        ----------
+        features : columns or pairs of columns, one panel each; None for the 9 columns along which
+            the mean prediction changes most.
+        kind : "average", "individual" (lines of 50 rows) or "both".
+        options : further ones of `pellucid.inspection.partial_dependence`.
+        """
+        if features is None:
+            names = Cells(X).names
+            every = [dependence_of(model, X, name, kind=kind, **options) for name in names]
+            best = sorted(range(len(every)), key=lambda j: -_reach(every[j]))[:MOST_PANELS]
+            return cls([every[j] for j in sorted(best)])
+        if isinstance(features, (str, int, np.integer)):
+            features = [features]
+        if not isinstance(features, (list, tuple, np.ndarray)):
+            raise ParameterError(
+                f"features must be a list of columns. Got {shown(features)} instead."
+            )
+        return cls([dependence_of(model, X, one, kind=kind, **options) for one in features])
+
+    def columns(self) -> dict[str, Any]:
+        parts: list[dict[str, list[Any]]] = []
+        for one, rows in zip(self.found, self._lines):
+            if one.average is not None:
+                parts.append(_part(one, one.average, None))
+            parts += [_part(one, one.individual[:, i], int(i)) for i in rows]  # type: ignore[index]
+        columns = {name: [v for part in parts for v in part[name]] for name in parts[0]}
+        for name in ("value", "value 2"):
+            if len({isinstance(v, float) for v in columns[name]}) > 1:
+                columns[name] = [None if v is None else _text(v) for v in columns[name]]
+        return {
+            name: values for name, values in columns.items() if any(v is not None for v in values)
+        }
+
+    def picture(self) -> Picture:
+        limits = self._limits()
+        panels = [
+            panel
+            for one, rows in zip(self.found, self._lines)
+            for panel in (_pair(one) if len(one.features) == 2 else [_curve(one, rows, limits)])
+        ]
+        several = len(panels) > 1
+        if several:
+            panels = [_smaller(panel) for panel in panels]
+        return Picture(tuple(panels), "Partial dependence", "Partial dependence", columns=3)
+
+    def _limits(self) -> tuple[float, float]:
+        """One range of predictions for all panels of single columns."""
+        values = [
+            np.ravel(part)
+            for one, rows in zip(self.found, self._lines)
+            if len(one.features) == 1
+            for part in (one.average, None if one.individual is None else one.individual[:, rows])
+            if part is not None
+        ]
+        if not values:
+            return 0.0, 1.0
+        low, high = np.concatenate(values).min(), np.concatenate(values).max()
+        room = 0.05 * (high - low) or 0.5
+        return float(low - room), float(high + room)
+
+
+def _reach(one: PartialDependence) -> float:
+    values = one.individual.mean(axis=1) if one.average is None else one.average  # type: ignore[union-attr]
+    return float(np.ptp(values, axis=-1).max())
+
+
+def _chosen(one: PartialDependence) -> np.ndarray:
+    """Rows whose lines are drawn: evenly spaced in the order of their mean predictions."""
+    if one.individual is None or len(one.features) == 2:
+        return np.arange(0)
+    order = np.argsort(one.individual[-1].mean(axis=1), kind="stable")
+    steps = np.linspace(0, len(order) - 1, min(MOST_LINES, len(order)))
+    return np.sort(order[np.rint(steps).astype(int)])
+
+
+def _part(one: PartialDependence, values: np.ndarray, row: int | None) -> dict[str, list[Any]]:
+    """The lines of the table for the mean, or for one row."""
+    K = len(values)
+    mesh = np.meshgrid(*(np.arange(len(grid)) for grid in one.grid_values), indexing="ij")
+    points = [_plain(grid, at.ravel()) for grid, at in zip(one.grid_values, mesh)]
+    n = len(points[0])
+    second: tuple[Any, list[Any]] = (None, [None] * n)
+    if len(points) == 2:
+        second = (one.features[1], points[1])
+    labels = [None] if one.classes is None else one.classes
+    return {
+        "column": [one.features[0]] * (n * K),
+        "value": points[0] * K,
+        "column 2": [second[0]] * (n * K),
+        "value 2": second[1] * K,
+        "class": [label for label in labels for _ in range(n)],
+        "row": [row] * (n * K),
+        "prediction": values.ravel().tolist(),
+    }
+
+
+def _plain(grid: np.ndarray, at: np.ndarray) -> list[Any]:
+    plain: list[Any] = grid[at].tolist()
+    return plain
+
+
+def _text(value: Any) -> str:
+    return number(value) if not isinstance(value, datetime) else value.isoformat(" ", "minutes")
+
+
+def _label(one: PartialDependence) -> str:
+    if one.classes is None:
+        return "prediction"
+    return f"p({one.classes[0]})" if len(one.classes) == 1 else "probability"
+
+
+def _curve(one: PartialDependence, rows: np.ndarray, limits: tuple[float, float]) -> Panel:
+    """A panel of one column: lines along numbers, intervals at levels."""
+    grid = one.grid_values[0]
+    named = one.categorical[0] or grid.dtype == object
+    if named and len(grid) > MOST_LEVELS and one.categorical[0]:
+        raise ParameterError(
+            f"Column {one.features[0]!r} has {len(grid)} levels; a picture has room for {MOST_LEVELS}."
+        )
+    few = grid.dtype != object or one.categorical[0]
+    y = Axis(_label(one), *limits)
+    if named and few:
+        marks: list[Mark] = _at_levels(one)
+        x = Axis(one.features[0], names=tuple(map(_text, grid)), grid=False)
+        note = "Lines: 80 % of the rows." if one.individual is not None else ""
+        return Panel(tuple(marks), x, y, title=one.features[0], note=note, width=420, height=240)
+    places = grid if few else np.arange(len(grid), dtype=float)
+    marks = []
+    for k in range(_count(one)):
+        name = "" if _count(one) == 1 or one.classes is None else str(one.classes[k])
+        if len(rows) and one.individual is not None:
+            lines = one.individual[k][rows]
+            x_all = np.tile([*places, np.nan], len(rows))
+            y_all = np.column_stack([lines, np.full(len(rows), np.nan)]).ravel()
+            own = name if one.average is None else ""
+            marks.append(Line(x_all, y_all, own, k, thin=True))
+        if one.average is not None:
+            mean = "mean" if len(rows) and not name else name
+            index = k + (1 if len(rows) and _count(one) == 1 else 0)
+            marks.append(Line(places, one.average[k], mean, index, points=False))
+    x = Axis(one.features[0], grid=False)
+    if not few:  # dates: one band each would be too many
+        x = Axis(one.features[0], names=tuple(map(_text, grid)), grid=False)
+    note = f"Thin: {len(rows)} rows." if len(rows) else ""
+    return Panel(tuple(marks), x, y, title=one.features[0], note=note, width=420, height=240)
+
+
+def _count(one: PartialDependence) -> int:
+    values = one.individual if one.average is None else one.average
+    return len(values)  # type: ignore[arg-type]
+
+
+def _at_levels(one: PartialDependence) -> list[Mark]:
+    """The mean at each level and, around it, the predictions of 80 % of the rows."""
+    K, marks = _count(one), []
+    at = np.arange(len(one.grid_values[0]), dtype=float)
+    for k in range(K):
+        if one.individual is None:
+            low = high = np.full(len(at), np.nan)
+        else:
+            low, high = np.quantile(one.individual[k], SHARES, axis=0)
+        centre = one.individual[k].mean(axis=0) if one.average is None else one.average[k]  # type: ignore[index]
+        name = "" if K == 1 or one.classes is None else str(one.classes[k])
+        shift = 0.0 if K == 1 else 0.5 * (k / (K - 1) - 0.5)
+        marks.append(Intervals(at + shift, centre, low, high, False, name, k))
+    return list(marks)
+
+
+def _pair(one: PartialDependence) -> list[Panel]:
+    """A panel of two columns per class: the first along x, the second along y."""
+    values = one.individual.mean(axis=1) if one.average is None else one.average  # type: ignore[union-attr]
+    x, y = (_heat_axis(one, k) for k in (0, 1))
+    few = y.names is not None and max(map(len, one.grid_values)) <= MOST_TEXTS
+    panels = []
+    for k, matrix in enumerate(values):
+        title = " and ".join(one.features)
+        if one.classes is not None:
+            title = f"p({one.classes[k]}): {title}"
+        panels.append(
+            Panel((Heat(matrix.T, None if few else ()),), x, y, title=title, width=420, height=300)
+        )
+    return panels
+
+
+def _heat_axis(one: PartialDependence, k: int) -> Axis:
+    """Equal steps of numbers as an axis of numbers; other values as names."""
+    grid = one.grid_values[k]
+    even = not one.categorical[k] and grid.dtype != object and len(grid) > 1
+    if even and np.allclose(np.diff(grid), grid[1] - grid[0], rtol=1e-6):
+        half = float(grid[1] - grid[0]) / 2
+        return Axis(one.features[k], float(grid[0]) - half, float(grid[-1]) + half, grid=False)
+    return Axis(one.features[k], names=tuple(map(_text, grid)), grid=False)
+
+
+def _smaller(panel: Panel) -> Panel:
+    from dataclasses import replace
+
+    return replace(panel, width=300, height=170)
+
+
+def partial_dependence(
+    model: Any, X: Any, features: Any = None, *, kind: str = "average", **options: Any
+) -> PartialDependenceDisplay:
+    """Partial dependence, with the lines of single rows (ICE) for kind "both" or "individual"."""
+    return PartialDependenceDisplay.from_estimator(model, X, features, kind=kind, **options)
