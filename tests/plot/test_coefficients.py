@@ -54,6 +54,15 @@ def test_lasso_path_begins_where_all_are_zero():
     np.testing.assert_allclose(display.coefficients, expected.T[::-1], atol=0.05)
 
 
+def test_path_along_the_variance_of_a_prior():
+    variances = [1.0, 100.0, 10_000.0]
+    model = BayesianRegression(noise_variance=3000.0)
+    display = plot.coefficient_path(model, X, Y, values=variances)
+    assert display.parameter == "prior_variance"
+    ridge = plot.coefficient_path(Ridge(), X, Y, values=[3000.0 / v for v in variances])
+    np.testing.assert_allclose(display.coefficients, ridge.coefficients[::-1], rtol=1e-6)
+
+
 def test_paths_of_other_parameters():
     X2, y2 = load_breast_cancer(return_X_y=True)
     model = Theirs(max_iter=5000)

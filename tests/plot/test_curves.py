@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold, learning_curve, validation_curve
 from sklearn.neighbors import KNeighborsClassifier as Theirs
 from sklearn.neural_network import MLPClassifier as TheirNetwork
 
+import pellucid
 from pellucid import plot
 from pellucid.ensemble import (
     AdaBoostClassifier,
@@ -50,7 +51,7 @@ def test_history():
 
 
 def test_history_of_scikit_learn():
-    model = TheirNetwork(max_iter=300, random_state=0).fit(X / X.max(axis=0), Y)
+    model = TheirNetwork(max_iter=3000, tol=1e-3, random_state=0).fit(X / X.max(axis=0), Y)
     frame = plot.history(model).frame()
     np.testing.assert_array_equal(frame["objective"], model.loss_curve_)
     assert frame["iteration"] == list(range(1, model.n_iter_ + 1))
@@ -200,3 +201,16 @@ def test_links_and_impurities():
         columns = list(display.frame().values())
         for line, values in zip(lines, columns[1:], strict=True):
             np.testing.assert_array_equal(line, np.column_stack([columns[0], values]))
+
+
+def test_a_real_watch_shows_the_history_of_its_fit():
+    with pellucid.watching() as watch:
+        model = Ridge(solver="gd", alpha=1.0, max_iter=20_000).fit(XR[:, :2], YR)
+    frame = plot.history(watch).frame()
+    assert set(frame["fit"]) == {"Ridge"}
+    known = dict(zip(model.history_["iteration"], model.history_["objective"]))
+    assert frame["objective"] == [
+        known[i] for i in frame["iteration"]
+    ]  # a watch keeps some of them
+    assert frame["iteration"][-1] == model.n_iter_
+    parsed(plot.history(watch))

@@ -84,6 +84,7 @@ def no_open_figures():
     pyplot.close("all")
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")  # the font of matplotlib lacks Chinese characters
 @pytest.mark.parametrize("name", PANELS)
 def test_every_mark_is_drawn_twice(name):
     display = Shown(PANELS[name])
@@ -180,7 +181,7 @@ def test_without_matplotlib(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     display = Shown(PANELS["line"])
     for call in (display.plot, lambda: display.save(tmp_path / "x.png")):
-        with pytest.raises(PellucidError, match=r"pip install pellucid\[plot\]"):
+        with pytest.raises(PellucidError, match=r"pip install 'pellucid\[plot\]'"):
             call()
     display.save(tmp_path / "x.svg")
 

@@ -15,7 +15,7 @@ from pellucid.draw.axes import Panel
 from pellucid.draw.dates import date
 from pellucid.draw.number import coordinate, number
 from pellucid.draw.points import evenly
-from pellucid.draw.style import style_sheet
+from pellucid.draw.style import PICTURE_CSS, style_sheet
 from pellucid.draw.text_table import html_table
 
 TABLE_ROWS = 50
@@ -35,9 +35,10 @@ def finish(
     """The figure, or the bare picture if `settings.table` is off."""
     settings = panel.settings
     markup = picture(panel, marks, summary, clip)
-    style = style_sheet() if settings.style else ""
     if not settings.table:
-        return markup.replace("</desc>", "</desc>" + style, 1)
+        sheet = f"<style>{PICTURE_CSS}</style>" if settings.style else ""
+        return markup.replace("</desc>", "</desc>" + sheet, 1)
+    style = style_sheet() if settings.style else ""
     return svg.element("figure", style + markup + data_table(columns, rows), class_="pl")
 
 

@@ -19,7 +19,11 @@ WIDEST, WIDEST_OF_FEW, FEW = 15.0, 24.0, 4  # em; number of keys
 
 @dataclass(frozen=True)
 class Key:
-    """What a series looks like: `shape` is line, point, fill, ramp, spectrum or reference."""
+    """What a series looks like.
+
+    `shape` is line, solid, point, fill, ramp or spectrum in the colour of the series; plain (a solid
+    line), ring, disc or reference in the colour of the text.
+    """
 
     label: str
     index: int
@@ -66,6 +70,12 @@ def _sample(key: Key, x: float, y: float) -> str:
     if key.shape == "reference":
         line = svg.segment(x, y, x + 20, y, stroke_dasharray="1 3", stroke_width="1.5")
         return svg.group([line], opacity="0.75")
+    if key.shape in ("ring", "disc"):
+        fill = "none" if key.shape == "ring" else "currentColor"
+        return svg.element("circle", cx=x + 10, cy=y, r=4.5, fill=fill, stroke="currentColor")
+    if key.shape in ("solid", "plain"):
+        line = svg.segment(x, y, x + 20, y, stroke_width="2")
+        return line if key.shape == "plain" else svg.series_group(key.index, [line])
     if key.shape == "line":
         line = svg.segment(x, y, x + 20, y, stroke_width="2", stroke_dasharray=dash(key.index))
         return svg.series_group(key.index, [line])

@@ -66,7 +66,7 @@ class Display(ABC):
         Parameters
         ----------
         path : ends in .svg, .html (a page with the data table, which loads nothing) or .png (drawn
-            by matplotlib, which `pip install pellucid[plot]` installs).
+            by matplotlib, which `pip install 'pellucid[plot]'` installs).
         """
         target = Path(path)
         writers: dict[str, Callable[[], str | bytes]] = {

@@ -23,17 +23,34 @@ def vector(values: Any, name: str) -> np.ndarray:
     found = np.asarray(as_vector(values, name))
     if not len(found):
         raise DataError(f"{name} has no rows. A picture needs at least one.")
-    missing = found != found if found.dtype.kind in "fO" else np.zeros(len(found), dtype=bool)
-    if np.any(missing):
-        row = int(np.flatnonzero(missing)[0])
+    if found.ndim != 1:
+        raise DataError(f"{name} must have one value per row. Got shape {found.shape} instead.")
+    missing = [row for row, v in enumerate(found) if v is None or v != v] if _holes(found) else []
+    if missing:
+        row = missing[0]
         raise DataError(f"{name} has a missing value (row {row}). Drop or fill such rows.")
     return found
+
+
+def _holes(values: np.ndarray) -> bool:
+    """Whether there may be missing values."""
+    return values.dtype.kind == "O" or (values.dtype.kind == "f" and bool(np.isnan(values).any()))
 
 
 def pair(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred")) -> Any:
     """Two vectors of equal length."""
     first, second = vector(y_true, names[0]), vector(y_pred, names[1])
     same_length(first, second, names)
+    return first, second
+
+
+def label_pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
+    """True and predicted labels of the same kind."""
+    first, second = pair(y_true, y_pred)
+    texts = [values.dtype.kind in "OU" for values in (first, second)]
+    if texts[0] != texts[1]:
+        which = ("y_true", "y_pred") if texts[0] else ("y_pred", "y_true")
+        raise DataError(f"{which[0]} holds texts, but {which[1]} holds numbers: no label agrees.")
     return first, second
 
 
@@ -142,6 +159,11 @@ def splits(cv: Any, X: Any, y: np.ndarray, stratify: bool) -> list[tuple[np.ndar
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         folds = StratifiedFolds(int(cv)) if stratify else PlainFolds(int(cv))
         return list(folds.split(y))
+    if isinstance(cv, str) or (not hasattr(cv, "__iter__") and not hasattr(cv, "split")):
+        raise ParameterError(
+            "cv must be a number of folds, an object with `split`, or a list of (training rows, "
+            f"test rows). Got {shown(cv)} instead."
+        )
     if not hasattr(cv, "split"):
         return [(np.asarray(train), np.asarray(test)) for train, test in cv]
     ours = type(cv).__module__.partition(".")[0] == "pellucid"

@@ -56,7 +56,7 @@ def _marker(index: int) -> str:
 _DOTTED = {"linestyle": (0, (1, 3)), "linewidth": 1.5, "alpha": 0.75}
 
 
-def _text_colour() -> Any:
+def text_colour() -> Any:
     from matplotlib import rcParams
 
     return rcParams["text.color"]
@@ -71,7 +71,7 @@ def draw(mark: Mark, ax: Any, panel: Panel) -> None:
 @draw.register
 def _line(mark: Line, ax: Any, panel: Panel) -> None:
     if mark.reference:
-        ax.plot(mark.x, mark.y, color=_text_colour(), **_DOTTED, **_label(mark))
+        ax.plot(mark.x, mark.y, color=text_colour(), **_DOTTED, **_label(mark))
         return
     if mark.thin:
         thin = {"linewidth": 0.7, "alpha": 0.55}
@@ -87,9 +87,9 @@ def _line(mark: Line, ax: Any, panel: Panel) -> None:
 @draw.register
 def _rule(mark: Rule, ax: Any, panel: Panel) -> None:
     if mark.x is not None:
-        ax.axvline(mark.x, color=_text_colour(), **_DOTTED, **_label(mark))
+        ax.axvline(mark.x, color=text_colour(), **_DOTTED, **_label(mark))
     if mark.y is not None:
-        ax.axhline(mark.y, color=_text_colour(), **_DOTTED, **_label(mark))
+        ax.axhline(mark.y, color=text_colour(), **_DOTTED, **_label(mark))
 
 
 @draw.register
@@ -109,7 +109,7 @@ def _points(mark: Points, ax: Any, panel: Panel) -> None:
         look = {"color": series_colour(mark.index), **_label(mark)}
     shape = "o" if mark.sizes or mark.values else _marker(mark.index)
     area = [max(size, 0.0) ** 2 * 3 for size in mark.sizes] if mark.sizes else 22
-    rim = {"edgecolors": _text_colour(), "linewidths": 0.6} if mark.outline else {"linewidths": 0}
+    rim = {"edgecolors": text_colour(), "linewidths": 0.6} if mark.outline else {"linewidths": 0}
     ax.scatter(mark.x, mark.y, s=area, marker=shape, alpha=0.8, zorder=3, **look, **rim)
     for x, y, text in zip(mark.x, mark.y, mark.texts):
         shown = words.clean(text, LONGEST)
@@ -200,7 +200,7 @@ def _regions(mark: Regions, ax: Any, panel: Panel) -> None:
 def _segments(mark: Segments, ax: Any, panel: Panel) -> None:
     from matplotlib.collections import LineCollection
 
-    colour = _text_colour() if mark.index is None else series_colour(mark.index)
+    colour = text_colour() if mark.index is None else series_colour(mark.index)
     widths = list(mark.widths) or [1.5] * len(mark.x1)
     lines = list(
         zip(zip(mark.x1, mark.y1, strict=True), zip(mark.x2, mark.y2, strict=True), strict=True)

@@ -34,7 +34,7 @@ def require() -> None:
     except ImportError as error:
         raise PellucidError(
             "This picture needs matplotlib, which is not installed. Install it with "
-            "`pip install pellucid[plot]`, or save the picture as .svg or .html."
+            "`pip install 'pellucid[plot]'`, or save the picture as .svg or .html."
         ) from error
 
 
@@ -174,8 +174,11 @@ def _axis(axis: Any, spec: Axis, set_scale: Any) -> None:
     axis.set_label_text(words.clean(spec.label))
     if spec.log:
         set_scale("log", nonpositive="mask")
+    if spec.dates:
+        axis.axis_date()
     if not spec.ticks:
         axis.set_visible(False)
+        axis.axes.set_frame_on(False)
     if spec.names is not None:
         shown = [words.clean(name, LONGEST) for name in spec.names]
         turn = {"rotation": 40, "ha": "right"} if axis.axis_name == "x" and _long(shown) else {}

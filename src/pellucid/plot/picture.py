@@ -214,6 +214,7 @@ class Axis:
     low, high: limits; those of the data with some room by default.
     zero: the data's limits include 0.
     ticks: False for an axis without numbers and line (diagrams).
+    dates: the numbers are days since 1970, shown as dates.
     """
 
     label: str = ""
@@ -224,6 +225,7 @@ class Axis:
     zero: bool = False
     grid: bool = True
     ticks: bool = True
+    dates: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Invariant: equal pictures give equal text; it is well-formed, loads nothing and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -33,6 +32,7 @@ from pellucid.plot.picture import (
     Intervals,
     Line,
     Mark,
+    Numbers,
     Panel,
     Picture,
     Points,
@@ -89,7 +89,7 @@ def summary(picture: Picture) -> str:
 
 
 def _names(picture: Picture) -> list[str]:
-    return [key.label for panel in picture.panels for key in _keys(panel)]
+    return [key.label for panel in picture.panels for key in panel_keys(panel)]
 
 
 def _panel(panel: Panel, picture: Picture) -> tuple[str, tuple[int, int]]:
@@ -98,7 +98,7 @@ def _panel(panel: Panel, picture: Picture) -> tuple[str, tuple[int, int]]:
     panel, thinned = _thinned(panel)
     settings = Settings(
         title=title, x_label=panel.x.label, y_label=panel.y.label, note=panel.note,
-        width=panel.width, height=panel.height,
+        width=panel.width, height=panel.height, x_dates=panel.x.dates, y_dates=panel.y.dates,
     )  # fmt: skip
     settings = with_note(settings, left_out(_lines(panel), panel.x.log, panel.y.log), thinned)
     area = _layout(panel, settings)
@@ -107,7 +107,7 @@ def _panel(panel: Panel, picture: Picture) -> tuple[str, tuple[int, int]]:
     marks += [markup for mark in panel.marks for markup in draw(mark, area, panel)]
     clip = any(v is not None for a in (panel.x, panel.y) for v in (a.low, a.high)) or bool(n_filled)
     what = figure.describe(
-        title or picture.kind, _spans(panel, area), [k.label for k in _keys(panel)]
+        title or picture.kind, _spans(panel, area), [k.label for k in panel_keys(panel)]
     )
     return figure.picture(area, marks, what, clip), (panel.width, math.ceil(area.height))
 
@@ -129,11 +129,13 @@ def _spans(panel: Panel, area: axes.Panel) -> list[str]:
 def _layout(panel: Panel, settings: Settings) -> axes.Panel:
     x, y = panel_limits(panel)
     area = axes.layout(
-        _axis(panel.x, x), _axis(panel.y, y), settings, _keys(panel), panel.right_texts
+        _axis(panel.x, x), _axis(panel.y, y), settings, panel_keys(panel), panel.right_texts
     )
     for _ in range(3 if panel.equal else 0):  # other limits have other labels and leave other room
         ends = equal_limits(x, y, area.plot_width, area.plot_height)
-        area = axes.layout(_axis(panel.x, ends[0]), _axis(panel.y, ends[1]), settings, _keys(panel))
+        area = axes.layout(
+            _axis(panel.x, ends[0]), _axis(panel.y, ends[1]), settings, panel_keys(panel)
+        )
     return area
 
 
@@ -169,11 +171,11 @@ def _fewer(mark: Points, share: float) -> Points:
 
 _SHAPES = {
     Line: "line", Points: "point", Bars: "fill", Steps: "line", Intervals: "line", Band: "fill",
-    Segments: "line", Area: "fill", Rule: "reference",
+    Segments: "solid", Area: "fill", Rule: "reference",
 }  # fmt: skip
 
 
-def _keys(panel: Panel) -> list[Key]:
+def panel_keys(panel: Panel) -> list[Key]:
     """One key per name and series, in the order of the marks."""
     keys: dict[tuple[str, int], Key] = {}
     for mark in panel.marks:
@@ -195,8 +197,8 @@ def _mark_keys(mark: Mark) -> list[Key]:
         return []
     index = getattr(mark, "index", 0)
     if index is None or getattr(mark, "reference", False):
-        return [Key(name, 0, "reference")]
-    return [Key(name, index, _SHAPES[type(mark)])]
+        return [Key(name, 0, getattr(mark, "key_shape", "reference"))]
+    return [Key(name, index, getattr(mark, "key_shape", "") or _SHAPES[type(mark)])]
 
 
 # Marks ----------------------------------------------------------------------------------------
@@ -215,22 +217,19 @@ def _line(mark: Line, area: axes.Panel, panel: Panel) -> list[str]:
         return reference_marks(area, {"": places})
     if not mark.thin and (mark.points or len(places) > MARKED_POINTS):
         return [line_mark(area, places, mark.index, words.clean(mark.name) or panel.y.label)]
-    path = "".join(_path(area, [run]) for run in _runs(area, places))
+    path = path_data(area, mark.x, mark.y)
     stroke = {"stroke": "currentColor", "stroke_width": "2", "stroke_dasharray": dash(mark.index)}
     if mark.thin:
         stroke |= {"stroke_width": "0.7", "stroke_dasharray": None, "opacity": "0.55"}
     return [svg.series_group(mark.index, [svg.element("path", d=path, fill="none", **stroke)])]
 
 
-def _runs(
-    area: axes.Panel, places: Sequence[tuple[float, float]]
-) -> list[list[tuple[float, float]]]:
-    return runs((area.x(x), area.y(y)) for x, y in places)
-
-
-def _path(area: axes.Panel, runs: list[list[tuple[float, float]]]) -> str:
+def path_data(area: axes.Panel, x: Numbers, y: Numbers, closed: bool = False) -> str:
+    """The data of a path through points; NaN begins another line or polygon."""
+    end = "z" if closed else ""
     return "".join(
-        "M" + " ".join(f"{coordinate(x)} {coordinate(y)}" for x, y in run) for run in runs
+        "M" + " ".join(f"{coordinate(px)} {coordinate(py)}" for px, py in run) + end
+        for run in runs((area.x(a), area.y(b)) for a, b in zip(x, y))
     )
 
 
@@ -376,7 +375,7 @@ def _head(x1: float, y1: float, x2: float, y2: float) -> list[tuple[float, float
 
 @draw.register
 def _area(mark: Area, area: axes.Panel, panel: Panel) -> list[str]:
-    d = "".join(_path(area, [run]) + "z" for run in _runs(area, list(zip(mark.x, mark.y))))
+    d = path_data(area, mark.x, mark.y, closed=True)
     if not d:
         return []
     fill = svg.element("path", d=d, fill="currentColor", opacity=f"{mark.opacity:g}")

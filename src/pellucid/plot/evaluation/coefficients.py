@@ -15,7 +15,7 @@ from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import column_names, table
 from pellucid.plot.picture import Axis, Band, Intervals, Line, Panel, Picture, Rule
 
-PENALTIES = ("alpha", "C", "tau", "prior_variance", "lambda_init")
+PENALTIES = ("alpha", "C", "prior_variance")
 MOST_NAMES = 12  # lines with an entry in the legend
 MOST_ROWS = 40
 MOST_PANELS = 6
@@ -68,7 +68,7 @@ class CoefficientPathDisplay(Display):
 
         Parameters
         ----------
-        parameter : name of the penalty or prior; by default `alpha` or `C`.
+        parameter : name of the penalty or prior; by default `alpha`, `C` or `prior_variance`.
         values : its values; by default 30 from 0.001 to 1000, and for a lasso from the smallest
             penalty that makes all coefficients 0, down to a thousandth of it.
         """

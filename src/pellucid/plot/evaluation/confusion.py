@@ -11,7 +11,7 @@ from pellucid.data.targets import weights_or_ones
 from pellucid.draw.number import number
 from pellucid.errors import ParameterError
 from pellucid.plot.display import Display
-from pellucid.plot.given_predictions import fitted_folds, pair, table
+from pellucid.plot.given_predictions import fitted_folds, label_pair, table
 from pellucid.plot.picture import Axis, Heat, Panel, Picture
 
 _NORMS = {
@@ -85,7 +85,7 @@ class ConfusionMatrixDisplay(Display):
 
         `labels` chooses the classes and their order; rows of other classes are left out.
         """
-        truth, predicted = pair(y_true, y_pred)
+        truth, predicted = label_pair(y_true, y_pred)
         seen = np.union1d(truth, predicted) if labels is None else np.asarray(labels)
         weights = weights_or_ones(sample_weight, len(truth))
         order = np.argsort(seen, kind="stable")

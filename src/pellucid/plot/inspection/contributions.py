@@ -314,7 +314,13 @@ class ContributionDependenceDisplay(Display):
         colours = {} if self.colour is None else {"values": self.colour[1]}
         points = Points(x, self.contributions, "" if not colours else self.colour[0], **colours)  # type: ignore[index]
         missing = sum(value is None or value != value for value in self.values)
-        note = f"{missing} rows without a value are not shown." if missing else ""
+        note = (
+            f"Without the {missing} missing values."
+            if missing > 1
+            else "Without a missing value."
+            if missing
+            else ""
+        )
         y = Axis(f"contribution to the {self.scale}")
         panel = Panel((Rule(y=0.0), points), axis, y, note=note, height=280)
         return Picture((panel,), f"Contribution of {self.name}", f"Contribution of {self.name}")

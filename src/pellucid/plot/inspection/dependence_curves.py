@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -14,11 +15,12 @@ from pellucid.inspection import PartialDependence
 from pellucid.inspection import partial_dependence as dependence_of
 from pellucid.inspection.cells import Cells
 from pellucid.plot.display import Display
-from pellucid.plot.picture import Axis, Heat, Intervals, Line, Mark, Panel, Picture
+from pellucid.plot.picture import Axis, Heat, Intervals, Line, Mark, Panel, Picture, Points
 
 MOST_LINES = 50  # rows whose lines are drawn
 MOST_PANELS = 9  # if no columns are named
 MOST_LEVELS = 24
+PAIR_RESOLUTION = 20  # values of each column of a pair, unless given
 MOST_TEXTS = 8  # levels of both columns of a pair up to which cells have numbers
 SHARES = (0.1, 0.9)  # of the rows, around levels
 
@@ -70,7 +72,12 @@ class PartialDependenceDisplay(Display):
             raise ParameterError(
                 f"features must be a list of columns. Got {shown(features)} instead."
             )
-        return cls([dependence_of(model, X, one, kind=kind, **options) for one in features])
+        found = []
+        for one in features:
+            pair = isinstance(one, (list, tuple)) and len(one) == 2
+            own = {"grid_resolution": PAIR_RESOLUTION} if pair else {}
+            found.append(dependence_of(model, X, one, kind=kind, **own | options))
+        return cls(found)
 
     def columns(self) -> dict[str, Any]:
         parts: list[dict[str, list[Any]]] = []
@@ -93,10 +100,12 @@ class PartialDependenceDisplay(Display):
             for one, rows in zip(self.found, self._lines)
             for panel in (_pair(one) if len(one.features) == 2 else [_curve(one, rows, limits)])
         ]
-        several = len(panels) > 1
-        if several:
-            panels = [_smaller(panel) for panel in panels]
-        return Picture(tuple(panels), "Partial dependence", "Partial dependence", columns=3)
+        title = "Partial dependence"
+        if len(panels) > 1:
+            panels = [replace(panel, width=300, height=170) for panel in panels]
+        elif len(self.found[0].features) == 1:
+            panels = [replace(panels[0], title=f"{title} on {self.found[0].features[0]}")]
+        return Picture(tuple(panels), title, title, columns=3)
 
     def _limits(self) -> tuple[float, float]:
         """One range of predictions for all panels of single columns."""
@@ -165,39 +174,61 @@ def _label(one: PartialDependence) -> str:
 
 
 def _curve(one: PartialDependence, rows: np.ndarray, limits: tuple[float, float]) -> Panel:
-    """A panel of one column: lines along numbers, intervals at levels."""
-    grid = one.grid_values[0]
-    named = one.categorical[0] or grid.dtype == object
-    if named and len(grid) > MOST_LEVELS and one.categorical[0]:
+    """A panel of one column: lines along numbers and dates, intervals at levels."""
+    name, grid = one.features[0], one.grid_values[0]
+    if not one.categorical[0]:
+        places, label = _along(name, grid)
+        note = f"Thin lines: {len(rows)} of {len(one.individual[0])} rows." if len(rows) else ""  # type: ignore[index]
+        return _panel(one, _lines(one, rows, places), Axis(label, grid=False), limits, note)
+    if len(grid) > MOST_LEVELS:
         raise ParameterError(
-            f"Column {one.features[0]!r} has {len(grid)} levels; a picture has room for {MOST_LEVELS}."
+            f"Column {name!r} has {len(grid)} levels, but a picture has room for {MOST_LEVELS}."
         )
-    few = grid.dtype != object or one.categorical[0]
-    y = Axis(_label(one), *limits)
-    if named and few:
-        marks: list[Mark] = _at_levels(one)
-        x = Axis(one.features[0], names=tuple(map(_text, grid)), grid=False)
-        note = "Lines: 80 % of the rows." if one.individual is not None else ""
-        return Panel(tuple(marks), x, y, title=one.features[0], note=note, width=420, height=240)
-    places = grid if few else np.arange(len(grid), dtype=float)
-    marks = []
-    for k in range(_count(one)):
-        name = "" if _count(one) == 1 or one.classes is None else str(one.classes[k])
-        if len(rows) and one.individual is not None:
-            lines = one.individual[k][rows]
-            x_all = np.tile([*places, np.nan], len(rows))
-            y_all = np.column_stack([lines, np.full(len(rows), np.nan)]).ravel()
-            own = name if one.average is None else ""
-            marks.append(Line(x_all, y_all, own, k, thin=True))
+    note = "Lines: 80 % of the rows." if one.individual is not None else ""
+    axis = Axis(name, names=tuple(map(_text, grid)), grid=False)
+    return _panel(one, _at_levels(one), axis, limits, note)
+
+
+def _panel(
+    one: PartialDependence, marks: list[Mark], x: Axis, limits: tuple[float, float], note: str
+) -> Panel:
+    return Panel(
+        tuple(marks), x, Axis(_label(one), *limits), title=one.features[0], note=note, height=240
+    )
+
+
+def _along(name: str, grid: np.ndarray) -> tuple[np.ndarray, str]:
+    """Positions along x, and the label of the axis; of dates, days since the first."""
+    if grid.dtype != object:
+        return grid, name
+    stamps = np.array(grid.tolist(), dtype="datetime64[us]")
+    days = (stamps - stamps[0]) / np.timedelta64(1, "D")
+    return days, f"{name} (days since {stamps[0].item():%Y-%m-%d})"
+
+
+def _lines(one: PartialDependence, rows: np.ndarray, places: np.ndarray) -> list[Mark]:
+    """The lines of rows, and of the mean, per class."""
+    K = _count(one)
+    marks: list[Mark] = []
+    for k in range(K):
+        name = "" if K == 1 or one.classes is None else str(one.classes[k])
+        if one.individual is not None:
+            ends = np.full((len(rows), 1), np.nan)
+            x = np.tile(np.append(places, np.nan), len(rows))
+            y = np.hstack([one.individual[k][rows], ends]).ravel()
+            marks.append(Line(x, y, name if one.average is None else "", k, thin=True))
         if one.average is not None:
-            mean = "mean" if len(rows) and not name else name
-            index = k + (1 if len(rows) and _count(one) == 1 else 0)
-            marks.append(Line(places, one.average[k], mean, index, points=False))
-    x = Axis(one.features[0], grid=False)
-    if not few:  # dates: one band each would be too many
-        x = Axis(one.features[0], names=tuple(map(_text, grid)), grid=False)
-    note = f"Thin: {len(rows)} rows." if len(rows) else ""
-    return Panel(tuple(marks), x, y, title=one.features[0], note=note, width=420, height=240)
+            alone = one.individual is None or K > 1
+            marks.append(
+                Line(
+                    places,
+                    one.average[k],
+                    name if alone else "mean",
+                    k if alone else 1,
+                    points=False,
+                )
+            )
+    return marks
 
 
 def _count(one: PartialDependence) -> int:
@@ -207,18 +238,19 @@ def _count(one: PartialDependence) -> int:
 
 def _at_levels(one: PartialDependence) -> list[Mark]:
     """The mean at each level and, around it, the predictions of 80 % of the rows."""
-    K, marks = _count(one), []
+    K = _count(one)
     at = np.arange(len(one.grid_values[0]), dtype=float)
+    marks: list[Mark] = []
     for k in range(K):
-        if one.individual is None:
-            low = high = np.full(len(at), np.nan)
-        else:
-            low, high = np.quantile(one.individual[k], SHARES, axis=0)
-        centre = one.individual[k].mean(axis=0) if one.average is None else one.average[k]  # type: ignore[index]
         name = "" if K == 1 or one.classes is None else str(one.classes[k])
-        shift = 0.0 if K == 1 else 0.5 * (k / (K - 1) - 0.5)
-        marks.append(Intervals(at + shift, centre, low, high, False, name, k))
-    return list(marks)
+        places = at + (0.0 if K == 1 else 0.5 * (k / (K - 1) - 0.5))
+        if one.individual is None:
+            marks.append(Points(places, one.average[k], name, k))  # type: ignore[index]
+            continue
+        low, high = np.quantile(one.individual[k], SHARES, axis=0)
+        mean = one.individual[k].mean(axis=0) if one.average is None else one.average[k]
+        marks.append(Intervals(places, mean, low, high, False, name, k))
+    return marks
 
 
 def _pair(one: PartialDependence) -> list[Panel]:
@@ -231,9 +263,8 @@ def _pair(one: PartialDependence) -> list[Panel]:
         title = " and ".join(one.features)
         if one.classes is not None:
             title = f"p({one.classes[k]}): {title}"
-        panels.append(
-            Panel((Heat(matrix.T, None if few else ()),), x, y, title=title, width=420, height=300)
-        )
+        texts = tuple(tuple(number(v, 3) for v in row) for row in matrix.T) if few else ()
+        panels.append(Panel((Heat(matrix.T, texts),), x, y, title=title, height=300))
     return panels
 
 
@@ -245,12 +276,6 @@ def _heat_axis(one: PartialDependence, k: int) -> Axis:
         half = float(grid[1] - grid[0]) / 2
         return Axis(one.features[k], float(grid[0]) - half, float(grid[-1]) + half, grid=False)
     return Axis(one.features[k], names=tuple(map(_text, grid)), grid=False)
-
-
-def _smaller(panel: Panel) -> Panel:
-    from dataclasses import replace
-
-    return replace(panel, width=300, height=170)
 
 
 def partial_dependence(
