@@ -333,7 +333,8 @@ class ContributionDependenceDisplay(Display):
         levels = sorted(set(known), key=lambda v: (str(type(v)), v))
         if len(levels) > MOST_LEVELS:
             raise ParameterError(
-                f"Column {self.name!r} has {len(levels)} levels; a picture has room for {MOST_LEVELS}."
+                f"Column {self.name!r} has {len(levels)} levels, but a picture has room for "
+                f"{MOST_LEVELS}."
             )
         place = {level: float(i) for i, level in enumerate(levels)}
         x = np.array([place.get(value, np.nan) for value in self.values])
