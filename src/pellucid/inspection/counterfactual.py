@@ -101,7 +101,9 @@ class Counterfactuals:
             for name, (old, new) in one.changes.items():
                 lines.append((one.row, k, name, old, new, one.before, one.prediction, one.distance))
         heads = ("row", "number", "column", "from", "to", "before", "prediction", "distance")
-        columns = {head: [line[i] for line in lines] for i, head in enumerate(heads)}
+        columns: dict[str, list[Any]] = {
+            head: [line[i] for line in lines] for i, head in enumerate(heads)
+        }
         if backend is not None:  # cells of different columns have different types
             texts = {k: [_shown(v) for v in columns[k]] for k in ("from", "to")}
             columns |= texts
@@ -219,6 +221,7 @@ class _Search:
     ) -> None:
         self.cells, self.position, self.goal = cells, position, goal
         self.row = position - known.n
+        self._distances: dict[tuple[int, int], float] = {}
         self.observed = {j: self._other(j, known.observed(j)) for j in free}
         self.values = {j: _spaced(known, j, rows) for j, rows in self.observed.items()}
 
@@ -230,7 +233,8 @@ class _Search:
         if self.goal.reached_before:
             return []
         singles: list[State] = [((j, int(r)),) for j, rows in self.values.items() for r in rows]
-        solved, states, kept = {}, singles, singles
+        solved: dict[frozenset[int], State] = {}
+        states, kept = singles, singles
         for size in range(1, max_columns + 1):
             hits, progress = self._tried(states)
             for state in (s for s, hit in zip(states, hits) if hit):
@@ -253,7 +257,13 @@ class _Search:
         return len(state), self._distance(state), state
 
     def _distance(self, state: State) -> float:
-        return sum(float(self.cells.distance(j, self.position, r)) for j, r in state)
+        return sum(self._cell_distance(change) for change in state)
+
+    def _cell_distance(self, change: tuple[int, int]) -> float:
+        if change not in self._distances:
+            j, r = change
+            self._distances[change] = float(self.cells.distance(j, self.position, r))
+        return self._distances[change]
 
     def _table(self, states: list[State]) -> Any:
         base = np.full(len(states), self.position)
@@ -348,7 +358,8 @@ def _spaced(known: Cells, j: int, rows: np.ndarray) -> np.ndarray:
 def _varied(ranked: list[tuple[State, float]], most: int) -> list[tuple[State, float]]:
     """The first `most`, with at most `ALIKE` of the same columns while others are left."""
     seen: dict[frozenset[int], int] = {}
-    first, later = [], []
+    first: list[tuple[State, float]] = []
+    later: list[tuple[State, float]] = []
     for pair in ranked:
         columns = frozenset(j for j, _ in pair[0])
         seen[columns] = seen.get(columns, 0) + 1

@@ -115,7 +115,8 @@ def prototypes(
             )
     labels = None if y is None else as_vector(y)
     seed = parallel.seed_sequence(random_state)
-    chosen, distances, nearest = [], np.zeros(cells.n), np.zeros(cells.n, dtype=np.intp)
+    chosen: list[int] = []
+    distances, nearest = np.zeros(cells.n), np.zeros(cells.n, dtype=np.intp)
     for part, (rows, k) in enumerate(_classes(cells.n, n, labels)):
         medoids, D = _medoids(cells, rows, k, parallel.stream(seed, "prototypes", part))
         distances[rows], nearest[rows] = D.min(axis=1), len(chosen) + D.argmin(axis=1)
@@ -171,7 +172,8 @@ def _medoids(
 
 def _built(D: np.ndarray, k: int) -> list[int]:
     """Step 1: candidates that lower the sum of the smallest distances most, one after the other."""
-    nearest, chosen = np.full(len(D), np.inf), []
+    chosen: list[int] = []
+    nearest = np.full(len(D), np.inf)
     for _ in range(k):
         sums = np.minimum(D, nearest[:, None]).sum(axis=0)
         sums[chosen] = np.inf

@@ -63,7 +63,7 @@ from pellucid.plot.evaluation.thresholds import (
     ThresholdDisplay,
     threshold_curve,
 )
-from pellucid.plot.inspection.contributions import (
+from pellucid.plot.inspection.contribution_displays import (
     BeeswarmDisplay,
     ContributionDependenceDisplay,
     WaterfallDisplay,
