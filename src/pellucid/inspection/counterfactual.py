@@ -56,7 +56,7 @@ class Counterfactual:
             for name, (old, new) in self.changes.items()
         )
         return (
-            f"Row {self.row}: {changes} changes the prediction from {_shown(self.before)} to "
+            f"Row {self.row}: changing {changes} changes the prediction from {_shown(self.before)} to "
             f"{_shown(self.prediction)} (distance {number(self.distance, 3)})."
         )
 
@@ -236,12 +236,11 @@ class _Search:
         solved: dict[frozenset[int], State] = {}
         states, kept = singles, singles
         for size in range(1, max_columns + 1):
-            hits, progress = self._tried(states)
+            hits = self._hits(states)
             for state in (s for s, hit in zip(states, hits) if hit):
                 self._keep(solved, state)
-            missed = [(s, p) for s, hit, p in zip(states, hits, progress) if not hit]
-            if size == 1:
-                kept = [s for s, _ in missed]
+            missed = [s for s, hit in zip(states, hits) if not hit]
+            kept = missed if size == 1 else kept
             if len(solved) >= n or size == max_columns or not missed:
                 break
             states = self._extended(missed, kept, set(solved))
@@ -273,23 +272,22 @@ class _Search:
                 columns.setdefault(j, base.copy())[i] = r
         return self.cells.composed(base, columns)
 
-    def _tried(self, states: list[State]) -> tuple[list[bool], list[float]]:
-        """Whether each state reaches the target, and how near it comes."""
-        if not states:
-            return [], []
-        hits, progress = self.goal.judged(self._table(states))
-        return hits.tolist(), progress.tolist()
+    def _hits(self, states: list[State]) -> list[bool]:
+        """Whether each state reaches the target."""
+        hits: list[bool] = self.goal.hits(self._table(states)).tolist() if states else []
+        return hits
 
     def _extended(
-        self, missed: list[tuple[State, float]], singles: list[State], solved: set[frozenset[int]]
+        self, missed: list[State], singles: list[State], solved: set[frozenset[int]]
     ) -> list[State]:
-        """The most promising states with one more column; those that a solution explains are out."""
-        ranked = sorted(missed, key=lambda pair: (-pair[1], self._rank(pair[0])))
+        """The most promising states with one more column; supersets of solutions are left out."""
         most = max(1, STATES // max(len(singles), 1))
-        if len(ranked) > most:
-            ranked = _varied(ranked, most)
+        if len(missed) > most:
+            progress = dict(zip(missed, self.goal.progress(self._table(missed)).tolist()))
+            missed = sorted(missed, key=lambda state: (-progress[state], self._rank(state)))
+            missed = _varied(missed, most)
         found: dict[State, None] = {}
-        for state, _ in ranked:
+        for state in missed:
             columns = {j for j, _ in state}
             for single in singles:
                 new = frozenset(columns | {single[0][0]})
@@ -319,7 +317,7 @@ class _Search:
                 (*state[:k], (j, int(b)), *state[k + 1 :])
                 for b in between[np.rint(steps).astype(int)]
             ]
-            hits, _ = self._tried(tried)
+            hits = self._hits(tried)
             state = min(
                 (s for s, hit in zip(tried, hits) if hit), key=self._distance, default=state
             )
@@ -328,7 +326,7 @@ class _Search:
     def _reduced(self, state: State) -> State:
         """The fewest of these changes that reach the target."""
         parts = [part for k in range(1, len(state)) for part in combinations(state, k)]
-        hits, _ = self._tried(parts)
+        hits = self._hits(parts)
         return min((s for s, hit in zip(parts, hits) if hit), key=self._rank, default=state)
 
     def _record(self, state: State) -> Counterfactual:
@@ -355,13 +353,13 @@ def _spaced(known: Cells, j: int, rows: np.ndarray) -> np.ndarray:
     return rows[np.sort(np.argsort(-counts, kind="stable")[:VALUES])]
 
 
-def _varied(ranked: list[tuple[State, float]], most: int) -> list[tuple[State, float]]:
+def _varied(ranked: list[State], most: int) -> list[State]:
     """The first `most`, with at most `ALIKE` of the same columns while others are left."""
     seen: dict[frozenset[int], int] = {}
-    first: list[tuple[State, float]] = []
-    later: list[tuple[State, float]] = []
-    for pair in ranked:
-        columns = frozenset(j for j, _ in pair[0])
+    first: list[State] = []
+    later: list[State] = []
+    for state in ranked:
+        columns = frozenset(j for j, _ in state)
         seen[columns] = seen.get(columns, 0) + 1
-        (first if seen[columns] <= ALIKE else later).append(pair)
+        (first if seen[columns] <= ALIKE else later).append(state)
     return (first + later)[:most]

@@ -35,8 +35,12 @@ class Goal(ABC):
         """Whether the unchanged row reaches the goal."""
 
     @abstractmethod
-    def judged(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """For each row, whether it reaches the goal, and a number that grows as it comes nearer."""
+    def hits(self, X: Any) -> np.ndarray:
+        """Whether each row reaches the goal."""
+
+    @abstractmethod
+    def progress(self, X: Any) -> np.ndarray:
+        """For each row a number that grows as it comes nearer to the goal."""
 
 
 class AnotherClass(Goal):
@@ -55,20 +59,19 @@ class AnotherClass(Goal):
     def reached_before(self) -> bool:
         return self.target is not None and bool(self.before == self.target)
 
-    def judged(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def hits(self, X: Any) -> np.ndarray:
         labels = np.asarray(self.estimator.predict(X))
-        hits = labels != self.before if self.target is None else labels == self.target
-        score = self._scores(X)
-        return hits, -score if self.target is None else score
+        return labels != self.before if self.target is None else labels == self.target
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """Probabilities or scores of the class that matters; 0 for models without them."""
+    def progress(self, X: Any) -> np.ndarray:
+        """The probability or score of the target, or minus that of the class before; 0 without."""
+        sign = -1.0 if self.target is None else 1.0
         for method in ("predict_proba", "decision_function"):
             if hasattr(self.estimator, method):
                 scores = np.asarray(getattr(self.estimator, method)(X), dtype=float)
                 scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-                return np.asarray(scores[:, self._column])
-        return np.zeros(len(np.asarray(self.estimator.predict(X))))
+                return np.asarray(sign * scores[:, self._column])
+        return np.zeros(len(X))
 
 
 class NumberBetween(Goal):
@@ -82,10 +85,13 @@ class NumberBetween(Goal):
     def reached_before(self) -> bool:
         return bool(self.low <= self.before <= self.high)
 
-    def judged(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def hits(self, X: Any) -> np.ndarray:
+        return self.progress(X) == 0
+
+    def progress(self, X: Any) -> np.ndarray:
         predicted = np.asarray(self.estimator.predict(X), dtype=float)
         beyond = np.maximum(np.maximum(self.low - predicted, predicted - self.high), 0.0)
-        return beyond == 0, -beyond
+        return np.asarray(-beyond)
 
 
 def _ends(target: Any, before: float) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from pellucid.inspection.cells import Cells
 from pellucid.parameters import Integer
 from pellucid.records.frames import frame, unused
 
-MOST_DISTANCES = 2**23  # stored between rows and candidates; more rows have fewer candidates
+MOST_DISTANCES = 2**22  # stored between rows and candidates; more rows have fewer candidates
 FEWEST_CANDIDATES = 256
 
 
@@ -95,7 +95,7 @@ def prototypes(
     y : classes of the rows, or the name of their column. Prototypes are then chosen within each
         class: one of each, and the others in proportion to the rows of the classes
     n_criticisms : number of rows to return that are far from all prototypes and from each other
-    random_state : seed of the rows that may become prototypes in tables of more than 2,896 rows
+    random_state : seed of the rows that may become prototypes in tables of more than 2,048 rows
 
     Examples
     --------
@@ -152,8 +152,16 @@ def _classes(n: int, k: int, labels: np.ndarray | None) -> list[tuple[np.ndarray
 
 def distances(cells: Cells, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     """(rows, others): sums of the distances of their cells over the columns."""
+    from scipy.spatial.distance import cdist
+
+    whole = [
+        j for j, codes in enumerate(cells.codes) if cells.is_number(j) and np.isfinite(codes).all()
+    ]
     D = np.zeros((len(rows), len(others)))
-    for j in range(len(cells.names)):
+    if whole:
+        Z = np.column_stack([cells.codes[j] / cells.spreads[j] for j in whole])
+        D = cdist(Z[rows], Z[others], "cityblock")
+    for j in set(range(len(cells.names))) - set(whole):
         D += cells.distance(j, rows[:, None], others[None, :])
     return D
 
