@@ -121,7 +121,7 @@ def prototypes(
         medoids, D = _medoids(cells, rows, k, parallel.stream(seed, "prototypes", part))
         distances[rows], nearest[rows] = D.min(axis=1), len(chosen) + D.argmin(axis=1)
         chosen += medoids.tolist()
-    order = np.lexsort((chosen, -np.bincount(nearest, minlength=n)))
+    order = np.lexsort((np.array(chosen), -np.bincount(nearest, minlength=n)))
     rows = np.array(chosen, dtype=np.intp)[order]
     critics = _criticisms(cells, rows, distances, n_criticisms)
     both = [*rows.tolist(), *critics.tolist()]
