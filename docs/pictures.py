@@ -5,13 +5,18 @@ pictures again and compare them with the files.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from pellucid import draw
+from pellucid import draw, plot
 from pellucid.data import datasets
-from pellucid.linear_model import LogisticRegression
+from pellucid.linear_model import LinearRegression, LogisticRegression
+from pellucid.naive_bayes import GaussianNB
+from pellucid.neighbors import KNeighborsClassifier
+from pellucid.plot.picture import Picture
+from pellucid.plot.svg_renderer import picture_svg
 
 FOLDER = Path(__file__).resolve().parent / "img"
 INK, PAPER, EDGE = "#1c2430", "#ffffff", 14
@@ -57,7 +62,26 @@ def regions() -> str:
     )
 
 
-PICTURES = {"regions.svg": regions}
+def displays() -> str:
+    """Four displays of `pellucid.plot` side by side."""
+    penguins, tips = datasets.load("penguins"), datasets.load("tips")
+    bills = penguins.X.select(["bill_length_mm", "bill_depth_mm"])
+    bayes, ols = GaussianNB().fit(bills, penguins.y), LinearRegression().fit(tips.X, tips.y)
+    shown = [
+        plot.confusion_matrix(bayes, bills, penguins.y),
+        plot.probability_histogram(bayes, bills, penguins.y, pos_label="Chinstrap"),
+        plot.validation_curve(
+            KNeighborsClassifier(), bills, penguins.y, "n_neighbors", [1, 3, 9, 27, 81], cv=5,
+            scoring="error",
+        ),
+        plot.coefficients(ols),
+    ]  # fmt: skip
+    pictures = [display.picture() for display in shown]
+    panels = [replace(p.panels[0], title=p.title, height=200) for p in pictures]
+    return picture_svg(Picture(tuple(panels), "Four displays"), style=False)
+
+
+PICTURES = {"displays.svg": displays, "regions.svg": regions}
 
 
 def main() -> None:

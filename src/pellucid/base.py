@@ -23,6 +23,7 @@ from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.parameters import CLASSES, TABLE, learned
 from pellucid.protocol import SklearnEstimator, available_if
+from pellucid.records.watch import fitting
 
 
 class Estimator(SklearnEstimator):
@@ -38,6 +39,10 @@ class Estimator(SklearnEstimator):
         _rows = "user"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
+    # Why `pellucid.watching` records no steps, if it records none.
+    _no_steps: ClassVar[str] = "this fit has no iterations."
+    # Whether the steps of a model that is fitted inside this one are recorded as its own.
+    _records_inner_fits: ClassVar[bool] = False
 
     table: Any = TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
@@ -78,6 +83,10 @@ class Estimator(SklearnEstimator):
 
         X may be a path; y, weights, offset may be names of its columns; `options` go to `_fit`.
         """
+        with fitting(self):
+            return self._learn_once(X, y, weights, offset, options)
+
+    def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
         before = self._learned() if parameters.Boolean.accepts(warm) and warm else {}
         if not before:
@@ -105,6 +114,10 @@ class Estimator(SklearnEstimator):
 
         `_fit_more` must not change learned arrays in place: after a failure the old ones remain.
         """
+        with fitting(self):
+            return self._learn_batch(X, y, weights, classes)
+
+    def _learn_batch(self, X: Any, y: Any, weights: Any, classes: Any) -> Self:
         work = self._working_copy()
         first = not work.__sklearn_is_fitted__()
         work._check_parameters()
@@ -127,6 +140,12 @@ class Estimator(SklearnEstimator):
         work = object.__new__(type(self))
         work.__dict__.update(vars(self))
         return work
+
+    def _at_step(self, state: dict[str, Any]) -> Self:
+        """A copy of this fitted model as it was at a step that `pellucid.watching` recorded."""
+        model = self._working_copy()
+        vars(model).update(state)
+        return model
 
     def _take_over(
         self, work: Self, learned: dict[str, Any], problem: Problem, rows: RawTable

@@ -11,8 +11,12 @@ from pellucid.errors import DataError, warn
 
 def accuracy(model: Any, X: Any, y: Any, weights: Any, offset: Any = None) -> float:
     """Share of rows (by weight) whose label is predicted."""
-    predicted, y, weights = _predicted(model, X, y, weights, offset)
-    codes, classes = labels(y, type(model).__name__)
+    return accuracy_of(type(model).__name__, *_predicted(model, X, y, weights, offset))
+
+
+def accuracy_of(owner: str, predicted: np.ndarray, y: Any, weights: Any) -> float:
+    """The accuracy of given predictions of a model of the class `owner`."""
+    codes, classes = labels(y, owner)
     check_lengths(len(predicted), len(codes))
     right = predicted == classes[codes]
     return float(np.average(right, weights=weights_or_ones(weights, len(right))))
@@ -20,16 +24,18 @@ def accuracy(model: Any, X: Any, y: Any, weights: Any, offset: Any = None) -> fl
 
 def r2(model: Any, X: Any, y: Any, weights: Any, offset: Any = None) -> float:
     """Coefficient of determination, the mean over targets."""
-    predicted, y, weights = _predicted(model, X, y, weights, offset)
-    y = numbers(y, type(model).__name__, several=True)
+    return r2_of(type(model).__name__, *_predicted(model, X, y, weights, offset))
+
+
+def r2_of(owner: str, predicted: np.ndarray, y: Any, weights: Any) -> float:
+    """R2 of given predictions of a model of the class `owner`."""
+    y = numbers(y, owner, several=True)
     check_lengths(len(predicted), len(y))
     if len(y) < 2:
         warn("R2 is not defined for fewer than two rows.", UserWarning)
         return float("nan")
     if y.size != predicted.size:
-        raise DataError(
-            f"y has shape {y.shape}, but {type(model).__name__} predicts {predicted.shape}."
-        )
+        raise DataError(f"y has shape {y.shape}, but {owner} predicts {predicted.shape}.")
     return r2_score(y.reshape(predicted.shape), predicted, weights_or_ones(weights, len(y)))
 
 

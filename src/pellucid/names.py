@@ -92,7 +92,7 @@ PARTS: dict[str, str] = {
 WRAPPERS: tuple[str, ...] = ("FormulaModel",)
 
 # Modules at the top of the package that hold functions, not estimators.
-MODULES: tuple[str, ...] = ("formula", "inspection")
+MODULES: tuple[str, ...] = ("formula", "inspection", "plot")
 
 # Names at the top of the package, and where each lives.
 FUNCTIONS: dict[str, str] = {
@@ -101,6 +101,7 @@ FUNCTIONS: dict[str, str] = {
     "compare": "pellucid.comparison",
     "compile": "pellucid.single_row",
     "load": "pellucid.persist",
+    "replay": "pellucid.replays",
     "set_threads": "pellucid.parallel",
     "show_versions": "pellucid.versions",
     "watching": "pellucid.records",

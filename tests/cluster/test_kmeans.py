@@ -241,8 +241,8 @@ def test_history_and_status():
 def test_watching_replays_the_centres():
     with pellucid.watching() as watch:
         model = KMeans(3, random_state=0, tol=0).fit(iris())
-    assert len(watch.states) == model.n_iter_
-    assert (watch.states[-1]["cluster_centers_"] == model.cluster_centers_).all()
+    assert len(watch.steps) == model.n_iter_ + 1  # the first are the starting centers
+    assert (watch.steps[-1].state["cluster_centers_"] == model.cluster_centers_).all()
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])

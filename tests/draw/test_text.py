@@ -111,3 +111,6 @@ def test_shortened_labels_keep_the_whole_text():
 def test_what_tells_a_column_from_its_gaps_is_not_cut_off():
     assert fit("flipper_length_mm missing", 12) == "flipper_leng… missing"
     assert fit("flipper_length_mm missing", 6).endswith("…")  # no place for both
+    assert fit("flipper_length_mm <= 206.5", 14) == "flipper_length_… <= 206.5"
+    text = f"{'a' * 60} <= 206.5 or missing"
+    assert fit(text, 30).endswith("… <= 206.5 or missing")

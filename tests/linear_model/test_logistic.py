@@ -361,7 +361,7 @@ def test_history_and_states():
     assert history["objective"][-1] == pytest.approx(objective(model, X, y))
     norm = np.hypot(np.linalg.norm(model.coef_), model.intercept_[0])
     assert history["parameter_norm"][-1] == pytest.approx(norm)
-    assert len(watch.states) == len(history["iteration"])
+    assert len(watch.steps) == len(history["iteration"])
 
 
 @pytest.mark.parametrize("K", [2, 3])

@@ -55,7 +55,7 @@ def test_the_common_case_takes_the_compiled_way(monkeypatch: pytest.MonkeyPatch)
     watched = ["iteration", "objective", "gradient_norm", "parameter_norm", "learning_rate"]
     assert list(model.history_) == watched
     steps = len(model.history_["iteration"])
-    assert steps == model.n_iter_[0] + 1 == len(watch.states)
+    assert steps == model.n_iter_[0] + 1 == len(watch.steps)
     assert np.all(np.diff(model.history_["objective"]) <= 1e-12)
     assert model.history_["gradient_norm"][-1] < 1e-9 * model.history_["gradient_norm"][0]
 

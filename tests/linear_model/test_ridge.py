@@ -43,13 +43,15 @@ def test_boston_vector():
 
 
 def test_gradient_descent_trace():
+    """The vector has a step of 0.01 along the gradient of half the sum of squares of 4 rows."""
     losses = [51.0, 23.1023, 10.72613068]
-    model = Ridge(0.0, solver="gd", step=0.01, max_iter=2, tol=0.0)
-    with pytest.warns(UserWarning, match="Stopped after 2 iterations"):
-        model.fit(X4, Y4)
-    np.testing.assert_allclose(model.history_["objective"], losses, rtol=1e-9)
-    assert model.intercept_ == pytest.approx(0.2978, abs=1e-12)
-    assert model.coef_[0] == pytest.approx(0.917, abs=1e-12)
+    options = {"solver": "gd", "step": 0.01 * 4, "max_iter": 2, "tol": 0.0}
+    for model in (Ridge(0.0, **options), LinearRegression(**options)):
+        with pytest.warns(UserWarning, match="Stopped after 2 iterations"):
+            model.fit(X4, Y4)
+        np.testing.assert_allclose(model.history_["objective"], losses, rtol=1e-9)
+        assert model.intercept_ == pytest.approx(0.2978, abs=1e-12)
+        assert model.coef_[0] == pytest.approx(0.917, abs=1e-12)
 
 
 def test_gradient_descent_finds_the_direct_solution():

@@ -155,8 +155,10 @@ def test_schedule_vectors_and_limits():
     for kappa in [0.5, 0.2, 1.01]:
         with pytest.raises(ParameterError, match="kappa"):
             optimise.schedule(10, kappa)
+    eta = optimise.schedule(0, 1.0, eta0=3.0, most=2.0)
+    np.testing.assert_allclose([eta(0), eta(1), eta(2)], [2.0, 1.5, 1.0])
     with pytest.raises(ParameterError, match="tau0"):
-        optimise.schedule(0, 1.0)
+        optimise.schedule(-0.1, 1.0)
 
 
 def test_slopes_that_overflow_in_both_directions_are_not_finite_and_say_nothing():

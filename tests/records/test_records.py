@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.errors import ParameterError
-from pellucid.records import Recorder, Solution, Status, recorder, watching
+from pellucid.records import Recorder, Solution, Status, fitting, recorder, watching
 
 
 @pytest.mark.parametrize("code", ["ok", "converged", "early_stopped"])
@@ -89,51 +89,55 @@ def test_states_are_copies_and_only_kept_when_watched():
 
     w = np.zeros(2)
     Recorder().add(iteration=0, state=never)
-    with watching(state=False):
+    with watching(state=False), fitting("path"):
         Recorder().add(iteration=0, state=never)
-    with watching() as watch:
+    with watching():
+        Recorder().add(iteration=0, state=never)  # outside of a fit
+    with watching() as watch, fitting("path"):
         recorder = Recorder("sgd")
         for i in range(3):
             w[:] += 1
             recorder.add(iteration=i, state=lambda: {"w": w})
-    assert Recorder()._track is None
-    assert [state["w"][0] for state in watch.states] == [1, 2, 3]
-    assert watch.states[1]["source"] == "sgd"
+    assert not Recorder().watched
+    assert [step.state["w"][0] for step in watch.steps] == [1, 2, 3]
+    assert watch.steps[1].source == "path"
 
 
 def test_states_are_thinned_per_fit():
     with watching(max_states=10) as watch:
         for source in "ab":
-            recorder = Recorder(source)
+            with fitting(source):
+                recorder = Recorder()
             for i in range(1000):
                 recorder.add(iteration=i, state={"w": i})
     for source in "ab":
-        seen = [int(s["iteration"]) for s in watch.states if s["source"] == source]
+        seen = [step.iteration for step in watch.steps if step.source == source]
         assert len(seen) <= 10
         assert (seen[0], seen[-1]) == (0, 999)
 
 
 def test_progress_gets_rows_and_may_stop_the_fit():
     rows = []
-    with watching(state=False, progress=rows.append) as watch:
+    with watching(state=False, progress=rows.append) as watch, fitting("path"):
         Recorder("newton", total=7).add(iteration=3, objective=1.5, step=1.0)
-    assert rows == [{"source": "newton", "total": 7, "iteration": 3, "objective": 1.5, "step": 1.0}]
-    assert watch.states == []
+    assert rows == [{"source": "path", "total": 7, "iteration": 3, "objective": 1.5, "step": 1.0}]
+    assert watch.steps == []
 
     def stop(row):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), watching(progress=stop):
+    with pytest.raises(KeyboardInterrupt), watching(progress=stop), fitting("path"):
         Recorder().add(iteration=0)
-    assert Recorder()._track is None
+    assert not Recorder().watched
 
 
 def test_watching_in_one_thread_does_not_reach_another():
     seen = {}
 
     def fit(name):
-        recorder = Recorder(name)
-        seen[name] = recorder._track is not None
+        with fitting(name):
+            recorder = Recorder()
+        seen[name] = recorder.watched
         recorder.add(iteration=0, state={"w": 1.0})
 
     with watching() as watch:
@@ -147,16 +151,17 @@ def test_watching_in_one_thread_does_not_reach_another():
         for thread in threads:
             thread.join()
     assert seen == {"stranger": False, "worker": True}
-    assert [state["source"] for state in watch.states] == ["worker"]
+    assert [step.source for step in watch.steps] == ["worker"]
 
 
 def test_nested_watching_restores_the_outer():
     with watching() as outer:
-        with watching() as inner:
-            Recorder("in").add(iteration=0, state={})
-        Recorder("out").add(iteration=0, state={})
-    assert [s["source"] for s in inner.states] == ["in"]
-    assert [s["source"] for s in outer.states] == ["out"]
+        with watching() as inner, fitting("in"):
+            Recorder().add(iteration=0, state={})
+        with fitting("out"):
+            Recorder().add(iteration=0, state={})
+    assert [step.source for step in inner.steps] == ["in"]
+    assert [step.source for step in outer.steps] == ["out"]
 
 
 def test_watching_checks_its_limit():
@@ -175,13 +180,14 @@ def test_progress_may_look_at_states_and_fit_models():
     seen = []
 
     def look(row):
-        Recorder("inner").add(iteration=0, state={"w": 2.0})  # a fit of its own, not watched
-        seen.append((row["source"], len(watch.states)))
+        with fitting("inner"):  # not watched
+            Recorder().add(iteration=0, state={"w": 2.0})
+        seen.append((row["source"], len(watch.steps)))
 
     def fit():
         nonlocal watch
-        with watching(progress=look) as watch:
-            outer = Recorder("outer")
+        with watching(progress=look) as watch, fitting("outer"):
+            outer = Recorder()
             for i in range(2):
                 outer.add(iteration=i, state={"w": 1.0})
 

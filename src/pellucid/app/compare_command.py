@@ -60,6 +60,7 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         refuse_changes(RunState.read(request.folder / "events.jsonl").start, plan)
         if given["use"]:
             return use(request.folder, plan, given["use"], given["format_"])
+    if request.folder is not None and finished is not None:
         request.messages.note(f"{request.folder} is complete: there is nothing to resume")
         _write_again(request.messages, request.folder)
         return show(request, *finished)

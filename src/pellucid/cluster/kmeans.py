@@ -1,5 +1,7 @@
 """`KMeans`: `seeding` chooses the starting centers, `lloyd` runs the iterations."""
 
+import contextlib
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +29,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Solution, Status
+from pellucid.records import Solution, Status, converting, is_watched, unwatched
 from pellucid.transformer import Transformer
 
 # A later start replaces the best one only if its inertia is lower by more than rounding error.
@@ -110,25 +112,23 @@ class KMeans(Clusterer, Transformer):
             )
         dense = isinstance(problem.X, np.ndarray) and problem.schema.plain
         power = exponent(*(problem.schema.low, problem.schema.high) if dense else (problem.X,))
-        with parallel.one_blas_thread():
+        with (
+            parallel.one_blas_thread(),
+            converting(lambda state: _attributes(state, power, problem)),
+        ):
             best = self._best_run(divided(problem.X, power), problem, power)
-        (C, labels, inertia), place = best.x, problem.position
-        inertia = float(_ldexp(inertia, 2 * power))
+        found = dict(zip(("C", "labels", "inertia"), best.x))
+        learned = _attributes(found, power, problem)
         squares = {name: _ldexp(best.history[name], 2 * power) for name in ("objective", "shift")}
-        if not np.isfinite(inertia):
+        if not np.isfinite(learned["inertia_"]):
             raise DataError(
                 "The sum of squared distances exceeds the largest float64. Divide the columns by a "
                 f"power of ten: their values reach {np.ldexp(1.0, power - 1):.0e}."
             )
-        return {
-            "cluster_centers_": np.ldexp(C, power),
-            "labels_": labels
-            if place is None
-            else np.where(place < 0, np.int32(-1), labels[place]),
-            "inertia_": inertia,
+        return learned | {
             "n_iter_": best.n_iter,
             "history_": best.history | squares,
-            "status_": self._status(best, labels),
+            "status_": self._status(best, found["labels"]),
         }
 
     def _best_run(self, X: Any, problem: Problem, power: int) -> Solution:
@@ -141,17 +141,20 @@ class KMeans(Clusterer, Transformer):
         run = Lloyd(table, problem.weights, self.max_iter, tol, self.algorithm == "elkan")
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
-        for i in range(self._n_starts()):
+        first, starts = np.zeros(0), self._n_starts()
+        for i in range(starts):
             rng = parallel.stream(seed, "start", i)
             init = self.init
             if not isinstance(init, str) and not callable(init):
                 init = np.ldexp(seeding.checked(init, self.n_clusters, table.d), -power)
             C = seeding.start(init, table, problem.weights, self.n_clusters, rng)
-            found = run.solve(C)
+            with unwatched() if starts > 1 else contextlib.nullcontext():
+                found = run.solve(C)
             if best is None or found.x[2] < ROUNDING_MARGIN * best.x[2]:
-                best = found
+                best, first = found, C
         assert best is not None
-        return best
+        # Who watches sees the best of several starts, which takes the same way again.
+        return run.solve(first) if starts > 1 and is_watched() else best
 
     def _n_starts(self) -> int:
         if isinstance(self.init, str) or callable(self.init):
@@ -255,6 +258,18 @@ class KMeans(Clusterer, Transformer):
         rows, C = self._scaled(encoded, power)
         squared = rows.own_distances(C, rows.label(C))
         return -float(_ldexp(squared @ weights_or_ones(sample_weight, rows.n), 2 * power))
+
+
+def _attributes(state: Mapping[str, Any], power: int, problem: Problem) -> dict[str, Any]:
+    """The state of an iteration as learned attributes."""
+    labels, place = state["labels"], problem.position
+    if place is not None:  # rows that were left out have no label
+        labels = np.where(place < 0, np.int32(-1), labels[place])
+    return {
+        "cluster_centers_": np.ldexp(state["C"], power),
+        "labels_": labels,
+        "inertia_": float(_ldexp(state["inertia"], 2 * power)),
+    }
 
 
 def _ldexp(values: Any, power: int) -> Any:

@@ -4,7 +4,10 @@ Invariant: after every iteration the sums of each cluster are exact to about 30 
 order rows joined and left it; therefore centres do not depend on threads or blocks.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +75,7 @@ class Lloyd:
         state = State.start(self.table, C, self.by_panel)
         recorder = Recorder("k-means", self.max_iter)
         base, converged = (0.0, 0.0), False
+        recorder.step(0, lambda: self._shown(state), {"kind": "start"}, _sentence)
         for iteration in range(1, self.max_iter + 1):
             moved = self.assign(state)  # 1, 2
             taken = _loops.explained(state.C, state.high, state.low)
@@ -82,7 +86,8 @@ class Lloyd:
             squared = float((state.shift**2).sum())
             recorder.add(
                 iteration=iteration, objective=max(objective, 0.0), moved=moved, shift=squared,
-                state={"cluster_centers_": state.C},
+                state=lambda: self._shown(state), sentence=_sentence,
+                event=partial(self._event, state, moved),
             )  # fmt: skip
             if moved == 0 or squared <= self.tol:  # 5
                 converged = True
@@ -98,6 +103,16 @@ class Lloyd:
                 "Increase max_iter or tol.",
             )
         return Solution(x, status, recorder.history(), iteration)
+
+    def _shown(self, state: State) -> dict[str, Any]:
+        """What those who watch see; `KMeans` converts it to learned attributes."""
+        inertia = self.inertia(state) if state.labels[0] >= 0 else np.nan
+        return {"C": state.C, "labels": state.labels, "inertia": inertia}
+
+    def _event(self, state: State, moved: int) -> dict[str, Any]:
+        """What happened: how many rows changed their cluster, and the weight of each cluster."""
+        sizes = np.bincount(state.labels, self.weights, minlength=len(state.C))
+        return {"kind": "moved", "moved": moved, "sizes": sizes}
 
     def assign(self, state: State) -> int:
         """Label all rows and update the sums; returns the number of rows whose labels changed."""
@@ -161,3 +176,19 @@ class Lloyd:
     def inertia(self, state: State) -> float:
         """Weighted sum of squared distances of the rows to the centres of their labels."""
         return float(self.table.own_distances(state.C, state.labels) @ self.weights)
+
+
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
+    from pellucid.draw import number
+
+    if event["kind"] == "start":
+        return "The starting centers."
+    head, inertia = f"Iteration {int(numbers['iteration'])}", number(numbers["objective"], 5)
+    if event["moved"] == 0:
+        return f"{head}: no row changes its cluster, so the centers stay; the inertia is {inertia}."
+    one = event["moved"] == 1
+    changed = "1 row changes its" if one else f"{event['moved']} different rows change their"
+    return (
+        f"{head}: {changed} cluster, and every center moves to the mean of its rows; the inertia "
+        f"before the move is {inertia}."
+    )

@@ -42,6 +42,7 @@ from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.registry import BASELINES
 from pellucid.comparison.result import Result, board_columns, to_json
 from pellucid.comparison.results_json import describe
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
@@ -115,7 +116,7 @@ class Run:
                 test_sha256=self.plan.dataset.test_sha256, settings=affecting_scores,
             )  # fmt: skip
         if self.config:
-            files.write_whole(self.folder / "config.toml", self.config)
+            write_whole(self.folder / "config.toml", self.config)
         self.parts.mkdir(exist_ok=True)
 
     # 2 -----------------------------------------------------------------------------------------
@@ -238,7 +239,7 @@ class Run:
             write(board_columns(data), str(self.folder / "leaderboard.csv"))
             write(wide(self.plan, predictions), str(self.folder / "predictions.parquet"))
             for name, text in texts.items():
-                files.write_whole(self.folder / name, text)
+                write_whole(self.folder / name, text)
             if finished:
                 self.journal.write("finished")
                 self.journal.sync()

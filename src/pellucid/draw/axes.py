@@ -34,6 +34,7 @@ class Axis:
     names: tuple[str, ...] | None = None
     grid: bool = True
     dates: bool = False
+    ticks: bool = True  # without: neither numbers nor a line
 
     def scale(self, start: float, stop: float) -> Linear | Log | Band:
         if self.names is not None:
@@ -150,12 +151,16 @@ def _foot(
 
 
 def _y_ticks(axis: Axis, height: float) -> _Ticks:
+    if not axis.ticks:
+        return _Ticks([], [])
     if axis.names is not None:
         return _band_ticks(axis.names, height / max(len(axis.names), 1))
     return _numeric_ticks(axis, axis.scale(height, 0.0), max(5, int(height / 30)))
 
 
 def _x_ticks(axis: Axis, plot_width: float) -> _Ticks:
+    if not axis.ticks:
+        return _Ticks([], [])
     if axis.names is not None:
         return _band_ticks(axis.names, plot_width / max(len(axis.names), 1))
     scale = axis.scale(0.0, plot_width)
@@ -231,6 +236,8 @@ def _x_axis(
     axis: Axis, scale: Linear | Log | Band, ticks: _Ticks, plot_width: float, height: float
 ) -> list[str]:
     parts: list[str] = []
+    if not axis.ticks:
+        return parts
     if axis.names is not None:
         slanted = _slanted(axis, plot_width)
         for place, name in zip(ticks.places, ticks.labels):

@@ -13,14 +13,15 @@ from pellucid.draw import label_text as words
 from pellucid.draw import svg
 from pellucid.draw.axes import Panel
 from pellucid.draw.dates import date
-from pellucid.draw.number import number
+from pellucid.draw.number import coordinate, number
 from pellucid.draw.points import evenly
-from pellucid.draw.style import style_sheet
+from pellucid.draw.style import PICTURE_CSS, style_sheet
 from pellucid.draw.text_table import html_table
 
 TABLE_ROWS = 50
 TABLE_COLUMNS = 20
 TABLE_CELLS = 300
+EDGE = 5  # pixels around the plot in which a mark on its edge is still seen
 
 
 def finish(
@@ -33,15 +34,15 @@ def finish(
 ) -> str:
     """The figure, or the bare picture if `settings.table` is off."""
     settings = panel.settings
-    picture = _picture(panel, marks, summary, clip)
-    style = style_sheet() if settings.style else ""
+    markup = picture(panel, marks, summary, clip)
     if not settings.table:
-        return picture.replace("</desc>", "</desc>" + style, 1)
-    details = svg.element("details", _data(columns, rows))
-    return svg.element("figure", style + picture + details, class_="pl")
+        sheet = f"<style>{PICTURE_CSS}</style>" if settings.style else ""
+        return markup.replace("</desc>", "</desc>" + sheet, 1)
+    style = style_sheet() if settings.style else ""
+    return svg.element("figure", style + markup + data_table(columns, rows), class_="pl")
 
 
-def _data(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def data_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """The data as a table; of large data an even sample, whose size the heading gives."""
     places = [0, *evenly(range(1, len(columns)), TABLE_COLUMNS)]
     shown = evenly(rows, min(TABLE_ROWS, max(TABLE_CELLS // len(places), 2)))
@@ -53,18 +54,18 @@ def _data(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     heading = f"Data ({', '.join(parts)})" if parts else "Data"
     cells = [[row[j] for j in places] for row in shown]
     table = html_table([columns[j] for j in places], cells, style=False)
-    return svg.element("summary", heading) + table
+    return svg.element("details", svg.element("summary", heading) + table)
 
 
-def _picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> str:
+def picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> str:
+    """The picture alone, with its title and description."""
     settings = panel.settings
     title = words.clean(settings.title) or summary.split(".")[0]
     content = "".join(marks) or svg.label(
         panel.plot_width / 2, panel.plot_height / 2, "no data", text_anchor="middle", opacity="0.8"
     )
     if clip:
-        size = {"width": panel.plot_width, "height": panel.plot_height}
-        content = svg.element("svg", content, **size, overflow="hidden")
+        content = _clipped(content, panel.plot_width, panel.plot_height)
     body = [
         svg.element("title", words.escape(title)),
         svg.element("desc", words.escape(summary)),
@@ -85,6 +86,13 @@ def _picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> st
         font_size=svg.FONT,
         fill="currentColor",
     )
+
+
+def _clipped(content: str, width: float, height: float) -> str:
+    """Marks inside the plot; lines and markers on its edge are drawn whole."""
+    place = {"x": -EDGE, "y": -EDGE, "width": width + 2 * EDGE, "height": height + 2 * EDGE}
+    view = f"{-EDGE} {-EDGE} {coordinate(width + 2 * EDGE)} {coordinate(height + 2 * EDGE)}"
+    return svg.element("svg", content, **place, viewBox=view, overflow="hidden")
 
 
 def describe(kind: str, facts: Iterable[str], names: Sequence[str] = ()) -> str:

@@ -52,15 +52,17 @@ def heatmap(
     matrix = [floats(row) for row in values]
     _check(matrix, len(rows), len(columns))
     row_names, column_names = tuple(map(words.clean, rows)), tuple(map(words.clean, columns))
-    low, high = _limits(matrix, value_range, diverging)
-    levels = [[_level(v, low, high, diverging) for v in row] for row in matrix]
+    low, high = heat_limits(matrix, value_range, diverging)
     settings = Settings(**look)
     if "height" not in look:
         settings = replace(settings, height=_height(len(rows), len(columns)))
-    keys = _keys(low, high, diverging)
-    panel = layout(_axis(column_names, x_range), _axis(row_names, y_range), settings, keys)
-    shown = _texts(panel, matrix, texts, len(rows), len(columns))
-    marks = [_cells(panel, levels), *(shown or [_minus_signs(panel, levels)])]
+    panel = layout(
+        _axis(column_names, x_range),
+        _axis(row_names, y_range),
+        settings,
+        heat_keys(low, high, diverging),
+    )
+    marks = heat_marks(panel, matrix, texts, (low, high), diverging)
     summary = describe(
         "Heat map",
         [f"{len(rows)} rows and {len(columns)} columns", span("Values", low, high)],
@@ -87,9 +89,10 @@ def _height(n_rows: int, n_columns: int) -> int:
     return max(60, min(34 * n_rows, 340)) if n_rows else 60
 
 
-def _limits(
+def heat_limits(
     matrix: list[list[float]], given: tuple[float, float] | None, diverging: bool
 ) -> tuple[float, float]:
+    """The values at which the colour is weakest and strongest."""
     if given is not None:
         return float(given[0]), float(given[1])
     finite = [v for row in matrix for v in row if math.isfinite(v)]
@@ -100,10 +103,23 @@ def _limits(
     return low, high
 
 
-def _keys(low: float, high: float, diverging: bool) -> list[Key]:
+def heat_keys(low: float, high: float, diverging: bool) -> list[Key]:
     if not diverging:
         return [Key(f"{number(low)} to {number(high)}", 0, "ramp")]
     return [Key(f"0 to {number(high)}", 0, "ramp"), Key(f"0 to {number(low)}", 1, "ramp")]
+
+
+def heat_marks(
+    panel: Panel,
+    matrix: list[list[float]],
+    texts: Sequence[Sequence[Any]] | None,
+    limits: tuple[float, float],
+    diverging: bool,
+) -> list[str]:
+    """The coloured cells, first row on top, and the texts inside them."""
+    levels = [[_level(v, *limits, diverging) for v in row] for row in matrix]
+    shown = _texts(panel, matrix, texts, len(matrix), len(matrix[0]) if matrix else 0)
+    return [_cells(panel, levels), *(shown or [_minus_signs(panel, levels)])]
 
 
 def _level(value: float, low: float, high: float, diverging: bool) -> int | None:

@@ -45,7 +45,9 @@ def histogram(
         [Key(name, i, "line") for i, name in enumerate(groups)] if len(groups) > 1 else [],
     )
     single = len(groups) == 1
-    marks = [_group(panel, borders, values, i, single) for i, values in enumerate(groups.values())]
+    marks = [
+        steps_mark(panel, borders, values, i, single) for i, values in enumerate(groups.values())
+    ]
     dates = settings.x_dates
     bins = [f"{shown(a, dates)} to {shown(b, dates)}" for a, b in pairwise(borders)]
     rows = [(name, *(values[i] for values in groups.values())) for i, name in enumerate(bins)]
@@ -55,9 +57,15 @@ def histogram(
     return finish(panel, marks, summary, [settings.x_label or "interval", *groups], rows)
 
 
-def _group(
-    panel: Panel, borders: list[float], values: list[float], index: int, single: bool
+def steps_mark(
+    panel: Panel,
+    borders: list[float],
+    values: list[float],
+    index: int,
+    single: bool,
+    fill: bool = True,
 ) -> str:
+    """The columns of one group, solid if it is the only one, otherwise outlined."""
     pixels = [panel.x(border) for border in borders]
     tops = [panel.y(v) if math.isfinite(v) else panel.plot_height for v in values]
     if single:
@@ -73,8 +81,9 @@ def _group(
     steps = "".join(f"V{coordinate(t)}H{coordinate(x)}" for t, x in zip(tops, pixels[1:]))
     ground = coordinate(panel.plot_height)
     d = f"M{coordinate(pixels[0])} {ground}{steps}V{ground}"
+    area = svg.element("path", d=d + "z", fill="currentColor", opacity="0.12")
     parts = [
-        svg.element("path", d=d + "z", fill="currentColor", opacity="0.12"),
+        area if fill else "",
         svg.element(
             "path",
             d=d,

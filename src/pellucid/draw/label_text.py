@@ -109,12 +109,13 @@ def _em(character: str) -> float:
 def fit(text: str, em: float) -> str:
     """The text, shortened with an ellipsis if it is wider than `em`.
 
-    Of `column=level` and `column missing`, the column is shortened if the level fits into half of the
-    width; otherwise levels of one column would look the same.
+    Of `column=level`, `column <= number` and `column missing`, the column is shortened if the rest
+    fits into half of the width; otherwise levels of one column would look the same.
     """
     if width(text) <= em:
         return text
-    column, equals, level = text.rpartition(" " if text.endswith(" missing") else "=")
+    kept = " <= " if " <= " in text else " " if text.endswith(" missing") else "="
+    column, equals, level = text.rpartition(kept)
     if column and 0 < width(level) <= em / 2 - 1:
         return fit(column, em - width(equals + level)) + equals + level
     used, length = 1.0, 0  # the ellipsis itself

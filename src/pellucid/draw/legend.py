@@ -10,16 +10,20 @@ from dataclasses import dataclass
 
 from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw.style import dash
+from pellucid.draw.style import dash, spectrum
 
 SAMPLE = 26.0
-MOST_KEYS = 12
-WIDEST = 15.0  # em
+MOST_KEYS = 24
+WIDEST, WIDEST_OF_FEW, FEW = 15.0, 24.0, 4  # em; number of keys
 
 
 @dataclass(frozen=True)
 class Key:
-    """What a series looks like: `shape` is line, point, fill, ramp or reference."""
+    """What a series looks like.
+
+    `shape` is line, solid, point, fill, ramp or spectrum in the colour of the series; plain (a solid
+    line), ring, disc or reference in the colour of the text.
+    """
 
     label: str
     index: int
@@ -32,13 +36,14 @@ def draw(parts: list[str], keys: Sequence[Key], width: float, left: float, y: fl
         return y
     x, y = left, y + svg.LINE
     shown = list(keys) if len(keys) <= MOST_KEYS else list(keys[: MOST_KEYS - 1])
+    em = WIDEST_OF_FEW if len(shown) <= FEW else WIDEST
     for key in shown:
-        text = words.fit(key.label, WIDEST)
+        text = short_name(key.label, min(em, (width - SAMPLE) / svg.FONT))
         needed = SAMPLE + words.width(text) * svg.FONT + 12
         if x > left and x + needed > left + width:
             x, y = left, y + svg.LINE
         parts.append(_sample(key, x, y - 8))
-        parts.append(svg.label(x + SAMPLE, y - 3.5, key.label, WIDEST))
+        parts.append(svg.cut_label(x + SAMPLE, y - 3.5, key.label, text))
         x += needed
     if len(shown) < len(keys):
         more = f"and {len(keys) - len(shown)} more"
@@ -48,15 +53,39 @@ def draw(parts: list[str], keys: Sequence[Key], width: float, left: float, y: fl
     return y + 2
 
 
+def short_name(label: str, em: float) -> str:
+    """The label cut to `em`; a number in brackets at its end stays.
+
+    >>> short_name("a very long name of a class (AUC 0.95)", 15)
+    'a very long na… (AUC 0.95)'
+    """
+    head, bracket, tail = label.rpartition(" (")
+    room = em - words.width(bracket + tail)
+    if not bracket or not tail.endswith(")") or room < 4:
+        return words.fit(label, em)
+    return words.fit(head, room) + bracket + tail
+
+
 def _sample(key: Key, x: float, y: float) -> str:
     if key.shape == "reference":
         line = svg.segment(x, y, x + 20, y, stroke_dasharray="1 3", stroke_width="1.5")
         return svg.group([line], opacity="0.75")
+    if key.shape in ("ring", "disc"):
+        fill = "none" if key.shape == "ring" else "currentColor"
+        return svg.element("circle", cx=x + 10, cy=y, r=4.5, fill=fill, stroke="currentColor")
+    if key.shape in ("solid", "plain"):
+        line = svg.segment(x, y, x + 20, y, stroke_width="2")
+        return line if key.shape == "plain" else svg.series_group(key.index, [line])
     if key.shape == "line":
         line = svg.segment(x, y, x + 20, y, stroke_width="2", stroke_dasharray=dash(key.index))
         return svg.series_group(key.index, [line])
     if key.shape == "point":
         return svg.series_group(key.index, [svg.points([(x + 10, y)], key.index)])
+    if key.shape == "spectrum":
+        return svg.group(
+            svg.element("path", d=svg.rectangle_path(x + 4 * i, y - 6, 4, 11), fill=colour)
+            for i, colour in enumerate(spectrum(5))
+        )
     if key.shape == "ramp":
         cells = [
             svg.element(

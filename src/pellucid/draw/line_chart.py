@@ -49,7 +49,7 @@ def line(
         the size of the plot as data, so that a page can move it.
     """
     lines, thin = read_series(series), read_series(references or {})
-    shades = _read_bands(bands or {})
+    shades = read_bands(bands or {})
     settings = with_note(Settings(**look), left_out({**lines, **thin}, x_log, y_log))
     x_extent, y_extent = data_extent(
         [*lines.values(), *thin.values(), *shades.values()], x_log, y_log
@@ -63,13 +63,13 @@ def line(
     names = list(lines)
     marks = [
         *(
-            _band(
+            band_mark(
                 panel, points, names.index(n) if n in lines else 0, 0.18 if len(shades) < 2 else 0.1
             )
             for n, points in shades.items()
         ),
         *reference_marks(panel, thin),
-        *(_line(panel, points, i, n) for i, (n, points) in enumerate(lines.items())),
+        *(line_mark(panel, points, i, n) for i, (n, points) in enumerate(lines.items())),
         _ring(panel, ring),
     ]
     facts = [
@@ -89,7 +89,7 @@ def line(
     return finish(panel, marks, describe("Line chart", facts, names), columns, rows, clip)
 
 
-def _read_bands(bands: Mapping[Any, tuple[Iterable, Iterable, Iterable]]) -> dict[str, Points]:
+def read_bands(bands: Mapping[Any, tuple[Iterable, Iterable, Iterable]]) -> dict[str, Points]:
     """The outline of each band: forwards along its lower edge, backwards along its upper one."""
     result = {}
     for name, (x, low, high) in bands.items():
@@ -123,7 +123,8 @@ def _ring(panel: Panel, place: tuple[float, float] | None) -> str:
     )  # fmt: skip
 
 
-def _line(panel: Panel, points: Points, index: int, name: str) -> str:
+def line_mark(panel: Panel, points: Points, index: int, name: str) -> str:
+    """One line; a short one has a marker with a tooltip at each point."""
     placed = [(panel.x(x), panel.y(y)) for x, y in points]
     stretches = runs(placed)
     alone = [run[0] for run in stretches if len(run) == 1]
@@ -167,7 +168,8 @@ def corners(pairs: list[str]) -> list[str]:
     return kept
 
 
-def _band(panel: Panel, outline: Points, index: int, opacity: float) -> str:
+def band_mark(panel: Panel, outline: Points, index: int, opacity: float) -> str:
+    """The area inside an outline."""
     placed = [(panel.x(x), panel.y(y)) for x, y in outline]
     stretches = runs(placed)
     if not stretches:

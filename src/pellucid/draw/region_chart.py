@@ -57,8 +57,7 @@ def regions(
     x_axis, y_axis = (Axis(*checked_limits(r), grid=False) for r in (x_range, y_range))
     panel = layout(x_axis, y_axis, settings, keys)
     marks = [
-        _image(panel, codes, certainty, len(names)),
-        *_names(panel, codes, names, list(chain.from_iterable(shown.values()))),
+        *region_marks(panel, codes, certainty, names, list(chain.from_iterable(shown.values()))),
         *point_marks(panel, shown.values(), outline=True),
     ]
     shares = [sum(row.count(k) for row in codes) for k in range(len(names))]
@@ -79,26 +78,48 @@ def _check(codes: list[list[int]], n_classes: int) -> None:
         raise ParameterError(f"The codes of the regions must lie in 0 .. {n_classes - 1}.")
 
 
+def region_marks(
+    panel: Panel,
+    codes: list[list[int]],
+    certainty: Sequence[Iterable[Any]] | None,
+    names: list[str],
+    points: Points,
+) -> list[str]:
+    """The coloured regions, and the names of the classes inside them, away from `points`."""
+    image = _image(panel, codes, certainty, len(names))
+    return [image, *_names(panel, codes, names, points)]
+
+
+def region_colours(k: int) -> list[tuple[int, int, int, int]]:
+    """The colours of `k` classes, each in `SHADES` steps of certainty."""
+    return [
+        (*red_green_blue(PALETTE[i % len(PALETTE)]), _alpha(shade))
+        for i in range(k)
+        for shade in range(SHADES)
+    ]
+
+
+def region_pixels(
+    codes: list[list[int]], certainty: Sequence[Iterable[Any]] | None, k: int
+) -> list[bytes]:
+    """The place of every cell in `region_colours`."""
+    if certainty is None:
+        return [bytes(code * SHADES + SHADES // 2 for code in row) for row in codes]
+    return [
+        bytes(code * SHADES + _shade(float(p), k) for code, p in zip(row, shares))
+        for row, shares in zip(codes, certainty)
+    ]
+
+
 def _image(
     panel: Panel, codes: list[list[int]], certainty: Sequence[Iterable[Any]] | None, k: int
 ) -> str:
     if not codes or not codes[0]:
         return ""
-    palette = [
-        (*red_green_blue(PALETTE[i % len(PALETTE)]), _alpha(shade))
-        for i in range(k)
-        for shade in range(SHADES)
-    ]
-    if certainty is None:
-        rows = [bytes(code * SHADES + SHADES // 2 for code in row) for row in codes]
-    else:
-        rows = [
-            bytes(code * SHADES + _shade(float(p), k) for code, p in zip(row, shares))
-            for row, shares in zip(codes, certainty)
-        ]
+    rows = region_pixels(codes, certainty, k)
     return svg.element(
         "image",
-        href=data_address(png(rows[::-1], palette)),
+        href=data_address(png(rows[::-1], region_colours(k))),
         width=panel.plot_width,
         height=panel.plot_height,
         preserveAspectRatio="none",

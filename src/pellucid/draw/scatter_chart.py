@@ -14,7 +14,7 @@ from pellucid.draw.legend import Key
 from pellucid.draw.line_chart import Pair, data_extent, reference_marks
 from pellucid.draw.number import number
 from pellucid.draw.points import Points, evenly, left_out, read_series, runs
-from pellucid.draw.style import MARKERS
+from pellucid.draw.style import marker
 
 MOST_POINTS = 2000
 LONGEST_NAME, SMALL = 14.0, 11  # em and pixels of a name beside its point
@@ -103,10 +103,16 @@ def point_marks(panel: Panel, groups: Iterable[Points], outline: bool = False) -
     return marks
 
 
-def beside_points(panel: Panel, points: Points, names: Sequence[str]) -> list[str]:
-    """Each name beside, above or below its point if it covers nothing there; otherwise left out."""
+def beside_points(
+    panel: Panel, points: Points, names: Sequence[str], others: Iterable[tuple[float, float]] = ()
+) -> list[str]:
+    """Each name beside, above or below its point if it covers nothing there; otherwise left out.
+
+    `others` are further points, without names, that must not be covered.
+    """
     places = [(panel.x(x), panel.y(y)) for x, y in points]
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in places if x == x and y == y]
+    around = [*places, *((panel.x(x), panel.y(y)) for x, y in others)]
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in around if x == x and y == y]
     marks = []
     for (x, y), name in zip(places, names):
         if x != x or y != y:
@@ -145,4 +151,4 @@ def _fits(panel: Panel, box: Box, taken: Iterable[Box]) -> bool:
 
 def _rim(index: int) -> str:
     """Pen that leaves one pixel around the marker: a disc is drawn by the pen alone."""
-    return "8.4" if MARKERS[index % len(MARKERS)] == "h0" else "2"
+    return "8.4" if marker(index) == "h0" else "2"

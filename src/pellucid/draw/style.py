@@ -18,6 +18,7 @@ PALETTE = (
     "#8a62a0",
     "#47511f",
 )
+_GREY = "#9a8f9c"
 TEXT_SHARE = 20  # per cent of the page's text colour in every colour
 # Five dashes and eight colours have no common divisor: forty different lines.
 DASHES = (None, "7 3", "2 3", "9 3 2 3", "4 2")
@@ -43,6 +44,7 @@ _COLOURS = "".join(
 _RESET = (
     ".pl.pl.pl :is(table,caption,thead,tbody,tr,th,td,p,details,summary,figure){all:revert}"
     ".pl.pl.pl svg:not(svg *){max-width:100%;height:auto;display:block}"
+    ".pl.pl.pl svg.pl-wide:not(svg *){max-width:none}"  # scrolls; smaller, it could not be read
 )
 _SHEET = (
     ".pl{margin:0 0 1em;max-width:100%;overflow-x:auto}"
@@ -55,6 +57,7 @@ _SHEET = (
     "border-bottom:1px solid color-mix(in srgb,currentColor 55%,transparent)}"
     ".pl.pl.pl .pl-n{text-align:right}.pl-heat{image-rendering:pixelated}"
     ".pl.pl.pl figure{margin:.5em 0}"
+    ".pl-panels{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.5em 1.5em}"
     ".pl.pl.pl .pl-title{font-weight:600;margin:.2em 0}"
     ".pl.pl.pl summary{cursor:pointer;font-size:.85em;opacity:.8}"
     ".pl.pl.pl .pl-note{font-size:.85em;opacity:.8;margin:.3em 0}"
@@ -69,7 +72,14 @@ _SHEET = (
     ".pl-facts{display:grid;grid-template-columns:max-content 1fr;gap:.1em .9em;"
     "margin:.5em 0;font-size:.85em}.pl-facts .pl-key{opacity:.8}"
 )
+# A picture alone in a file has no page whose colours it could take.
+_ALONE = (
+    "svg:root{color:#1b1b1f;background:#fff}"
+    "@media(prefers-color-scheme:dark){svg:root{color:#e9e9ee;background:#131317}}"
+    ".pl-heat{image-rendering:pixelated}"
+)
 CSS = _RESET + _SHEET + _COLOURS
+PICTURE_CSS = _ALONE + _COLOURS
 
 
 def style_sheet() -> str:
@@ -79,3 +89,21 @@ def style_sheet() -> str:
 
 def dash(index: int) -> str | None:
     return DASHES[index % len(DASHES)]
+
+
+def marker(index: int) -> str:
+    """The marker moves on by one whenever the colours begin again: 64 different series."""
+    return MARKERS[(index + index // len(PALETTE)) % len(MARKERS)]
+
+
+def between(share: float) -> str:
+    """A colour between blue (0), grey (0.5) and orange (1), for numbers; seen on light and dark."""
+    start, stop = (PALETTE[0], _GREY) if share < 0.5 else (_GREY, PALETTE[1])
+    part = 2 * share - (share >= 0.5)
+    pairs = [(int(start[i : i + 2], 16), int(stop[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in pairs)
+
+
+def spectrum(n: int) -> list[str]:
+    """`n` colours from the lowest number to the highest."""
+    return [between(i / (n - 1)) for i in range(n)]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from pellucid.draw import label_text as words
 from pellucid.draw.number import coordinate
-from pellucid.draw.style import MARKERS, PALETTE
+from pellucid.draw.style import PALETTE, marker
 
 FONT = 13
 TITLE_FONT = 15
@@ -37,7 +37,11 @@ def _value(value: object) -> str:
 
 def label(x: float, y: float, text: str, em: float = 1e9, **attributes: object) -> str:
     """Text at a point, shortened to `em`; a shortened text keeps the whole one as its title."""
-    shown = words.fit(text, em)
+    return cut_label(x, y, text, words.fit(text, em), **attributes)
+
+
+def cut_label(x: float, y: float, text: str, shown: str, **attributes: object) -> str:
+    """`shown` at a point; the whole text is its title if they differ."""
     whole = "" if shown == text else element("title", words.escape(text))
     return element("text", whole + words.escape(shown), x=float(x), y=float(y), **attributes)
 
@@ -90,12 +94,12 @@ def points_with_tooltips(
 
 
 def _marker(place: tuple[float, float], index: int) -> str:
-    return f"M{coordinate(place[0])} {coordinate(place[1])}{MARKERS[index % len(MARKERS)]}"
+    return f"M{coordinate(place[0])} {coordinate(place[1])}{marker(index)}"
 
 
 def _pen(index: int, attributes: dict[str, object]) -> dict[str, object]:
     """How a marker is filled; the first one is a point drawn with a round pen."""
-    if MARKERS[index % len(MARKERS)] != "h0":
+    if marker(index) != "h0":
         return {"fill": "currentColor", **attributes}
     pen = {"stroke": "currentColor", "stroke_width": "6.4", "stroke_linecap": "round"}
     return {"fill": "none", **pen, **attributes}

@@ -4,6 +4,7 @@ Rows are the canonical ones of the problem; a row of weight k stands for k copie
 drawn. Invariant: a bag depends on the seed, its number and the problem alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,19 @@ class Bag:
 
     weights: np.ndarray
     columns: np.ndarray | None
+
+
+class Redrawn(Sequence):
+    """The bags of some keys, drawn each time they are read: a bag takes as much memory as a column."""
+
+    def __init__(self, sampler: "Sampler", keys: np.ndarray) -> None:
+        self._sampler, self._keys = sampler, keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._sampler.bag(int(self._keys[i]))
 
 
 @dataclass(frozen=True)

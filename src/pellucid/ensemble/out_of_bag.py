@@ -8,7 +8,7 @@
 Invariant: what is drawn follows from (seed, base estimator, column) alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ class OutOfBag:
 
     problem: Problem
     sampler: Sampler
-    bags: list[Bag]
+    bags: Sequence[Bag]
     predict: Callable[[int, Any], np.ndarray]
     columns_used: Callable[[int], np.ndarray]  # columns that base estimator i depends on
 
@@ -51,15 +51,7 @@ class OutOfBag:
 
     def _means(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean prediction of the base estimators that did not see a row, or NaN; rows that have one."""
-        n, K = self.problem.n, 1 if self.problem.y.ndim == 1 else self.problem.y.shape[1]
-        if self.problem.classes is not None:
-            K = len(self.problem.classes)
-        sums, votes = np.zeros((n, K)), np.zeros(n)
-        for i in range(len(self.bags)):
-            rows, share = self._unseen(i)
-            if len(rows):
-                sums[rows] += share[:, None] * self.predict(i, self._rows(rows))
-            votes[rows] += share
+        *_, (sums, votes) = self._running()
         seen = votes > 0
         if not seen.all():
             warn(
@@ -70,6 +62,31 @@ class OutOfBag:
             )
         with np.errstate(invalid="ignore"):
             return sums / votes[:, None], seen
+
+    def _running(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Sums (n, K) of the predictions of rows that a base estimator did not see, and their number
+        (n,), after each base estimator; the arrays are changed by the next."""
+        n, K = self.problem.n, 1 if self.problem.y.ndim == 1 else self.problem.y.shape[1]
+        if self.problem.classes is not None:
+            K = len(self.problem.classes)
+        sums, votes = np.zeros((n, K)), np.zeros(n)
+        for i in range(len(self.bags)):
+            rows, share = self._unseen(i)
+            if len(rows):
+                sums[rows] += share[:, None] * self.predict(i, self._rows(rows))
+            votes[rows] += share
+            yield sums, votes
+
+    def errors(self) -> Iterator[float]:
+        """Out-of-bag error after each base estimator: the share of wrong classes, or the unexplained
+        share of the variance; NaN while no row has an estimate."""
+        for sums, votes in self._running():
+            seen = votes > 0
+            if not seen.any():
+                yield np.nan
+                continue
+            means = sums[seen] / votes[seen, None]
+            yield self._loss(means, seen, self.problem.weights[seen])
 
     def _unseen(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows of which base estimator i did not see all copies, and the share that it did not see."""

@@ -13,11 +13,15 @@ from pellucid.base import Classifier, Regressor
 from pellucid.data.row_view import blocks_of
 from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import CLASS_WEIGHT, FIT_INTERCEPT, STATUS, Boolean, learned, param
+from pellucid.parameters import CLASS_WEIGHT, FIT_INTERCEPT, STATUS, STEP, Boolean, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 
 POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
+SQUARES_STEP = STEP.replace(
+    description="Step size of the solver 'gd' along the gradient of the mean objective, which is half "
+    "the objective divided by the sum of the weights. None takes a step that cannot overshoot."
+)
 
 
 class LinearPredictor(Regressor):
@@ -86,13 +90,18 @@ class LinearPredictor(Regressor):
             expect_number(self, "intercept_")
 
     def _finished(self, coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-        """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets: (p,) and
-        (1,) for a single column."""
+        """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets."""
         check_size(coef, intercept)
-        return {
-            "coef_": coef if len(coef) > 1 else coef[0],
-            "intercept_": intercept if y.ndim == 2 else float(intercept[0]),
-        }
+        return shaped(coef, intercept, y)
+
+
+def shaped(coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """coef (k, p) and intercept (k,) by name, as scikit-learn has them: (p,) and (1,) for a y of one
+    column, (p,) and a number for a vector y."""
+    return {
+        "coef_": coef if len(coef) > 1 else coef[0],
+        "intercept_": intercept if y.ndim == 2 else float(intercept[0]),
+    }
 
 
 def check_size(coef: np.ndarray, intercept: np.ndarray) -> None:

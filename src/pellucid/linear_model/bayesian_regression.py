@@ -8,9 +8,10 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model._ridge.bayesian_base import BayesianPredictor, squared_length
+from pellucid.linear_model.base import check_size
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import Real, learned, param, positional
-from pellucid.records import Status
+from pellucid.records import Recorder, Status, is_watched
 
 
 class BayesianRegression(BayesianPredictor):
@@ -66,6 +67,8 @@ class BayesianRegression(BayesianPredictor):
         with parallel.one_blas_thread(), np.errstate(all="ignore"):
             free = float(self.intercept_variance) if self.fit_intercept else None
             known = Variances(float(self.noise_variance), float(self.prior_variance), free)
+            if is_watched():
+                _record_arriving_rows(problem, known)
             found = known_variances(problem.X, problem.y, problem.weights, known)
         if not np.isfinite(found.covariance).all():
             raise DataError(
@@ -73,10 +76,8 @@ class BayesianRegression(BayesianPredictor):
                 "not be combinations of each other, and their squares must not overflow. Use a "
                 "finite prior_variance, or rescale the columns."
             )
-        return self._finished(found.coef[None], np.array([found.intercept]), problem.y) | {
-            "means_": found.mean, "covariance_": found.covariance, "root_": found.root,
-            "status_": Status("ok", "The posterior was found directly."),
-        }  # fmt: skip
+        check_size(found.coef, np.array(found.intercept))
+        return _named(found) | {"status_": Status("ok", "The posterior was found directly.")}
 
     def _variances(self, X: Any) -> tuple[np.ndarray, float]:
         rows = as_dense(X) - self.means_
@@ -100,3 +101,30 @@ class BayesianRegression(BayesianPredictor):
         p = n_terms(self)
         expect_array(self, "covariance_", p + 1, p + 1, finite=True)
         expect_array(self, "root_", *[p + bool(self.fit_intercept)] * 2, finite=True)
+
+
+def _named(found: Any) -> dict[str, Any]:
+    """A posterior as learned attributes."""
+    return {
+        "coef_": found.coef, "intercept_": float(found.intercept), "means_": found.mean,
+        "covariance_": found.covariance, "root_": found.root,
+    }  # fmt: skip
+
+
+def _record_arriving_rows(problem: Problem, known: Any) -> None:
+    """One step per row: the posterior of the rows up to it, where it has finite variances."""
+    from pellucid.linear_model._ridge.posterior import known_variances
+
+    recorder, users, k = Recorder("rows", problem.n), problem.user_rows(), 1
+    while True:
+        found = known_variances(problem.X[:k], problem.y[:k], problem.weights[:k], known)
+        if np.isfinite(found.covariance).all():
+            sd = float(np.sqrt(np.diagonal(found.covariance)[:-1]).mean())
+            recorder.step(
+                k, _named(found), {"rows": k, "row": int(users[k - 1])}, mean_deviation=sd,
+                sentence=f"The posterior after row {k}: the mean standard deviation of the "
+                f"coefficients is {sd:.4g}.",
+            )  # fmt: skip
+        if k == problem.n:
+            return
+        k = min(k + recorder.skip(), problem.n)

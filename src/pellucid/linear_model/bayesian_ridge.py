@@ -1,5 +1,6 @@
 """Ridge regression that finds its penalty, and the noise, from the evidence of the data."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model._ridge.bayesian_base import BayesianPredictor, squared_length
+from pellucid.linear_model.base import check_size, shaped
 from pellucid.linear_model.standardize import Units
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import (
@@ -25,6 +27,7 @@ from pellucid.parameters import (
     learned,
     param,
 )
+from pellucid.records import converting
 
 GAMMA_PRIOR = param(1e-6, Real(0, None))
 START = Either(Nothing, Real(0, None, "neither"))
@@ -98,10 +101,17 @@ class BayesianRidge(BayesianPredictor):
         if not self.standardize:
             return self._fit_columns(problem)
         units = Units.learn(problem, bool(self.fit_intercept))
-        learned = units.to_original(self._fit_columns(units.apply(problem)))
-        learned["sigma_"] = learned["sigma_"] * units.scale * units.scale[:, None]
-        learned["root_"] = learned["root_"] * units.scale[:, None]
-        return learned | {"X_offset_": learned["means_"]}
+
+        def on_original_scale(state: Mapping[str, Any]) -> dict[str, Any]:
+            out = units.state_to_original(state)
+            out["sigma_"] = out["sigma_"] * units.scale * units.scale[:, None]
+            out["root_"] = out["root_"] * units.scale[:, None]
+            return out
+
+        with converting(on_original_scale):
+            learned = self._fit_columns(units.apply(problem))
+        means = units.to_original(learned)["means_"]
+        return on_original_scale(learned) | {"means_": means, "X_offset_": means}
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._ridge.bayes_evidence import Priors, maximise
@@ -118,25 +128,32 @@ class BayesianRidge(BayesianPredictor):
             made = make_spectrum(problem.X, problem.y[:, None], problem.weights, self.fit_intercept)
             share, y = problem.weights / problem.weights.sum(), np.ldexp(problem.y, -made.lift[0])
             variance = float(share @ (y - share @ y) ** 2)
-            found = maximise(made, problem.p, priors, self.tol, self.max_iter, variance)
-            precision = np.full(problem.p, found.lamb)
-            precision[: len(made.values)] += found.alpha * made.values
-            root = complete(made.vectors) / np.sqrt(precision)
-            sigma = root @ root.T
-            coef = np.ldexp(found.coef, made.lift[0])
-            intercept = np.ldexp(made.mean_y - made.mean @ found.coef, made.lift)
+
+            def posterior(alpha: float, lamb: float, coef: np.ndarray) -> dict[str, Any]:
+                precision = np.full(problem.p, lamb)
+                precision[: len(made.values)] += alpha * made.values
+                root = complete(made.vectors) / np.sqrt(precision)
+                intercept = np.ldexp(made.mean_y - made.mean @ coef, made.lift)
+                intercept = intercept if self.fit_intercept else np.zeros(1)
+                coef = np.ldexp(coef, made.lift[0])
+                return shaped(coef[None], intercept, problem.y) | {
+                    "alpha_": float(alpha), "lambda_": float(lamb), "sigma_": root @ root.T,
+                    "root_": root,
+                }  # fmt: skip
+
+            with converting(lambda s: posterior(s["alpha"], s["lambda"], s["coef"])):
+                found = maximise(made, problem.p, priors, self.tol, self.max_iter, variance)
+            learned = posterior(found.alpha, found.lamb, found.coef)
+            sigma = learned["sigma_"]
         if not (0 < found.alpha < np.inf and 0 < found.lamb < np.inf and np.isfinite(sigma).all()):
             raise DataError(
                 "The precision of the noise or of the coefficients overflows or underflows float64. "
                 "Rescale y and the columns."
             )
-        learned = self._finished(
-            coef[None], intercept if self.fit_intercept else np.zeros(1), problem.y
-        )
+        check_size(learned["coef_"], np.array(learned["intercept_"]))
         learned["scores_"] = found.scores if self.compute_score else np.zeros(0)
         return learned | {
-            "means_": made.mean, "alpha_": float(found.alpha), "lambda_": float(found.lamb),
-            "sigma_": sigma, "root_": root, "total_": made.total, "X_offset_": made.mean,
+            "means_": made.mean, "total_": made.total, "X_offset_": made.mean,
             "X_scale_": np.ones(problem.p), "n_iter_": found.n_iter, "history_": found.history,
             "status_": found.status,
         }  # fmt: skip

@@ -1,5 +1,7 @@
 """Ordinary and weighted least squares."""
 
+import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -7,8 +9,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import POSITIVE, LinearPredictor
-from pellucid.parameters import COPY_X, N_JOBS, Real, learned, param
+from pellucid.linear_model.base import POSITIVE, SQUARES_STEP, LinearPredictor
+from pellucid.parameters import COPY_X, HISTORY, N_JOBS, Choice, Integer, Real, learned, param
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -62,6 +64,15 @@ def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
     return facts
 
 
+def _half_sum(found: Any) -> float:
+    """Half the sum of squared errors of all targets; the largest float if that overflows."""
+    squares = zip(found.residual_ss.tolist(), found.exponent.tolist())
+    try:
+        return 0.5 * sum(math.ldexp(value, 2 * int(exponent)) for value, exponent in squares)
+    except OverflowError:
+        return sys.float_info.max
+
+
 class LinearRegression(LinearPredictor):
     """Least squares: the coefficients b and intercept b0 that minimise
 
@@ -85,10 +96,21 @@ class LinearRegression(LinearPredictor):
     tol: float = param(
         1e-6,
         Real(0, None),
-        "Relative accuracy for sparse tables that are too wide for a direct solution.",
+        "Relative accuracy for sparse tables that are too wide for a direct solution. The solver 'gd' "
+        "stops when the coefficients move less than tol.",
     )
     n_jobs: int | None = N_JOBS
     positive: bool = POSITIVE
+    solver: str = param(
+        "auto",
+        Choice("auto", "gd"),
+        "'auto' solves directly. 'gd' is plain gradient descent from 0, which is easy to watch.",
+        last=True,
+    )
+    max_iter: int = param(
+        1000, Integer(1), "Largest number of iterations of the solver 'gd'.", last=True
+    )
+    step: float | None = SQUARES_STEP
 
     rank_: int = learned("Rank of the centred columns; direct solutions only.")
     singular_: np.ndarray = learned(
@@ -97,11 +119,16 @@ class LinearRegression(LinearPredictor):
     aliased_: np.ndarray = learned(
         "Positions in `terms_` of the columns that are combinations of others; direct solutions only."
     )
+    n_iter_: int = learned("Number of iterations of the solver 'gd'; 1 for direct solutions.")
+    history_: dict[str, np.ndarray] = learned(
+        f"{HISTORY} The objective is half the sum of squared errors; direct solutions have one row."
+    )
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."
     )
 
     _several_targets = True
+    _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     _target = "several"
     _invariant = ("weight scale", "column scale")
 
@@ -109,6 +136,10 @@ class LinearRegression(LinearPredictor):
         return "onehot" if self.positive else "reference"
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        if self.solver == "gd":
+            from pellucid.linear_model._ridge.descent import descend_ridge
+
+            return descend_ridge(self, problem, 0.0)
         Y = problem.y.reshape(problem.n, -1)
         with parallel.using(self.n_jobs):
             if self.positive:
@@ -118,6 +149,9 @@ class LinearRegression(LinearPredictor):
             else:
                 learned = self._fit_directly(problem, Y)
         _check_size(learned["coef_"], problem.schema.terms)
+        value = learned.pop("objective")
+        learned["history_"] = {"iteration": np.ones(1), "objective": np.array([value])}
+        learned["n_iter_"] = 1
         if problem.y.ndim == 1:
             learned["coef_"] = learned["coef_"][0]
             learned["intercept_"] = float(learned["intercept_"][0])
@@ -138,6 +172,7 @@ class LinearRegression(LinearPredictor):
             "aliased_": found.aliased,
             "status_": _status(found.aliased, problem.schema.terms),
             "inference_": _facts(found, problem, self.fit_intercept),
+            "objective": _half_sum(found),
         }
 
     def _fit_positive(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
@@ -151,6 +186,7 @@ class LinearRegression(LinearPredictor):
         return {
             "coef_": coef, "intercept_": intercept, "status_": status,
             "means_": means if self.fit_intercept else np.zeros(problem.p),
+            "objective": self._objective(problem, Y, coef, intercept),
         }  # fmt: skip
 
     def _fit_iteratively(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
@@ -159,7 +195,16 @@ class LinearRegression(LinearPredictor):
         coef, intercept, means, status = iterative_least_squares(
             problem.X, Y, problem.weights, self.fit_intercept, self.tol
         )
-        return {"coef_": coef, "intercept_": intercept, "means_": means, "status_": status}
+        return {
+            "coef_": coef, "intercept_": intercept, "means_": means, "status_": status,
+            "objective": self._objective(problem, Y, coef, intercept),
+        }  # fmt: skip
+
+    def _objective(self, problem: Problem, Y: np.ndarray, coef: Any, intercept: Any) -> float:
+        from pellucid.linear_model._ridge.solver import objective
+
+        b0 = intercept if self.fit_intercept else np.zeros(len(coef))
+        return objective(problem.X, Y, problem.weights, np.zeros(len(coef)), (coef, b0, None))
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""

@@ -31,12 +31,15 @@ from pellucid.parameters import (
     WARM_START,
     Boolean,
     Choice,
+    Either,
     Integer,
+    Nothing,
     Real,
     changed,
     learned,
     param,
 )
+from pellucid.records import converting, converting_x
 
 
 class LogisticRegression(LogisticModel):
@@ -114,16 +117,25 @@ class LogisticRegression(LogisticModel):
         "probabilities divided by their sum.",
         last=True,
     )
+    eta0: float | None = param(
+        None,
+        Either(Nothing, Real(0, None, "neither")),
+        "Factor of the step size eta0 (tau0 + k)**-kappa of the solver 'sgd', along the gradient of "
+        "the mean objective of a batch. None begins with steps that cannot overshoot, which become "
+        "smaller from tau0 + k = 200 on.",
+        last=True,
+    )
     tau0: float = param(
         10.0,
-        Real(0, None, "neither"),
-        "Delay in the step size (tau0 + k)**-kappa of step k of the solver 'sgd'.",
+        Real(0, None),
+        "Delay in the step size eta0 (tau0 + k)**-kappa of step k of the solver 'sgd'. The steps are "
+        "counted from 0, or from 1 if tau0 is 0.",
         last=True,
     )
     kappa: float = param(
         1.0,
         Real(0.5, 1, "right"),
-        "Decay in the step size (tau0 + k)**-kappa of step k of the solver 'sgd'.",
+        "Decay in the step size eta0 (tau0 + k)**-kappa of step k of the solver 'sgd'.",
         last=True,
     )
     batch_size: int = param(
@@ -135,9 +147,10 @@ class LogisticRegression(LogisticModel):
         "Number of iterations, shape (1,), or (n_classes,) for one-vs-rest."
     )
     history_: dict[str, np.ndarray] = learned(
-        "Diagnostics by iteration: 'iteration', 'objective', 'gradient_norm', 'parameter_norm' and "
-        "'learning_rate', which is the step size for 'gd' and 'sgd' and otherwise the fraction of the "
-        "solver's full step that was taken. One-vs-rest fits follow each other, with their 'class'."
+        "Diagnostics by iteration, or by epoch of 'sgd': 'iteration', 'objective' (the sum over the "
+        "rows), 'gradient_norm', 'parameter_norm' and 'learning_rate', which is the step size for 'gd' "
+        "and 'sgd' and otherwise the fraction of the solver's full step that was taken. One-vs-rest "
+        "fits follow each other, with their 'class'. `pellucid.watching` records every step of 'sgd'."
     )
 
     def _meaning_of(self, penalty: str | None) -> dict[str, Any]:
@@ -171,8 +184,17 @@ class LogisticRegression(LogisticModel):
             present = present_classes(fitted, weights)
         if len(present) < K:
             fitted, weights = without_absent(fitted, weights, present)
-        with parallel.using(self.n_jobs), parallel.one_blas_thread():  # 3
-            solutions = self._solve(solve, fitted, weights)
+
+        def on_original_scale(x: np.ndarray) -> dict[str, Any]:
+            x = all_classes(x, present, K, self.multiclass == "one_vs_rest")
+            found = {"coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy()}
+            return found if units is None else units.state_to_original(found)
+
+        with (
+            parallel.using(self.n_jobs), parallel.one_blas_thread(),
+            converting(lambda state: on_original_scale(state["x"])),
+        ):  # fmt: skip
+            solutions = self._solve(solve, fitted, weights)  # 3
         x = np.concatenate([one.x for one in solutions])
         if not np.isfinite(x).all():
             raise DataError(
@@ -195,15 +217,16 @@ class LogisticRegression(LogisticModel):
 
     def _solver(self) -> Callable[..., Any]:
         """The solver, a function of (X, y, weights, number of classes, setting)."""
-        from pellucid.linear_model._logistic.descent import Descent, solve_by_descent
+        from pellucid.linear_model._logistic.descent import Batches, Descent, solve_by_descent
         from pellucid.linear_model._logistic.l1 import solve_l1
         from pellucid.linear_model._logistic.solver import solve
 
         if self._has_l1_penalty():
             return partial(solve_l1, l1_ratio=float(self.l1_ratio))
         if self.solver in ("gd", "sgd"):
-            batches = (self.tau0, self.kappa, self.batch_size) if self.solver == "sgd" else None
-            return partial(solve_by_descent, method=Descent(self.step, batches, self.random_state))
+            batches = Batches(self.eta0, self.tau0, self.kappa, self.batch_size, self.random_state)
+            method = Descent(self.step) if self.solver == "gd" else batches
+            return partial(solve_by_descent, method=method)
         return partial(solve, solver=SOLVERS[self.solver])
 
     def _has_l1_penalty(self) -> bool:
@@ -238,11 +261,12 @@ class LogisticRegression(LogisticModel):
         )  # fmt: skip
         if self.multiclass == "softmax" or K == 2:
             return [solve(problem.X, problem.y, weights, K, setting)]
-        solutions = []
+        solutions: list[Any] = []
         for k in range(K):
             own = setting if start is None else replace(setting, x0=start[k : k + 1])
             y = (problem.y == k).astype(np.int32)
-            solutions.append(solve(problem.X, y, weights, 2, own))
+            with converting_x(partial(_with_other_classes, [one.x for one in solutions], K)):
+                solutions.append(solve(problem.X, y, weights, 2, own))
         return solutions
 
     def _inference(
@@ -265,6 +289,11 @@ class LogisticRegression(LogisticModel):
             return None
         last = np.column_stack([self.coef_, self.intercept_ * self.fit_intercept])
         return last if np.isfinite(last).all() else None
+
+
+def _with_other_classes(done: list[np.ndarray], K: int, x: np.ndarray) -> np.ndarray:
+    """Coefficients of all classes while one is fitted: those before it are final, others are 0."""
+    return np.concatenate([*done, x, np.zeros((K - len(done) - 1, x.shape[1]))])
 
 
 def _joined(histories: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

@@ -41,6 +41,7 @@ from pellucid.parameters import (
     param,
 )
 from pellucid.persist.fitted_state import expect_array
+from pellucid.records import converting, unwatched
 
 
 class LogisticRegressionCV(LogisticModel):
@@ -175,9 +176,10 @@ class LogisticRegressionCV(LogisticModel):
         factors = class_factors(self.class_weight, problem)
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
             folds = path.stratified_folds(self.cv, problem, split)
-            result = path.cross_validate(
-                problem, factors, folds, search, self._score_of(problem.classes)
-            )
+            with unwatched():
+                result = path.cross_validate(
+                    problem, factors, folds, search, self._score_of(problem.classes)
+                )
             mean = np.moveaxis(result.scores, 2, 1).mean(axis=0)  # (Cs, l1_ratios)
             if not np.isfinite(mean).all():
                 raise DataError(
@@ -185,7 +187,8 @@ class LogisticRegressionCV(LogisticModel):
                 )
             j, r = np.unravel_index(int(np.argmax(mean)), mean.shape)
             w = problem.weights * factors[problem.y]
-            found = path.fit_chosen(problem, w, float(Cs[j]), float(ratios[r]), search)
+            with converting(lambda state: _coefficients(state["x"])):
+                found = path.fit_chosen(problem, w, float(Cs[j]), float(ratios[r]), search)
         chosen = {"C_": float(Cs[j]), "l1_ratio_": float(ratios[r])}
         x, status = found.x, found.status
         if found.separating:
@@ -193,7 +196,7 @@ class LogisticRegressionCV(LogisticModel):
         if not self.refit:
             x, chosen = _means_of_folds(result, Cs, ratios)
         return chosen | {
-            "coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy(),
+            **_coefficients(x),
             "means_": column_means(problem.X, w), "Cs_": Cs, "l1_ratios_": ratios,
             "scores_": result.scores, "n_iter_": result.n_iter,
             "coefs_paths_": result.coefs if self.fit_intercept else result.coefs[..., :-1].copy(),
@@ -254,6 +257,10 @@ class LogisticRegressionCV(LogisticModel):
         expect_array(self, "scores_", None, len(self.l1_ratios_), len(self.Cs_))
         width = self.coef_.shape[1] + int(self.fit_intercept)
         expect_array(self, "coefs_paths_", *self.scores_.shape, len(self.coef_), width)
+
+
+def _coefficients(x: np.ndarray) -> dict[str, np.ndarray]:
+    return {"coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy()}
 
 
 def _means_of_folds(result: Any, Cs: np.ndarray, ratios: np.ndarray) -> tuple[np.ndarray, dict]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid.errors import DataError
 from pellucid.parameters import Integer, Real, check, number_list
+from pellucid.records import Recorder, fitting
 
 
 def lasso_path(
@@ -88,9 +89,11 @@ def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool
         False,
         positive,
     )
-    coef, gap, n_iter = path_on(
-        problem.X, Y, problem.weights, grid, l1_ratio, positive, given["tol"], given["max_iter"]
-    )
+    with fitting(owner):
+        coef, gap, n_iter = path_on(
+            problem.X, Y, problem.weights, grid, l1_ratio, positive, given["tol"],
+            given["max_iter"],
+        )  # fmt: skip
     if problem.y.ndim == 1:
         coef, gap, n_iter = coef[0], gap[0], n_iter[0]
     return (grid, coef, gap, n_iter) if return_n_iter else (grid, coef, gap)
@@ -131,7 +134,7 @@ def path_on(
     targets, p, m = Y.shape[1], X.shape[1], len(alphas)
     coef, gap = np.zeros((targets, p, m)), np.zeros((targets, m))
     n_iter = np.zeros((targets, m), dtype=int)
-    net = solver.Net(0.0, 0.0, False, positive, tol, max_iter)
+    net, recorder = solver.Net(0.0, 0.0, False, positive, tol, max_iter), Recorder("path", m)
     with parallel.one_blas_thread():
         task = solver.prepare(X, Y, weights, False)
         products = solver.make_products(task)
@@ -142,10 +145,21 @@ def path_on(
                 if given.l1 == 0:
                     found = solver.elastic_net(X, Y[:, k : k + 1], weights, given)
                     coef[k, :, i], n_iter[k, i] = found.coef[0], 1
+                    _record(recorder, k, i, alpha, coef[k, :, i])
                     continue
                 l1, l2 = solver.strengths(task, k, given.l1, given.l2)
                 state = solver.solve_target(products, k, l1, l2, b, given)
                 b, n_iter[k, i] = state.b, max(state.epochs, 1)
                 coef[k, :, i] = np.ldexp(b, task.units + task.lift[k])
                 gap[k, i] = np.ldexp(state.gap, 2 * int(task.lift[k]))
+                _record(recorder, k, i, alpha, coef[k, :, i])
     return coef, gap, n_iter
+
+
+def _record(recorder: Recorder, target: int, i: int, alpha: float, coef: np.ndarray) -> None:
+    used = int(np.count_nonzero(coef))
+    recorder.step(
+        i + 1, {"coef": coef}, {"alpha": float(alpha), "target": target}, alpha=float(alpha),
+        nonzero=used, sentence=f"With alpha = {alpha:.4g}, the number of nonzero coefficients is "
+        f"{used}.",
+    )  # fmt: skip

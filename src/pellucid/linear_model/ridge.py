@@ -10,6 +10,7 @@ from pellucid.errors import DataError
 from pellucid.linear_model.base import (
     CLASS_FACTORS,
     POSITIVE,
+    SQUARES_STEP,
     LinearClassifier,
     LinearPredictor,
     check_size,
@@ -21,7 +22,6 @@ from pellucid.parameters import (
     N_ITER,
     NO_RANDOM_STATE,
     STANDARDIZE,
-    STEP,
     Array,
     Boolean,
     Choice,
@@ -78,15 +78,12 @@ class Ridge(LinearPredictor):
     solver: str = param(
         "auto",
         Choice(*SOLVERS, "gd"),
-        "All but 'gd' name the same direct solution. 'gd' is plain gradient descent on half the "
-        "objective, which is easy to watch.",
+        "All but 'gd' name the same direct solution. 'gd' is plain gradient descent, which is easy to "
+        "watch.",
     )
     positive: bool = POSITIVE
     random_state: Any = NO_RANDOM_STATE
-    step: float | None = STEP.replace(
-        description="Step size of the solver 'gd' along the gradient of half the objective. None takes "
-        "a step that cannot overshoot."
-    )
+    step: float | None = SQUARES_STEP
     standardize: bool = STANDARDIZE
 
     n_iter_: Any = learned("Number of iterations; 1 for direct solutions.")
@@ -94,18 +91,20 @@ class Ridge(LinearPredictor):
     history_: dict[str, np.ndarray] = learned(HISTORY)
 
     _several_targets = True
+    _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     _target = "several"
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return penalised_evenly(self, bool(np.any(self.alpha)), problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.linear_model._ridge.descent import descend_ridge
         from pellucid.linear_model._ridge.solver import fitted
 
         Y = problem.y.reshape(problem.n, -1)
         alpha = self._strengths(Y.shape[1])
         if self.solver == "gd":
-            return self._descend(problem, alpha)
+            return descend_ridge(self, problem, float(alpha[0])) | {"solver_": "gd"}
         found, how = fitted(self, problem, Y, problem.weights, alpha, by_products=True)
         coef, intercept, means = found
         return self._finished(coef, intercept, problem.y) | {"means_": means} | how
@@ -118,21 +117,6 @@ class Ridge(LinearPredictor):
                 f"{targets}"
             )
         return np.broadcast_to(alpha, targets).copy()
-
-    def _descend(self, problem: Problem, alpha: np.ndarray) -> dict[str, Any]:
-        from pellucid.linear_model._ridge.descent import descend_squares
-
-        weights = problem.weights
-        strength = np.append(np.full(problem.p, float(alpha[0])), 0.0)
-
-        def evaluate(A: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
-            r = A @ b - problem.y
-            pull = weights * r
-            return 0.5 * float(pull @ r + strength @ b**2), A.T @ pull + strength * b
-
-        means = problem.table.T @ (weights / weights.sum())
-        learned = descend_squares(self, problem, weights, means, float(alpha[0]), None, evaluate)
-        return learned | {"solver_": "gd"}
 
 
 class RidgeClassifier(LinearClassifier):

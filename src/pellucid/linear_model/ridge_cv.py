@@ -8,7 +8,7 @@ import numpy as np
 from pellucid import _sklearn, parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model.base import LinearPredictor
+from pellucid.linear_model.base import LinearPredictor, shaped
 from pellucid.linear_model.cv_folds import CV, make_folds, scored, scorer_of, split_arguments
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
@@ -28,7 +28,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
+from pellucid.records import Recorder, Status, is_watched
 
 
 class ScorerView:
@@ -141,6 +141,8 @@ class RidgeCV(LinearPredictor):
             chosen, learned = self._choice(alphas, tried.scores, problem.y.ndim == 2)
             given = (problem.X, Y, problem.weights, chosen, self.fit_intercept)
             found = solvers.ridge(*given, made=solver)
+            if is_watched():
+                self._record_path(problem, Y, alphas, tried.scores.mean(axis=1), solver)
         if self.store_cv_results:
             learned["cv_results_"] = self._kept(tried.predictions, Y, problem)
         message = f"Solved directly for {len(alphas)} penalties; alpha = {learned['alpha_']}."
@@ -151,6 +153,21 @@ class RidgeCV(LinearPredictor):
             "means_": found[2], "status_": Status("ok", message),
             "history_": {"iteration": tries, "alpha": alphas, "objective": errors},
         }  # fmt: skip
+
+    def _record_path(
+        self, problem: Problem, Y: np.ndarray, alphas: np.ndarray, scores: np.ndarray, made: Any
+    ) -> None:
+        """One step per penalty, on all rows."""
+        from pellucid.linear_model._ridge import solver as solvers
+
+        recorder = Recorder("penalties", len(alphas))
+        for k, (alpha, score) in enumerate(zip(alphas.tolist(), scores.tolist()), 1):
+            given = (problem.X, Y, problem.weights, np.full(Y.shape[1], alpha), self.fit_intercept)
+            coef, intercept, _ = solvers.ridge(*given, made=made)
+            recorder.step(
+                k, shaped(coef, intercept, problem.y), {"alpha": alpha}, alpha=alpha, score=score,
+                sentence=f"With alpha = {alpha:.4g}, the score on left-out rows is {score:.4g}.",
+            )  # fmt: skip
 
     def _penalties(self) -> np.ndarray:
         if self.cv is not None and (self.store_cv_results or self.alpha_per_target):

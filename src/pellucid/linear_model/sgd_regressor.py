@@ -1,13 +1,14 @@
 """Linear regression by stochastic gradient descent."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem
+from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import ParameterError
 from pellucid.linear_model._sgd import base as sgd
@@ -23,7 +24,7 @@ from pellucid.parameters import (
     learned,
     positional,
 )
-from pellucid.records import Status
+from pellucid.records import Status, converting, is_watched
 
 WORSE = 10  # times the loss without coefficients, or at the start, beyond which a fit has diverged
 DIVERGED = Status(
@@ -104,6 +105,9 @@ class SGDRegressor(LinearPredictor):
     _takes_text = True
     _rows = property(sgd.order_of_rows)
 
+    def _input_spec(self) -> InputSpec:
+        return replace(super()._input_spec(), positions=is_watched())
+
     def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
         self,
         X: Any,
@@ -169,6 +173,7 @@ class SGDRegressor(LinearPredictor):
         )
         seed = parallel.seed_sequence(self.random_state)
         X, y, w, score = problem.X, problem.y, problem.weights, None
+        users = problem.user_rows() if is_watched() else None
         if scaling is not None:  # 1
             X, y = scaling.columns(X), (y - scaling.mean_y) / scaling.scale_y
         if self.early_stopping and not begun:  # 2
@@ -176,8 +181,10 @@ class SGDRegressor(LinearPredictor):
             aside, rows = np.flatnonzero(held), np.flatnonzero(w - held)
             score = _validation_r2(X[aside], y[aside], held[aside])
             X, y, w = X[rows], y[rows], (w - held)[rows]
+            users = None if users is None else users[rows]
         worst = max(mean_loss(options, X, y, w, one) for one in (new_state(problem.p), state))
-        state = run_epochs(state, X, y, w, options, seed, 1000 * begun, score)  # 3
+        with converting(partial(_original_scale, scaling)):
+            state = run_epochs(state, X, y, w, options, seed, 1000 * begun, score, users)  # 3
         if state.history[-1][0] > WORSE * worst and state.status.ok:
             state.status = DIVERGED
         _make_finite(state)
@@ -266,6 +273,14 @@ class Scaling:
             "walk_": scalars, "pulled_": np.zeros_like(coef),
             "averaged_": np.append(*self._original(mean[:-1], float(mean[-1]))),
         }  # fmt: skip
+
+
+def _original_scale(scaling: Scaling | None, state: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The learned attributes of a state of the solver."""
+    coef, intercept = state["coef"], state["intercept"]
+    if scaling is not None:
+        coef, intercept = scaling._original(coef, intercept)
+    return {"coef_": coef, "intercept_": np.array([intercept])}
 
 
 def _make_finite(state: Any) -> None:

@@ -3,7 +3,7 @@
 Invariant: scores do not change. (x - shift) * scale . b + b0 = x . (scale b) + b0 - shift . (scale b).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from pellucid.data import Problem
 from pellucid.errors import ParameterError
 from pellucid.linear_model.base import column_means
 from pellucid.numerics.column_scaling import can_be_centred, rescaled, units
+from pellucid.records import converting
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,15 @@ class Units:
 
     def to_original(self, learned: dict[str, Any]) -> dict[str, Any]:
         """What a penalised model learned in these units, on the original scale."""
-        out = dict(learned)
-        coef, intercept = self.original_coef(learned["coef_"], learned["intercept_"])
-        plain = not isinstance(learned["intercept_"], np.ndarray)
+        means = learned["means_"] / self.scale + self.shift
+        return self.state_to_original(learned) | {"means_": means}
+
+    def state_to_original(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for coefficients and intercept alone, and whatever needs no conversion."""
+        out = dict(state)
+        coef, intercept = self.original_coef(state["coef_"], state["intercept_"])
+        plain = not isinstance(state["intercept_"], np.ndarray)
         out["coef_"], out["intercept_"] = coef, float(intercept) if plain else intercept
-        out["means_"] = learned["means_"] / self.scale + self.shift
         return out
 
     def sgd_to_original(
@@ -101,4 +106,7 @@ def penalised_evenly(
 ) -> dict[str, Any]:
     """What `fit` learns, from columns in the units of `penalty_units`, on the original scale."""
     own = penalty_units(model, penalty, problem)
-    return fit(problem) if own is None else own.to_original(fit(own.apply(problem)))
+    if own is None:
+        return fit(problem)
+    with converting(own.state_to_original):
+        return own.to_original(fit(own.apply(problem)))

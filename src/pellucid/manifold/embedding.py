@@ -10,6 +10,7 @@ Invariant: `gradient` is the derivative of the divergence; the forces on each po
 fixed order, so bits do not depend on threads.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +123,7 @@ def embed(P: Any, start: np.ndarray, settings: Settings) -> Solution:
     recorder, state = Recorder("t-SNE", settings.max_iter), State.begin(start)
     best, at, last, explored = np.inf, 0, start, EXPLORATION
     status, k = Status("ok", f"All {settings.max_iter} steps were made."), 0
+    checked = divergence.gradient(start)[0] if recorder.watched else np.nan
     for k in range(1, settings.max_iter + 1):
         flag.check()
         early = k <= explored
@@ -137,9 +139,11 @@ def embed(P: Any, start: np.ndarray, settings: Settings) -> Solution:
             break
         if measure:
             last = state.Y
+            checked = value
             recorder.add(
-                iteration=k, objective=value, gradient_norm=norm, state={"points": state.Y}
-            )
+                iteration=k, objective=value, gradient_norm=norm, event={"exaggerated": early},
+                state={"points": state.Y, "divergence": value}, sentence=_sentence,
+            )  # fmt: skip
             if value < best:
                 best, at = value, k
             if early and norm <= settings.min_grad_norm:
@@ -151,14 +155,30 @@ def embed(P: Any, start: np.ndarray, settings: Settings) -> Solution:
                 idle = f"The divergence did not decrease in {settings.patience} steps."
                 status = Status("converged", idle)
                 break
+        if not measure:
+            shown = {"points": state.Y, "divergence": checked}
+            recorder.step(k, shown, {"exaggerated": early}, _sentence)
         state.move(gradient, 0.5 if early else 0.8, settings.learning_rate)
     if not np.isfinite(state.Y).all():
         state.Y, status = last, _diverged(k)
     value = divergence.gradient(state.Y)[0]
-    recorder.add(iteration=k, objective=value, gradient_norm=None)
+    recorder.add(
+        iteration=k, objective=value, gradient_norm=None, event={"exaggerated": False},
+        state={"points": state.Y, "divergence": value}, sentence=_sentence,
+    )  # fmt: skip
     if status.code != "diverged" and value > WORSE * divergence.coinciding + 0.01:
         status = _useless(value, divergence.coinciding, k >= explored + CHECK)
     return Solution((state.Y, value), status, recorder.history(), k)
+
+
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
+    from pellucid.draw import number
+
+    text = f"Step {int(numbers['iteration'])}"
+    text += ", while attraction is exaggerated" if event["exaggerated"] else ""
+    if "objective" in numbers:
+        text += f": the divergence is {number(numbers['objective'], 4)}"
+    return text + "."
 
 
 def _diverged(k: int) -> Status:

@@ -1,5 +1,6 @@
 """`TSNE`: `affinities` compares the rows, `embedding` places the points."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +29,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
+from pellucid.records import Status, converting
 from pellucid.transformer import Transformer
 
 METRICS = (
@@ -181,13 +182,11 @@ class TSNE(Estimator):
             method = affinities.all_pairs if self.method == "exact" else affinities.of_neighbours
             params = affinities.with_estimates(rows, self.metric, self.metric_params)
             P = method(rows, float(self.perplexity), self.metric, params)
-            found = embed(P, self._start(X), settings)
+            with converting(lambda state: _attributes(state, problem)):
+                found = embed(P, self._start(X), settings)
         Y, divergence = found.x
-        if problem.position is not None:
-            Y = np.where((problem.position >= 0)[:, None], Y[problem.position], np.nan)
         return {
-            "embedding_": Y,
-            "kl_divergence_": float(divergence),
+            **_attributes({"points": Y, "divergence": divergence}, problem),
             "learning_rate_": float(rate),
             "n_iter_": found.n_iter,
             "history_": found.history,
@@ -246,3 +245,11 @@ class TSNE(Estimator):
         expect_array(self, "embedding_", None, self.n_components)
         expect_number(self, "kl_divergence_")
         expect_number(self, "learning_rate_", 0.0)
+
+
+def _attributes(state: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
+    """Points of the problem's rows, and their divergence, as learned attributes."""
+    Y, position = state["points"], problem.position
+    if position is not None:
+        Y = np.where((position >= 0)[:, None], Y[position], np.nan)
+    return {"embedding_": Y, "kl_divergence_": float(state["divergence"])}

@@ -8,6 +8,7 @@ Invariant: the log likelihood does not decrease (beyond rounding), because every
 one above the floor; blocks are combined in order, so bits do not depend on threads.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,19 @@ class ScaledRows:
     def inside(self, means: np.ndarray) -> np.ndarray:
         """Means in units of X, converted to units of Z."""
         return np.ldexp(means - self.centre, -self.power)
+
+    def outside(self, mixture: "Mixture") -> tuple[np.ndarray, ...]:
+        """Means, covariances, precisions and their Cholesky factors in units of X, stacked."""
+        power = self.power
+        upper = np.ldexp(mixture.roots, -power).transpose(0, 2, 1)
+        if mixture.covariances.shape[1] == 1:  # variances
+            covariances = np.ldexp(mixture.covariances, 2 * power)
+            precisions = upper.transpose(0, 2, 1) ** 2
+        else:
+            covariances = np.ldexp(np.ldexp(mixture.covariances, power), power[:, None])
+            precisions = upper @ upper.transpose(0, 2, 1)
+        upper = upper if precisions.shape[1] > 1 else upper.reshape(precisions.shape)
+        return np.ldexp(mixture.means, power) + self.centre, covariances, precisions, upper
 
 
 def _check_power(power: np.ndarray) -> None:
@@ -132,20 +146,23 @@ class EM:
         state, recorder = start, Recorder("mixture", self.max_iter)
         bounds: list[float] = []
         volume, converged = self.rows.unit_volume, False
+        begun = {"mixture": state, "bounds": [], "converged": False}
+        recorder.step(0, begun, {"kind": "start"}, _sentence)
         for iteration in range(1, self.max_iter + 1):
             found = self.expect(state)  # 1
             bounds.append(found.bound / float(self.rows.w.sum()) - volume)
             self.check_likelihood(bounds[-1])
             state = self.maximise(state, found)  # 2
             change = bounds[-1] - previous
+            converged = abs(change) < self.tol  # 3
+            shown = {"mixture": state, "bounds": bounds, "converged": converged}
             recorder.add(
                 iteration=iteration, objective=-bounds[-1], log_likelihood=bounds[-1],
                 change=change if np.isfinite(change) else None,
-                state={"weights": state.weights, "means": state.means},
+                state=shown, event={"kind": "moved"}, sentence=_sentence,
             )  # fmt: skip
             previous = bounds[-1]
-            if abs(change) < self.tol:  # 3
-                converged = True
+            if converged:
                 break
         status = self.status(converged)
         return Solution((state, bounds), status, recorder.history(), len(bounds))
@@ -225,3 +242,15 @@ def mixture_for(rows: ScaledRows, covariance: CovarianceType, responsibilities: 
         second = np.where(used[:, None, None], second, overall)
     covariances = covariance.covariances(second, safe)
     return Mixture(mass / mass.sum(), means, covariances, covariance.roots(covariances))
+
+
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
+    from pellucid.draw import number
+
+    if event["kind"] == "start":
+        return "The starting components."
+    return (
+        f"Iteration {int(numbers['iteration'])}: the mean log-likelihood of the last components is "
+        f"{number(numbers['log_likelihood'], 5)}; weights, means and covariances are fitted to their "
+        "shares of the rows."
+    )

@@ -1,5 +1,7 @@
 """`GaussianMixture`: `initialisation` makes the starts, `em` runs the iterations."""
 
+import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -27,7 +29,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Solution, Status
+from pellucid.records import Solution, Status, converting, is_watched, unwatched
 
 TYPES = ("full", "tied", "diag", "spherical")
 STARTS = ("kmeans", "random", "random_from_data", "k-means++")
@@ -150,7 +152,8 @@ class GaussianMixture(Estimator):
             )
             covariance = CovarianceType(self.covariance_type, rows.variance, float(self.reg_covar))
             run = EM(rows, covariance, self.max_iter, self.tol)
-            best = self._best_run(problem, run)
+            with converting(lambda state: self._attributes(state, rows)):
+                best = self._best_run(problem, run)
             return self._learned_from(best, rows, problem)
 
     def _best_run(self, problem: Problem, run: Any) -> Solution:
@@ -159,12 +162,16 @@ class GaussianMixture(Estimator):
             return run.solve(self._last_mixture(run), self.lower_bound_)
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
+        first: Any = None
         for i in range(self.n_init):
-            found = run.solve(self._start(problem, run, parallel.stream(seed, "start", i)))
+            with unwatched():
+                start = self._start(problem, run, parallel.stream(seed, "start", i))
+            with unwatched() if self.n_init > 1 else contextlib.nullcontext():
+                found = run.solve(start)
             if best is None or (found.x[1] and found.x[1][-1] > best.x[1][-1]):
-                best = found
+                best, first = found, start
         assert best is not None
-        return best
+        return run.solve(first) if self.n_init > 1 and is_watched() else best  # the same way again
 
     def _start(self, problem: Problem, run: Any, rng: np.random.Generator) -> Any:
         from pellucid.mixture import initialisation
@@ -213,27 +220,27 @@ class GaussianMixture(Estimator):
 
     def _learned_from(self, best: Solution, rows: Any, problem: Problem) -> dict[str, Any]:
         mixture, bounds = best.x
-        power = rows.power
-        upper = np.ldexp(mixture.roots, -power).transpose(0, 2, 1)
-        if self.covariance_type in ("diag", "spherical"):
-            covariances = np.ldexp(mixture.covariances, 2 * power)
-            precisions = upper.transpose(0, 2, 1) ** 2
-        else:
-            covariances = np.ldexp(np.ldexp(mixture.covariances, power), power[:, None])
-            precisions = upper @ upper.transpose(0, 2, 1)
-        upper = upper if precisions.shape[1] > 1 else upper.reshape(precisions.shape)
-        return {
-            "weights_": mixture.weights,
-            "means_": np.ldexp(mixture.means, power) + rows.centre,
-            "covariances_": self._unstacked(covariances),
-            "precisions_": self._unstacked(precisions),
-            "precisions_cholesky_": self._unstacked(upper),
-            "converged_": best.status.code == "converged",
+        return self._attributes(
+            {"mixture": mixture, "bounds": bounds, "converged": best.status.code == "converged"},
+            rows,
+        ) | {
             "n_iter_": best.n_iter,
-            "lower_bound_": bounds[-1] if bounds else -np.inf,
-            "lower_bounds_": [float(bound) for bound in bounds],
             "history_": best.history,
             "status_": self._status(best, problem),
+        }
+
+    def _attributes(self, state: Mapping[str, Any], rows: Any) -> dict[str, Any]:
+        """The state of an iteration as learned attributes."""
+        mixture, bounds = state["mixture"], state["bounds"]
+        means, *spreads = rows.outside(mixture)
+        names = ("covariances_", "precisions_", "precisions_cholesky_")
+        return {
+            "weights_": mixture.weights,
+            "means_": means,
+            **{name: self._unstacked(spread) for name, spread in zip(names, spreads)},
+            "converged_": state["converged"],
+            "lower_bound_": bounds[-1] if bounds else -np.inf,
+            "lower_bounds_": [float(bound) for bound in bounds],
         }
 
     def _status(self, best: Solution, problem: Problem) -> Status:

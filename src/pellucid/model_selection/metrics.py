@@ -108,7 +108,8 @@ def log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarra
     return _mean(losses, w)
 
 
-def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+def binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+    """Area under the ROC curve of one class against the rest; NaN if one of them has no rows."""
     pos, neg = w[positive].sum(), w[~positive].sum()
     if pos == 0 or neg == 0:
         return float("nan")
@@ -121,7 +122,7 @@ def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float
 
 def roc_auc(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
     """Area under the ROC curve; for more classes the mean over all classes, each against the rest."""
-    return float(each_against_rest(_binary_auc, y, scores, w, classes))
+    return float(each_against_rest(binary_auc, y, scores, w, classes))
 
 
 def each_against_rest(
@@ -142,7 +143,8 @@ def last_of_equals(ordered: np.ndarray) -> np.ndarray:
     return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1)
 
 
-def _binary_precision(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+def binary_average_precision(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+    """Area under the precision-recall steps of one class against the rest; NaN without its rows."""
     if w[positive].sum() == 0:
         return float("nan")
     positive, score, w = positive[w > 0], score[w > 0], w[w > 0]
@@ -158,7 +160,7 @@ def average_precision(
     y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray
 ) -> float:
     """Area under the precision-recall step function; for more classes the mean over the classes."""
-    return float(each_against_rest(_binary_precision, y, scores, w, classes))
+    return float(each_against_rest(binary_average_precision, y, scores, w, classes))
 
 
 def r2(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:

@@ -99,6 +99,10 @@ class NeighborModel(Estimator):
     )
     search_: str = learned("Search in use, 'lsh' or 'exact'; only with algorithm='lsh'.")
 
+    _no_steps = (
+        "the training rows are stored. Use `kneighbors` or `radius_neighbors` to see the neighbours "
+        "of a row."
+    )
     _finds_k: ClassVar[bool] = False  # True if the model searches k rows, which hashing can find
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -39,6 +39,7 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_k(problem)
+        self._record_k()
         return self._memorise(problem) | {"outputs_2d_": False}
 
     def _proba(self, X: Any) -> np.ndarray:
@@ -79,6 +80,7 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_k(problem)
+        self._record_k()
         return self._memorise(problem)
 
     def _predict(self, X: Any) -> np.ndarray:

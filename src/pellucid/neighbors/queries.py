@@ -13,6 +13,7 @@ from pellucid.neighbors.neighbor_parameters import RADIUS
 from pellucid.neighbors.ragged import Lists, of_each, split
 from pellucid.neighbors.votes import KVotes, RadiusVotes
 from pellucid.parameters import Integer
+from pellucid.records import Recorder
 
 ENTRIES = 2**23  # neighbours in memory at a time while rows are predicted, 32 bytes each
 
@@ -71,6 +72,15 @@ class KNeighborsQueries(NeighborModel):
                 f"n_neighbors={self.n_neighbors} is larger than the number of training rows, "
                 f"n_samples={problem.n}. Use fewer neighbours."
             )
+
+    def _record_k(self) -> None:
+        """For those who watch: the model with 1, 2, ... neighbours, up to all of them."""
+        recorder = Recorder(type(self).__name__, self.n_neighbors)
+        if not recorder.watched:
+            return
+        for k in range(1, self.n_neighbors + 1):
+            rows = "nearest row alone decides" if k == 1 else f"{k} nearest rows decide"
+            recorder.step(k, {"n_neighbors": k}, {"neighbors": k}, f"The {rows}.")
 
     def _k_votes(self, X: Any) -> KVotes:
         """Neighbours of encoded rows and their weights, for models with `weights` and `beta`."""

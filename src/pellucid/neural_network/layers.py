@@ -57,6 +57,9 @@ ACTIVATIONS = {
 }
 
 
+ALIASES = {"linear": "identity", "sigmoid": "logistic"}
+
+
 @dataclass(frozen=True)
 class Loss:
     """A loss and the activation of the last layer that belongs to it.
@@ -133,8 +136,8 @@ class Dense:
     Parameters
     ----------
     units : number of outputs of the layer.
-    activation : "relu", "tanh", "logistic" (the sigmoid) or "identity" (or "linear"); for the last layer
-        also "softmax" and "exp", as the loss requires.
+    activation : "relu", "tanh", "logistic" (or "sigmoid") or "identity" (or "linear"); for the last
+        layer also "softmax" and "exp", as the loss requires.
     dropout : share of its outputs that are set to 0 in each training step.
     """
 
@@ -143,8 +146,7 @@ class Dense:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.activation == "linear":
-            object.__setattr__(self, "activation", "identity")
+        object.__setattr__(self, "activation", ALIASES.get(self.activation, self.activation))
         known = Choice(*ACTIVATIONS, "softmax", "exp")
         check(
             "Dense", vars(self), {"units": Integer(1), "activation": known, "dropout": Real(0, 1)}

@@ -18,7 +18,7 @@ from pellucid.errors import NotFittedError, ParameterError, shown
 from pellucid.neural_network import network_checks
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
 from pellucid.parameters import Choice, Integer, check
-from pellucid.records import Solution, SummaryTable
+from pellucid.records import Solution, SummaryTable, fitting
 
 # Blocks of rows are sized as if the widest layer had at least this many units, to fit the cache.
 MIN_WIDTH = 16
@@ -229,7 +229,8 @@ class Network:
         trainer = Trainer(self, X, Y, weights, TrainingOptions.of(options))
         if len(self.layers) > 1 and not self.parameters.any():
             self.draw(parallel.stream(seed, "start"))
-        return trainer.run(seed)
+        with fitting("Network"):
+            return trainer.run(seed)
 
     # Loss and gradient --------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ The returned parameters are always finite: after a divergence, they are those be
 the smallest loss.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from pellucid.neural_network.network import Network, Workspace
 from pellucid.neural_network.training_options import TrainingOptions
 from pellucid.neural_network.training_state import LARGEST, OptimizerState, Progress
 from pellucid.numerics.optimise import lbfgs
-from pellucid.records import Recorder, Solution, Status
+from pellucid.records import Recorder, Solution, Status, converting
 
 TOO_LARGE = 1e20  # parameters beyond this count as infinite
 SMALLEST_RATE = 1e-6
@@ -80,7 +80,9 @@ class Trainer:
         if self.options.solver == "lbfgs":
             return self._lbfgs()
         options, progress = self.options, Progress()
-        recorder = Recorder("network", options.epochs)
+        with converting(self._by_layer):
+            recorder = Recorder("network", options.epochs)
+        recorder.step(passes, {"x": self.network.parameters}, {"epoch": passes}, "The start.")
         state = state or OptimizerState.begin(self.network, options)
         status: Status | None = None
         epoch = 0
@@ -96,7 +98,7 @@ class Trainer:
                 progress.add(loss, score, before, self.network.parameters, options.tol)
                 recorder.add(
                     iteration=passes + epoch, objective=loss, validation_score=score,
-                    learning_rate=state.rate, state={"parameters": self.network.parameters},
+                    learning_rate=state.rate, state={"x": self.network.parameters},
                 )  # fmt: skip
                 status = status or self._stop(state, progress)
             status = status or self._loss_increased(state, progress) or Status(
@@ -108,6 +110,11 @@ class Trainer:
             )  # fmt: skip
             self._set_final(progress, status)
         return Solution((state, progress), status, recorder.history(), epoch)
+
+    def _by_layer(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Weights and intercepts of the layers, from the vector of all parameters."""
+        coefs, intercepts = self.network.views(state["x"].astype(self.network.dtype))
+        return {"coefs_": coefs, "intercepts_": intercepts}
 
     def _set_final(self, progress: Progress, status: Status) -> None:
         """Set the final parameters: those with the best validation score; those before the epoch with
@@ -299,7 +306,8 @@ class Trainer:
 
         with np.errstate(all="ignore"):
             limits = {"tol": options.tol, "max_iter": options.epochs}
-            found = lbfgs(evaluate, start.astype(float), stop=max_fun_reached, **limits)  # type: ignore[arg-type]
+            with converting(self._by_layer):
+                found = lbfgs(evaluate, start.astype(float), stop=max_fun_reached, **limits)  # type: ignore[arg-type]
             status = found.status
             finite = bool(np.isfinite(found.x).all()) and status.code != "diverged"
             network.parameters[...] = found.x if finite else start

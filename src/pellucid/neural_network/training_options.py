@@ -47,8 +47,8 @@ HIDDEN_LAYER_SIZES = positional(
 )
 ACTIVATION = positional(
     default="relu",
-    check=Choice("identity", "logistic", "tanh", "relu"),
-    description="Activation function of the hidden layers.",
+    check=Choice("identity", "logistic", "sigmoid", "tanh", "relu"),
+    description="Activation function of the hidden layers; 'sigmoid' is another name of 'logistic'.",
     kw_only=False,
 )
 DTYPES = {"float64": np.float64, "float32": np.float32}

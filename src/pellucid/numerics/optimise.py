@@ -306,8 +306,9 @@ def gradient_descent(
     def write_down(k: int) -> None:
         total = value + (penalty.value(x) if penalty else 0.0)
         recorder.add(
-            iteration=k, objective=total, gradient_norm=length(g), parameter_norm=length(x)
-        )
+            iteration=k, objective=total, gradient_norm=length(g), parameter_norm=length(x),
+            state=lambda: {"x": x},
+        )  # fmt: skip
 
     write_down(0)
     change = np.inf
@@ -328,8 +329,12 @@ def gradient_descent(
     return Solution(x, status, recorder.history(), max_iter)
 
 
-def schedule(tau0: float, kappa: float) -> Callable[[int], float]:
-    """Step sizes eta_k = (tau0 + k)**-kappa, which sum to infinity with finite sum of squares.
+def schedule(
+    tau0: float, kappa: float, eta0: float = 1.0, most: float = np.inf
+) -> Callable[[int], float]:
+    """Step sizes eta_k = eta0 (tau0 + k)**-kappa, which sum to infinity with finite sum of squares.
+
+    k counts from 0, or from 1 if tau0 is 0. No step is larger than `most`.
 
     >>> eta = schedule(10, 1.0)
     >>> eta(0), round(eta(99), 6)
@@ -339,9 +344,10 @@ def schedule(tau0: float, kappa: float) -> Callable[[int], float]:
         raise ParameterError(
             f"The 'kappa' parameter must be in (0.5, 1]. Got {shown(kappa)} instead."
         )
-    if not tau0 > 0:
-        raise ParameterError(f"The 'tau0' parameter must be positive. Got {shown(tau0)} instead.")
-    return lambda k: (tau0 + k) ** -kappa
+    if not tau0 >= 0:
+        raise ParameterError(f"The 'tau0' parameter must be >= 0. Got {shown(tau0)} instead.")
+    first = tau0 if tau0 > 0 else 1.0
+    return lambda k: min(eta0 * (first + k) ** -kappa, most)
 
 
 def note(

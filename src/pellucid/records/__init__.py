@@ -7,8 +7,19 @@ never changed afterwards; it does not depend on a model. `pellucid.draw` draws i
 from pellucid.records.coefficient_table import SummaryTable
 from pellucid.records.explanation import Explanation
 from pellucid.records.prototypes import Prototypes
-from pellucid.records.recorder import HISTORY_ROWS, Recorder, Watch, watching
+from pellucid.records.recorder import HISTORY_ROWS, Recorder
 from pellucid.records.status import OK_CODES, Solution, Status
+from pellucid.records.watch import (
+    Watch,
+    WatchedFit,
+    converting,
+    converting_x,
+    fitting,
+    is_watched,
+    unwatched,
+    watching,
+)
+from pellucid.records.watched_step import Step
 
 __all__ = [
     "HISTORY_ROWS",
@@ -18,7 +29,14 @@ __all__ = [
     "Recorder",
     "Solution",
     "Status",
+    "Step",
     "SummaryTable",
     "Watch",
+    "WatchedFit",
+    "converting",
+    "converting_x",
+    "fitting",
+    "is_watched",
+    "unwatched",
     "watching",
 ]

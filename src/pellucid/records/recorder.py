@@ -1,20 +1,19 @@
-"""One row of numbers per iteration, and the means to watch them.
+"""One row of numbers per iteration: the history of a fit, and its steps for those who watch.
 
-Invariant: a history has at most `HISTORY_ROWS` rows, the first and the last among them; parameter
-states are copied only inside `watching`, and only for fits started in the same context.
+Invariant: a history has at most `HISTORY_ROWS` rows, the first and the last among them, and does not
+depend on being watched.
 """
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from pellucid.errors import ParameterError
+from pellucid.records.watch import _scope
+from pellucid.records.watched_step import Entry, Lazy, Words
 
 HISTORY_ROWS = 10_000
 
@@ -45,88 +44,12 @@ class _Thinned:
         return [*self._kept, self._last]
 
 
-class Watch:
-    """What `watching()` collects; `states` is the list of recorded parameter states."""
-
-    def __init__(
-        self, state: bool, progress: Callable[[dict[str, Any]], object] | None, max_states: int
-    ) -> None:
-        self.state = state
-        self.progress = progress
-        self._max_states = max_states
-        self._tracks: list[_Thinned] = []
-        self._lock = threading.RLock()  # `progress` may look at `states`
-
-    def _track(self) -> _Thinned:
-        track = _Thinned(self._max_states)
-        with self._lock:
-            self._tracks.append(track)
-        return track
-
-    def _report(self, row: dict[str, Any]) -> None:
-        if self.progress is not None:
-            with self._lock:
-                token = _watch.set(None)  # what it fits itself is not watched
-                try:
-                    self.progress(row)
-                finally:
-                    _watch.reset(token)
-
-    @property
-    def states(self) -> list[dict[str, Any]]:
-        """One dict per recorded state: `source`, `iteration`, and copies of the parameters."""
-        with self._lock:
-            return [entry for track in self._tracks for entry in track.entries()]
-
-
-_watch: contextvars.ContextVar[Watch | None] = contextvars.ContextVar(
-    "pellucid_watch", default=None
-)
-
-
-@contextlib.contextmanager
-def watching(
-    state: bool = True,
-    progress: Callable[[dict[str, Any]], object] | None = None,
-    *,
-    max_states: int = 1000,
-) -> Iterator[Watch]:
-    """Record the parameters of every iteration of the fits inside the block, or show progress.
-
-    Parameters
-    ----------
-    state : keep a copy of the parameters per iteration in `watch.states`.
-    progress : called with one dict per iteration (`source`, `iteration`, `total`, `objective`,
-        and what else the solver reports), one call at a time, possibly from a worker thread. An
-        exception raised by it stops the fit.
-    max_states : per fit, longer tracks are thinned evenly; the first and last state stay.
-
-    Only fits started in this thread (and in the worker threads of these fits) are watched.
-
-    Examples
-    --------
-    >>> with watching() as watch:
-    ...     recorder = Recorder("descent")
-    ...     recorder.add(iteration=0, objective=2.5, state={"coef": np.array([1.0])})
-    >>> watch.states
-    [{'source': 'descent', 'iteration': 0, 'coef': array([1.])}]
-    """
-    if max_states < 2:
-        raise ParameterError(f"The 'max_states' parameter must be at least 2. Got {max_states}.")
-    watch = Watch(state, progress, max_states)
-    token = _watch.set(watch)
-    try:
-        yield watch
-    finally:
-        _watch.reset(token)
-
-
 class Recorder:
     """The history of a solver: one row of numbers per iteration.
 
     Parameters
     ----------
-    source : name shown by progress bars and kept with parameter states.
+    source : name of the solver.
     total : number of iterations allowed, if known; passed on to progress bars.
 
     Examples
@@ -142,32 +65,66 @@ class Recorder:
         self.source = source
         self.total = total
         self._rows = _Thinned(HISTORY_ROWS)
-        self._watch = _watch.get()
-        watch = self._watch
-        self._track = watch._track() if watch is not None and watch.state else None
+        scope = _scope.get()
+        self._scope = self._fit = None
+        if scope is not None and scope.fit is not None:  # else nobody knows whose numbers these are
+            self._scope, self.source = scope, scope.fit.source
+            self._fit = scope.fit if scope.watch.state else None
+
+    @property
+    def watched(self) -> bool:
+        """Whether states are recorded."""
+        return self._fit is not None
+
+    def skip(self) -> int:
+        """Pass over the steps whose state is not kept: a compiled loop may run this number of
+        iterations, at least 1, before the next step must be recorded. Only where `watched`."""
+        assert self._fit is not None
+        return self._fit.skip()
 
     def add(
         self,
         *,
         iteration: int,
         objective: float | None = None,
-        state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+        state: Lazy = None,
+        event: Lazy = None,
+        sentence: Words = None,
         **more: float | None,
     ) -> None:
         """Note one iteration; `None` and columns left out become NaN.
 
-        `state` (a mapping of parameters, or a function that returns one) is copied, and only
-        inside `watching(state=True)`.
+        `state` (learned attributes, or what `converting` turns into them), `event` (facts of what
+        happened) and `sentence` (a text, or a function of event and numbers) make a step. They are
+        used only inside `watching(state=True)`; functions are called only for steps that are kept.
         """
         row = {"iteration": iteration, "objective": objective, **more}
         self._rows.append(row)
-        if self._watch is None:
+        if self._scope is None:
             return
-        if self._track is not None and state is not None:
-            values = state() if callable(state) else state
-            copies = {name: np.array(value) for name, value in values.items()}
-            self._track.append({"source": self.source, "iteration": iteration, **copies})
-        self._watch._report({"source": self.source, "total": self.total, **row})
+        if state is not None or event is not None:
+            self.step(iteration, state, event, sentence, objective=objective, **more)
+        self.report(**row)
+
+    def report(self, **row: Any) -> None:
+        """Report progress alone, without a row of history."""
+        if self._scope is not None:
+            self._scope.watch._report({"source": self.source, "total": self.total, **row})
+
+    def step(
+        self,
+        iteration: int,
+        state: Lazy,
+        event: Lazy = None,
+        sentence: Words = None,
+        **numbers: float | None,
+    ) -> None:
+        """Record a step for those who watch, without a row of history."""
+        if self._fit is None or self._scope is None:
+            return
+        known = {name: float(value) for name, value in numbers.items() if value is not None}
+        converts = self._scope.converts
+        self._fit.add(Entry(int(iteration), known, state, event, sentence, converts))
 
     def extend(self, **columns: Any) -> None:
         """Note many iterations at once, from the arrays that a compiled loop filled."""

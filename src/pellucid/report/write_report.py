@@ -10,8 +10,8 @@ from shlex import quote
 from typing import Any
 
 from pellucid.comparison.execution.journal import dump
-from pellucid.comparison.execution.run_folder import write_whole
 from pellucid.comparison.result import SCHEMA, board_columns, to_json
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError, ParameterError
 from pellucid.report import markdown, terminal
 from pellucid.report.privacy import without_rows

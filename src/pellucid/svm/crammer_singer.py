@@ -47,6 +47,7 @@ def solve(
                 )  # fmt: skip  # 1
                 stop.check()
                 epoch += 1
+                recorder.step(epoch, {"x": W}, {"epoch": epoch}, f"Epoch {epoch} is over.")
             if not inside and options.due(epoch):
                 A = options.moves(interior_point.solve(options, stop.array))  # 2
                 inside, pause = True, 0
@@ -144,5 +145,7 @@ def _note(
     half, cost = 0.5 * float((W * W).sum()), float(problem.costs @ (gradient.max(axis=1) - own))
     dual = -half - float(A.sum() - A[rows, codes].sum())
     gap = max(half + cost - dual, 0.0)  # negative only by rounding
-    recorder.add(iteration=k, objective=half + cost, violation=violation, duality_gap=gap)
+    recorder.add(
+        iteration=k, objective=half + cost, violation=violation, duality_gap=gap, state={"x": W}
+    )
     return violation

@@ -7,6 +7,7 @@ accepted only if no pair of multipliers violates the optimality conditions by mo
 """
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,22 +78,29 @@ class State:
 
 
 @parallel.one_blas_thread()  # sums do not depend on the number of threads
-def solve(problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorder) -> Solution:
+def solve(
+    problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorder, first: int = 0,
+    **facts: Any,
+) -> Solution:  # fmt: skip
     """Multipliers, gradient and offset by steps on working sets.
 
     1. Working set: the rows that violate the conditions most, and half of the last working set.
     2. Steps on pairs inside it, until its violation is a tenth of the violation of all rows.
     3. The gradient of all rows is updated with the kernel rows of the multipliers that moved.
+
+    For those who watch, `first` is the number of steps of the problems that were solved before, and
+    `facts` are part of every event.
     """
-    n = len(problem.signs)
+    viewer, n = _Viewer(problem, recorder, first, facts), len(problem.signs)
     size = n if n <= WHOLE else WORKING
     rows = KernelRows(problem, megabytes, size, rule.tol)
     state = State(problem.start.copy(), problem.linear.copy())
     if state.a.any():
         state.gradient = rows.gradient(state.a)
+    viewer.show(0, state.a, state.gradient)
     most, began, diagonal = rule.steps(n), time.monotonic(), rows.diagonal()[problem.base]
     while True:
-        violation = _record(problem, state, recorder)
+        violation = _record(problem, state, viewer.recorder)
         tol = max(rule.tol, ROUNDING * largest(state.gradient))
         late = rule.seconds is not None and time.monotonic() - began > rule.seconds
         beyond = state.epochs > 0 and _without_margin(problem, state, rule.cap)
@@ -102,13 +110,14 @@ def solve(problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recorde
             continue
         if violation <= tol or late or beyond or state.taken >= most:
             break
-        _improve(problem, replace(rule, tol=tol), rows, diagonal, state, violation, size)
+        _improve(problem, replace(rule, tol=tol), rows, diagonal, state, violation, size, viewer)
     status = _status(violation, replace(rule, tol=tol), state.taken, beyond, late)
     if rows.indefinite is not None and not beyond:
         status = rows.indefinite
     elif status.ok and problem.K is None and state.curvature < -NEGATIVE:
         status = several_minima(problem.kernel)
     offset = _offset(problem, state.a, state.gradient)
+    viewer.show(state.taken, state.a, state.gradient)
     return Solution((state.a, state.gradient, offset), status, {}, state.taken)
 
 
@@ -131,6 +140,7 @@ def _improve(
     state: State,
     violation: float,
     size: int,
+    viewer: "_Viewer",
 ) -> None:
     """One working set: choose it (1), solve it (2), and update the gradient of all rows (3)."""
     upper, lower = _sides(problem, state.a)
@@ -143,10 +153,17 @@ def _improve(
     most = max(size // 8, state.taken // 4, 8) if whole else 50 * size
     allowed = min(rule.steps(len(descent)) - state.taken, most)
     stop, local = parallel.StopFlag(), rows.local(chosen)
-    count, _, curvature = _loops.steps(
-        local, diagonal[chosen], signs, problem.limits[chosen], own, gradient, target, allowed,
-        rule.cap * (problem.unit or 1.0), stop.array,
-    )  # fmt: skip  # 2
+    cap, limits, sizes = rule.cap * (problem.unit or 1.0), problem.limits[chosen], diagonal[chosen]
+
+    def run(most: int) -> tuple[int, float, float]:
+        return _loops.steps(
+            local, sizes, signs, limits, own, gradient, target, most, cap, stop.array
+        )  # fmt: skip
+
+    if whole and viewer.recorder.watched:  # all rows in their order
+        count, curvature = viewer.steps(run, own, gradient, allowed, cap, state.taken)  # 2
+    else:
+        count, _, curvature = run(allowed)
     stop.check()
     state.curvature = min(state.curvature, curvature)
     if whole:  # 3; the steps kept the gradient up to date, apart from rounding
@@ -160,6 +177,7 @@ def _improve(
         nonzero = np.bincount(problem.base, state.a, problem.X.shape[0]) > 0
         change = rows.weighted_sum(base[some], moved[some], nonzero)
         state.gradient += problem.signs * change[problem.base]
+        viewer.show(state.taken + count, state.a, state.gradient)
     state.a[chosen] = own
     state.taken, state.epochs, state.last = state.taken + max(count, 1), state.epochs + 1, chosen
 
@@ -168,13 +186,73 @@ def _record(problem: Dual, state: State, recorder: Recorder) -> float:
     """Record the objective, the violation and the duality gap; returns the violation."""
     upper, lower = _sides(problem, state.a)
     with np.errstate(over="ignore", invalid="ignore"):
-        dual = -0.5 * float(state.a @ (state.gradient + problem.linear))  # -(1/2 a'Qa + p'a)
         violation = _violation(-problem.signs * state.gradient, upper, lower)
         recorder.add(
-            iteration=state.taken, objective=dual,
+            iteration=state.taken, objective=_objective(problem, state.a, state.gradient),
             violation=violation, duality_gap=_duality_gap(problem, state.a, state.gradient),
         )  # fmt: skip
     return violation
+
+
+def _objective(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
+    """The dual objective, which is maximised: -(1/2 a'Qa + p'a)."""
+    return -0.5 * float(a @ (gradient + problem.linear))
+
+
+class _Viewer:
+    """Multipliers and offset along the steps, for those who watch.
+
+    If all rows are one working set, its steps are run in parts, which changes no bit.
+    """
+
+    def __init__(self, problem: Dual, recorder: Recorder, first: int, facts: dict) -> None:
+        self.problem, self.recorder, self.first, self.facts = problem, recorder, first, facts
+        self._last: tuple[int, float] | None = None
+
+    def show(self, taken: int, a: np.ndarray, gradient: np.ndarray) -> None:
+        """Record a state after `taken` steps."""
+        if not self.recorder.watched:
+            return
+        problem = self.problem
+        rho = _offset(problem, a, gradient)
+        if self._last == (taken, rho):
+            return
+        self._last = (taken, rho)
+        upper, lower = _sides(problem, a)
+        violation = _violation(-problem.signs * gradient, upper, lower)
+        count, full = int((a > 0).sum()), int(((a > 0) & (a >= problem.limits)).sum())
+        kept, event = {"a": a.copy(), "rho": rho}, {"multipliers": count, "at_limit": full}
+        self.recorder.step(
+            self.first + taken, kept, self.facts | event, _sentence,
+            objective=_objective(problem, a, gradient), violation=violation,
+        )  # fmt: skip
+
+    def steps(
+        self, run: Callable[[int], tuple[int, float, float]], a: np.ndarray, gradient: np.ndarray,
+        allowed: int, cap: float, taken: int,
+    ) -> tuple[int, float]:  # fmt: skip
+        """Number of steps, and the smallest curvature. `run` makes a number of steps at most."""
+        done, least = 0, 1.0
+        while done < allowed:
+            most = min(self.recorder.skip(), allowed - done)
+            count, _, curvature = run(most)
+            done, least = done + count, min(least, curvature)
+            if count < most or a.max() > cap:  # the last state is shown with its final gradient
+                break
+            self.show(taken + done, a, gradient)
+        return done, least
+
+
+def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
+    from pellucid.draw import number
+
+    several = "multiplier is" if event["multipliers"] == 1 else "multipliers are"
+    return (
+        f"Step {int(numbers['iteration'])}: {event['multipliers']} {several} above 0, "
+        f"{event['at_limit']} of them at their limit; the dual objective is "
+        f"{number(numbers['objective'], 5)}, and the optimality conditions are violated by "
+        f"{number(max(numbers['violation'], 0.0), 3)}."
+    )
 
 
 def _duality_gap(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:

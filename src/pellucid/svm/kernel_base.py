@@ -18,7 +18,7 @@ from pellucid.numerics.column_scaling import units
 from pellucid.numerics.row_blocks import as_dense, largest_cell
 from pellucid.persist.checks import valid_numbers
 from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
-from pellucid.records import Recorder, Solution
+from pellucid.records import Recorder, Solution, unwatched
 from pellucid.svm import contributions, cost_estimate, kernels
 from pellucid.svm.kernel_checks import check_kernel
 from pellucid.svm.kernel_parameters import KernelParameters
@@ -134,7 +134,8 @@ class KernelSVM(KernelParameters):
             problem.y[order], np.arange(len(problem.classes))
         )  # fmt: skip
         rows = np.sort(order[np.union1d(few, first)])
-        found = self._solve(problem.take(rows))
+        with unwatched():
+            found = self._solve(problem.take(rows))
         return len(found["support_"]) / len(rows), float(np.max(found["n_iter_"])) / len(rows)
 
     def _n_matrices(self, problem: Problem) -> float:
@@ -143,11 +144,12 @@ class KernelSVM(KernelParameters):
 
     def _minimum(
         self, X: Any, gamma: float, recorder: Recorder, hard: bool = False, unit: float = 1.0,
-        **parts: np.ndarray,
+        first: int = 0, facts: dict[str, Any] | None = None, **parts: np.ndarray,
     ) -> Solution:  # fmt: skip
         """Solve the dual problem on rows X with the given signs, linear term, limits, start and base.
 
-        `tol` is multiplied by `unit` if that is below 1.
+        `tol` is multiplied by `unit` if that is below 1; `first` and `facts` are those of
+        `dual.solve`.
         """
         from pellucid.svm import dual
 
@@ -164,7 +166,7 @@ class KernelSVM(KernelParameters):
         rule = dual.StoppingRule(
             self.tol * float(np.clip(unit or 1.0, 1e-60, 1.0)), self.max_iter, self.max_time, cap
         )
-        return dual.solve(problem, rule, self.cache_size, recorder)
+        return dual.solve(problem, rule, self.cache_size, recorder, first, **(facts or {}))
 
     def _gamma(self, X: Any, weights: np.ndarray) -> float:
         """gamma; "scale" is 1 / (columns x weighted variance of all cells).
@@ -269,11 +271,13 @@ class KernelSVM(KernelParameters):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.where(weights > 0, self.C * np.minimum(weights, 1e300), 0.0)
 
-    def _for_raw_rows(self, learned: dict[str, Any], coefficients: np.ndarray) -> dict[str, Any]:
+    def _for_raw_rows(
+        self, learned: dict[str, Any], centre: np.ndarray, coefficients: np.ndarray
+    ) -> dict[str, Any]:
         """With the linear kernel, intercepts for rows that are not centred: b - w'centre."""
-        if self.kernel == "linear" and learned["centre_"].any():
+        if self.kernel == "linear" and centre.any():
             weights = coefficients @ learned["vectors_"]
-            learned["intercept_"] = learned["intercept_"] - weights @ learned["centre_"]
+            learned["intercept_"] = learned["intercept_"] - weights @ centre
         return learned
 
     @property
@@ -328,19 +332,26 @@ class KernelSVM(KernelParameters):
         found: Solution, recorder: Recorder,
     ) -> dict[str, Any]:  # fmt: skip
         """Learned attributes of f(x) = sum_i coefficients[i] k(x_i, x) - rho."""
-        rows = np.flatnonzero(coefficients)
-        dual = np.ascontiguousarray(coefficients[rows])[None, :]
-        learned = facts | self._supported(problem, X, rows) | {
-            "dual_coef_": dual,
-            "intercept_": np.array([-rho]),
-            "n_support_": np.array([len(rows)], dtype=np.int32),
+        return facts | self._single(problem, X, facts, coefficients, rho) | {
             "n_iter_": int(max(found.n_iter, 1)),
             "shape_fit_": (n_rows(problem), problem.p),
             "fit_status_": 0 if found.status.ok else 1,
             "history_": recorder.history(),
             "status_": found.status,
         }  # fmt: skip
-        return self._for_raw_rows(learned, dual)
+
+    def _single(
+        self, problem: Problem, X: Any, facts: dict[str, Any], coefficients: np.ndarray, rho: float
+    ) -> dict[str, Any]:
+        """The support vectors, coefficients and intercept of the function."""
+        rows = np.flatnonzero(coefficients)
+        dual = np.ascontiguousarray(coefficients[rows])[None, :]
+        learned = self._supported(problem, X, rows) | {
+            "dual_coef_": dual,
+            "intercept_": np.array([-rho]),
+            "n_support_": np.array([len(rows)], dtype=np.int32),
+        }
+        return self._for_raw_rows(learned, facts["centre_"], dual)
 
     def _check_state(self) -> None:
         """Raise an error for inconsistent arrays in a model file."""

@@ -123,19 +123,23 @@ class LinearSVM(Estimator):
         self, found: list[Solution], scale: np.ndarray, shift: np.ndarray
     ) -> dict[str, Any]:
         """Coefficients and intercepts (one row per solution), the worst status, all histories."""
-        V = np.array([one.x for one in found])
         worst = next((one.status for one in found if not one.status.ok), found[0].status)
-        coef = scaled(V[:, :-1], scale)
-        intercept = V[:, -1] * self._bias() - coef @ shift
-        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        learned = self._coefficients(np.array([one.x for one in found]), scale, shift)
+        if not all(np.isfinite(part).all() for part in learned.values()):
             raise DataError(TOO_LARGE)
-        return {
-            "coef_": np.ascontiguousarray(coef),
-            "intercept_": intercept,
+        return learned | {
             "n_iter_": max(one.n_iter for one in found),
             "history_": _joined(found),
             "status_": worst,
         }
+
+    def _coefficients(
+        self, V: np.ndarray, scale: np.ndarray, shift: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Coefficients and intercepts on the original scale, from rows of the solver's vectors."""
+        coef = scaled(V[:, :-1], scale)
+        intercept = V[:, -1] * self._bias() - coef @ shift
+        return {"coef_": np.ascontiguousarray(coef), "intercept_": intercept}
 
     def _linear_scores(self, X: Any) -> np.ndarray:
         """x . coef_ + intercept_: (n,) for one row of coefficients, else one column for each."""

@@ -81,6 +81,7 @@ def ridge_absolute(
             )  # fmt: skip  # 1
             stop.check()
             epoch += 1
+            recorder.step(epoch, {"x": v}, {"epoch": epoch}, f"Epoch {epoch} is over.")
         if not inside and options.due(epoch):
             beta, inside = options.moves(interior_point.solve(options, stop.array))[:, 0], True  # 2
             stop.check()
@@ -182,4 +183,6 @@ def _note_gap(
     half, cost = 0.5 * float(v @ v), float(np.maximum(sides, 0.0).sum())
     dual = float(problem.targets @ beta) - epsilon * float(np.abs(beta).sum()) - half
     gap = max(half + cost - dual, 0.0)  # negative only by rounding
-    recorder.add(iteration=epoch, objective=half + cost, violation=violation, duality_gap=gap)
+    recorder.add(
+        iteration=epoch, objective=half + cost, violation=violation, duality_gap=gap, state={"x": v}
+    )

@@ -1,6 +1,9 @@
 """`LinearSVC`: linear support vector classification, for many rows and columns."""
 
+import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +14,7 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
 from pellucid.parameters import Choice, changed, learned, param, positional
+from pellucid.records import converting, is_watched
 from pellucid.svm.linear_base import LinearSVM
 from pellucid.svm.multiclass import CLASS_FACTORS
 
@@ -77,12 +81,16 @@ class LinearSVC(LinearSVM, Classifier):
         X, scale, shift, means = self._prepared(problem)
         costs = self._costs(class_weighted(self.class_weight, problem))
         if self.multi_class == "crammer_singer":
-            jointly = parallel.interruptible(
-                crammer_singer.solve, X, problem.y, costs, K, self._bias(), self.tol, self.max_iter
-            )
-            # Two classes are reduced to the difference of their coefficients.
-            rows = jointly.x[1:] - jointly.x[:1] if K == 2 else jointly.x
-            learned = self._learned_from([replace(jointly, x=v) for v in rows], scale, shift)
+
+            def rows(W: np.ndarray) -> np.ndarray:
+                """Two classes are reduced to the difference of their coefficients."""
+                return W[1:] - W[:1] if K == 2 else W
+
+            given = (X, problem.y, costs, K, self._bias(), self.tol, self.max_iter)
+            with converting(lambda state: self._coefficients(rows(state["x"]), scale, shift)):
+                jointly = parallel.interruptible(crammer_singer.solve, *given)
+            found = [replace(jointly, x=v) for v in rows(jointly.x)]
+            learned = self._learned_from(found, scale, shift)
             return learned | {"history_": jointly.history, "means_": means}
 
         def one(k: int) -> Any:
@@ -95,9 +103,33 @@ class LinearSVC(LinearSVM, Classifier):
                 return linear_dual.ridge_absolute(binary, self.tol, self.max_iter, name)
             return primal.ridge_squared(binary, self.max_iter, name)
 
-        tasks = [1] if K == 2 else range(K)
-        found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
+        tasks = [1] if K == 2 else list(range(K))
+        if is_watched():  # in an order that those who watch can follow
+            found = parallel.interruptible(self._one_by_one, one, tasks, scale, shift)
+        else:
+            found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
         return self._learned_from(found, scale, shift) | {"means_": means}
+
+    def _one_by_one(
+        self, one: Callable[[int], Any], tasks: list[int], scale: np.ndarray, shift: np.ndarray
+    ) -> list[Any]:
+        """The solutions of the classes, one after the other."""
+        done: list[Any] = []
+        with parallel.one_blas_thread() if len(tasks) > 1 else contextlib.nullcontext():
+            for k in tasks:
+                others = [found.x for found in done]
+                with converting(partial(self._all, others, len(tasks), scale, shift)):
+                    done.append(one(k))
+        return done
+
+    def _all(
+        self, done: list[np.ndarray], K: int, scale: np.ndarray, shift: np.ndarray,
+        state: Mapping[str, Any],
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        """Coefficients while one class is fitted: those before it are final, the others are 0."""
+        V = np.zeros((K, len(state["x"])))
+        V[: len(done) + 1] = [*done, state["x"]]
+        return self._coefficients(V, scale, shift)
 
     def _scores(self, X: Any) -> np.ndarray:
         return self._linear_scores(X)

@@ -1,5 +1,6 @@
 """`LinearSVR`: linear support vector regression, for many rows and columns."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +9,7 @@ from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.parameters import N_ITER, Choice, Real, changed, learned, param
+from pellucid.records import converting
 from pellucid.svm.linear_base import LinearSVM
 
 
@@ -56,12 +58,20 @@ class LinearSVR(LinearSVM, Regressor):
         X, scale, shift, means = self._prepared(problem)
         costs = self._costs(problem.weights)
         linear = primal.LinearProblem(X, problem.y, costs, self._bias(), float(self.epsilon))
-        if self.loss == "epsilon_insensitive":
-            found = parallel.interruptible(
-                linear_dual.ridge_absolute, linear, self.tol, self.max_iter, "LinearSVR"
-            )
-        else:
-            found = parallel.interruptible(primal.ridge_squared, linear, self.max_iter, "LinearSVR")
+
+        def one_row(state: Mapping[str, Any]) -> dict[str, np.ndarray]:
+            found = self._coefficients(state["x"][None], scale, shift)
+            return found | {"coef_": found["coef_"][0]}
+
+        with converting(one_row):
+            if self.loss == "epsilon_insensitive":
+                found = parallel.interruptible(
+                    linear_dual.ridge_absolute, linear, self.tol, self.max_iter, "LinearSVR"
+                )
+            else:
+                found = parallel.interruptible(
+                    primal.ridge_squared, linear, self.max_iter, "LinearSVR"
+                )
         learned = self._learned_from([found], scale, shift)
         return learned | {"coef_": learned["coef_"][0], "means_": means}
 

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from pellucid.parameters import CLASS_WEIGHT
-from pellucid.records import Solution
+from pellucid.records import Solution, Status
 
 REST = -1
 CLASS_FACTORS = CLASS_WEIGHT.replace(
@@ -35,6 +35,12 @@ def rows_of(y: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
     """The training rows of a binary problem."""
     first, second = pair
     return np.arange(len(y)) if second == REST else np.flatnonzero((y == first) | (y == second))
+
+
+def unsolved(y: np.ndarray, pair: tuple[int, int]) -> Solution:
+    """A binary problem before its first step."""
+    rows = rows_of(y, pair)
+    return Solution((rows, np.zeros(len(rows)), None, 0.0), Status("ok", "Not begun."), {}, 0)
 
 
 def packed(y: np.ndarray, pairs: list[tuple[int, int]], found: list[Solution], K: int) -> tuple:

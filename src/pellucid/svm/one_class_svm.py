@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.parameters import Real, changed, param
-from pellucid.records import Recorder
+from pellucid.records import Recorder, converting
 from pellucid.svm.kernel_base import KernelSVM
 
 
@@ -46,7 +46,9 @@ class OneClassSVM(KernelSVM):
 
     def _solve(self, problem: Problem) -> dict[str, Any]:
         X, facts = self._prepared(problem, problem.weights)
-        n, weights, recorder = problem.n, problem.weights, Recorder("OneClassSVM")
+        n, weights = problem.n, problem.weights
+        with converting(lambda at: self._single(problem, X, facts, at["a"], at["rho"])):
+            recorder = Recorder("OneClassSVM")
         # Any point with sum a = nu sum v and 0 <= a <= v is a valid start; rows are filled in order.
         filled = np.cumsum(weights) - weights
         start = np.clip(self.nu * weights.sum() - filled, 0.0, weights)

@@ -198,7 +198,9 @@ def lasso_squared(problem: LinearProblem, tol: float, max_iter: int, source: str
         first = worst if first is None else first
         objective = value + float(np.abs(v).sum())
         gap = objective - _lasso_dual(v, value, gradient * free)
-        recorder.add(iteration=k, objective=objective, violation=worst, duality_gap=gap)
+        recorder.add(
+            iteration=k, objective=objective, violation=worst, duality_gap=gap, state={"x": v}
+        )
         if worst <= tol * min(max(first, 1e-300), 1.0):
             status = Status("converged", f"The optimality conditions hold within tol={tol:g}.")
             return Solution(v, status, recorder.history(), max(k, 1))

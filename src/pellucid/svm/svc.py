@@ -1,5 +1,6 @@
 """`SVC`: support vector classification with a kernel."""
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Self
 
@@ -23,10 +24,12 @@ from pellucid.parameters import (
 )
 from pellucid.persist.fitted_state import expect_array
 from pellucid.protocol import available_if
-from pellucid.records import Recorder, Solution, Status
+from pellucid.records import Recorder, Solution, Status, converting, is_watched, unwatched
 from pellucid.svm import contributions, multiclass
 from pellucid.svm.kernel_base import KernelSVM, n_rows, scaled
 from pellucid.svm.multiclass import CLASS_FACTORS
+
+UNDER_WAY = Status("ok", "This binary problem is being solved.")
 
 
 class SVC(KernelSVM, Classifier):
@@ -130,7 +133,8 @@ class SVC(KernelSVM, Classifier):
             from pellucid.svm.calibration import calibration
 
             kernel = self._kernel_matrix(problem) if self._pairwise else None
-            learned["calibration_"] = calibration(problem, kernel, self._scores_after)
+            with unwatched():
+                learned["calibration_"] = calibration(problem, kernel, self._scores_after)
         return learned
 
     def _scores_after(self, problem: Problem, X: Any) -> np.ndarray:
@@ -147,17 +151,16 @@ class SVC(KernelSVM, Classifier):
         recorder = Recorder("SVC")
         limits = self._limits(weights)
         pairs = self._pairs(K)
+
+        def machine(found: list[Solution]) -> dict[str, Any]:
+            return self._machine(problem, X, facts, pairs, found)
+
         found = parallel.interruptible(
-            self._solve_pairs, X, problem.y, limits, pairs, facts["gamma_"], recorder
+            self._solve_pairs, X, problem.y, limits, pairs, facts["gamma_"], recorder, machine
         )
         _check_separable(found, pairs, problem.classes)
-        rows, dual, offsets, counts = multiclass.packed(problem.y, pairs, found, K)
-        sign = -1.0 if K == 2 else 1.0  # for two classes, positive scores mean the second one
         worst = next((one.status for one in found if not one.status.ok), found[0].status)
-        learned = facts | self._supported(problem, X, rows) | {
-            "dual_coef_": sign * dual,
-            "intercept_": sign * offsets,
-            "n_support_": counts,
+        return facts | machine(found) | {
             "n_iter_": np.array([one.n_iter for one in found], dtype=np.int32),
             "class_weight_": factors,
             "shape_fit_": (n_rows(problem), problem.p),
@@ -165,7 +168,22 @@ class SVC(KernelSVM, Classifier):
             "history_": recorder.history(),
             "status_": Status(worst.code, worst.message, worst.suggestion),
         }  # fmt: skip
-        return self._for_raw_rows(learned, multiclass.unpacked(learned["dual_coef_"], counts).T)
+
+    def _machine(
+        self, problem: Problem, X: Any, facts: dict[str, Any], pairs: list, found: list[Solution]
+    ) -> dict[str, Any]:
+        """Support vectors, coefficients and intercepts; pairs that are not solved yet have none."""
+        K = problem.n_classes
+        waiting = [multiclass.unsolved(problem.y, pair) for pair in pairs[len(found) :]]
+        rows, dual, offsets, counts = multiclass.packed(problem.y, pairs, found + waiting, K)
+        sign = -1.0 if K == 2 else 1.0  # for two classes, positive scores mean the second one
+        learned = self._supported(problem, X, rows) | {
+            "dual_coef_": sign * dual,
+            "intercept_": sign * offsets,
+            "n_support_": counts,
+        }
+        by_pair = multiclass.unpacked(learned["dual_coef_"], counts).T
+        return self._for_raw_rows(learned, facts["centre_"], by_pair)
 
     def _n_matrices(self, problem: Problem) -> float:
         """One for each class, or K (K - 1) / 2 of about 2 n / K rows each."""
@@ -184,22 +202,39 @@ class SVC(KernelSVM, Classifier):
         return multiclass.binary_problems(K, self.multi_class)
 
     def _solve_pairs(
-        self, X: Any, y: np.ndarray, limits: np.ndarray, pairs: list, gamma: float, recorder: Any
-    ) -> list[Solution]:
+        self, X: Any, y: np.ndarray, limits: np.ndarray, pairs: list, gamma: float, recorder: Any,
+        machine: Callable[[list[Solution]], dict[str, Any]],
+    ) -> list[Solution]:  # fmt: skip
+        solved: list[Solution] = []  # while somebody watches, the pairs are solved in their order
+
         def one(pair: tuple[int, int]) -> Solution:
             rows = multiclass.rows_of(y, pair)
             n = len(rows)
             part = X if n == len(y) else X[np.ix_(rows, rows)] if self._pairwise else X[rows]
-            own = Recorder(f"SVC {pair[0]} {pair[1]}")
+
+            def attributes(at: Any) -> dict[str, Any]:
+                return machine(
+                    [*solved, Solution((rows, at["a"], None, at["rho"]), UNDER_WAY, {}, 0)]
+                )
+
+            with converting(attributes):
+                own = Recorder(f"SVC {pair[0]} {pair[1]}")
             found = self._minimum(
-                part, gamma, own, np.isinf(self.C),
+                part, gamma, own, np.isinf(self.C), first=sum(done.n_iter for done in solved),
+                facts={"pair": pair},
                 signs=np.where(y[rows] == pair[0], 1.0, -1.0), linear=-np.ones(n),
                 limits=limits[rows], start=np.zeros(n), base=np.arange(n),
             )  # fmt: skip
             return Solution((rows, *found.x), found.status, own.history(), found.n_iter)
 
-        found = [one(pairs[0])] if len(pairs) == 1 else parallel.map(one, pairs)
-        steps = 0
+        if is_watched():
+            for pair in pairs:
+                solved += [one(pair)]
+        elif len(pairs) == 1:
+            solved.append(one(pairs[0]))
+        else:
+            solved += parallel.map(one, pairs)
+        found, steps = solved, 0
         for number, solution in enumerate(found):
             names = ("iteration", "objective", "violation", "duality_gap")
             for i, value, violation, gap in zip(*(solution.history[name] for name in names)):

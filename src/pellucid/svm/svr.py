@@ -9,7 +9,7 @@ from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.parameters import Real, changed, param
-from pellucid.records import Recorder
+from pellucid.records import Recorder, converting
 from pellucid.svm.kernel_base import KernelSVM
 
 
@@ -50,7 +50,11 @@ class SVR(KernelSVM, Regressor):
 
     def _solve(self, problem: Problem) -> dict[str, Any]:
         X, facts = self._prepared(problem, problem.weights)
-        n, y, recorder = problem.n, problem.y, Recorder("SVR")
+        n, y = problem.n, problem.y
+        with converting(
+            lambda at: self._single(problem, X, facts, at["a"][:n] - at["a"][n:], at["rho"])
+        ):
+            recorder = Recorder("SVR")
         limits = self._limits(problem.weights)
         found = parallel.interruptible(
             lambda: self._minimum(

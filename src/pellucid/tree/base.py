@@ -10,6 +10,7 @@ from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem, prepare
 from pellucid.data.canonical import canonical
 from pellucid.data.opening import opened
+from pellucid.data.schema import DATETIME
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.parameters import (
@@ -22,7 +23,8 @@ from pellucid.parameters import (
     learned,
     param,
 )
-from pellucid.tree import explaining, prediction
+from pellucid.records import is_watched
+from pellucid.tree import explaining, formatting, prediction
 from pellucid.tree.criteria import CRITERIA
 from pellucid.tree.growth_parameters import (
     CCP_ALPHA,
@@ -39,6 +41,25 @@ from pellucid.tree.nodes import Nodes
 from pellucid.tree.tree_spec import LEVEL_RULES, TreeSpec, number_of_features
 
 INTERRUPTIBLE_CELLS = 2**17  # from this size on, fits leave the main thread, so that Ctrl-C works
+
+
+CANDIDATE = (
+    "column", "threshold", "levels", "missing", "impurity before", "impurity after", "gain",
+    "samples left", "samples right", "chosen",
+)  # fmt: skip
+
+
+def _line(candidate: dict[str, Any], kind: str) -> tuple[Any, ...]:
+    """One line of the table of candidates; `kind` is that of the column."""
+    levels, threshold = candidate["levels"], candidate["threshold"]
+    if kind == DATETIME and np.isfinite(threshold):
+        threshold = formatting.date(threshold)
+    shown = None if levels is None else ", ".join(map(formatting.level, levels))
+    rest = ("impurity_before", "impurity_after", "gain", "samples_left", "samples_right", "chosen")
+    return (
+        formatting.one_line(candidate["name"]), threshold, shown, candidate["missing"],
+        *(candidate[name] for name in rest),
+    )  # fmt: skip
 
 
 def one_or_several(problem: Problem) -> Problem:
@@ -133,7 +154,7 @@ class TreeModel(Estimator):
         problem = one_or_several(problem)
         if self.ccp_alpha == "cv" and presorted is None:
             problem = canonical(problem)  # so that folds do not depend on the order of the rows
-        nodes = self._grow(problem, presorted)
+        nodes = grown = self._grow(problem, presorted)
         more: dict[str, Any] = {}
         if self.ccp_alpha == "cv":
             from pellucid.tree.pruning_validation import cross_validated
@@ -144,6 +165,11 @@ class TreeModel(Estimator):
             from pellucid.tree.pruning import prune
 
             nodes = prune(nodes, self.ccp_alpha)
+        if is_watched():
+            from pellucid.tree import growth_steps
+
+            facts = (type(self).__name__, TreeSpec.of(self), problem)
+            growth_steps.record(*facts, grown, nodes, problem.classes)
         if problem.classes is not None:
             more["n_classes_"] = len(problem.classes)
         return more | {
@@ -251,14 +277,18 @@ class TreeModel(Estimator):
 
     def _split_node(self, node: Any) -> int:
         """The number of a node that is split, checked."""
+        number = self._node_number(node, "prune", "a split node")
+        if self.tree_.feature[number] < 0:
+            raise ParameterError(f"prune got node={number}, which is a leaf already.")
+        return number
+
+    def _node_number(self, node: Any, method: str, kind: str) -> int:
         whole = isinstance(node, int | np.integer) and not isinstance(node, bool)
         if not whole or not 0 <= node < self.tree_.n_nodes:
             raise ParameterError(
-                f"The 'node' parameter of prune must be the number of a split node, an int in the "
+                f"The 'node' parameter of {method} must be the number of {kind}, an int in the "
                 f"range [0, {self.tree_.n_nodes - 1}]. Got {node!r} instead."
             )
-        if self.tree_.feature[node] < 0:
-            raise ParameterError(f"prune got node={int(node)}, which is a leaf already.")
         return int(node)
 
     def _target_codes(self, y: Any) -> np.ndarray:
@@ -303,6 +333,52 @@ class TreeModel(Estimator):
             for k, (a, n, i) in enumerate(zip(alphas, leaves, impurities))
         )
         return SummaryTable("Pruning path", header, ("tree", "alpha", "leaves", "impurity"), rows)
+
+    def candidates(self, node: int, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """The best split of every column at a node of the fitted tree, as a table by falling gain.
+
+        X, y and `sample_weight` are the rows that the tree was grown on; other rows give the table of
+        those that reach the node. A line has the threshold (values up to it go left) or the levels
+        that go left, the side of missing values, the impurity of the node, the weighted impurity of
+        the two parts, the gain (the difference of both) and the samples of each part. The split
+        that the tree made is marked as chosen; it is not the best one if columns or thresholds were
+        drawn. Limits on leaves hold; a leaf of the tree shows the splits that other limits forbade. The
+        table is empty if no split reduces anything, because all targets of the node are equal.
+
+        Examples
+        --------
+        >>> from pellucid.tree import DecisionTreeClassifier
+        >>> X, y = [[1.5, 7.0], [1.7, 9.0], [2.3, 8.0], [2.7, 9.0]], ["a", "a", "b", "b"]
+        >>> table = DecisionTreeClassifier().fit(X, y).candidates(0, X, y).frame()
+        >>> table["column"], table["threshold"], [round(gain, 3) for gain in table["gain"]]
+        (['x0', 'x1'], [2.0, 7.5], [0.5, 0.167])
+        """
+        from pellucid.records import SummaryTable
+        from pellucid.tree.candidates import NodeSearch
+
+        self._check_fitted()
+        number = self._node_number(node, "candidates", "a node")
+        X, y, sample_weight = opened(X, y, sample_weight)
+        spec = replace(self._input_spec(), schema=self.schema_, min_rows=1)
+        problem = prepare(X, y, sample_weight, None, self.table, spec)[0]
+        problem = self._with_known_classes(one_or_several(problem))
+        found = NodeSearch.of(TreeSpec.of(self), self.tree_, problem).table(number)
+        lines = tuple(_line(one, self.schema_.kinds[one["column"]]) for one in found)
+        header = (("node", number), ("impurity", float(self.tree_.impurity[number])))
+        return SummaryTable("Candidate splits", header, CANDIDATE, lines)
+
+    def _with_known_classes(self, problem: Problem) -> Problem:
+        """The problem with the class codes of this tree."""
+        if problem.classes is None:
+            return problem
+        codes = np.searchsorted(self.classes_, problem.classes).clip(max=len(self.classes_) - 1)
+        strange = self.classes_[codes] != problem.classes
+        if strange.any():
+            raise DataError(
+                f"y contains the label {problem.classes[strange].tolist()[0]!r}, which is not a class "
+                "of this tree."
+            )
+        return replace(problem, y=codes[problem.y].astype(np.int32), classes=self.classes_)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Penalties at which branches are pruned, and the impurity of the leaves that remain.

@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.data import Schema
 from pellucid.data.schema import DATETIME
+from pellucid.draw.number import number
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Integer, check
 from pellucid.tree import formatting
@@ -82,20 +83,20 @@ def export_svg(
     decimals: int = 2,
     row: Any = None,
     title: str = "",
-    table: bool = True,
 ) -> str:
-    """A picture of a fitted tree as SVG.
+    """A picture of a fitted tree as SVG, which can be saved as a file.
 
-    The root is on the left; of two children the upper one satisfies the condition. Bars are the
-    class frequencies of a node, or its mean between the lowest and the highest leaf (averaged over
-    several targets). A branch below `max_depth` is one dashed box. `row` is a table of one row, whose
-    path is drawn bold.
+    The root is on the left; of two children the upper one satisfies the condition. A box has the
+    condition or the prediction of a node, its impurity, its rows by class and in total. Bars are the
+    class frequencies, or the mean between the lowest and the highest leaf (averaged over several
+    targets). A branch below `max_depth` is one dashed box. `row` is a table of one row, whose path is
+    drawn bold. `pellucid.plot.tree` makes the same picture for notebooks, files and matplotlib.
 
     Examples
     --------
     >>> from pellucid.tree import DecisionTreeClassifier, export_svg
     >>> model = DecisionTreeClassifier().fit([[1.5], [1.7], [2.3]], ["a", "a", "b"])
-    >>> export_svg(model, row=[[1.6]], table=False)[:4]
+    >>> export_svg(model, row=[[1.6]])[:4]
     '<svg'
     """
     from pellucid.draw import tree
@@ -104,13 +105,29 @@ def export_svg(
         "export_svg", decision_tree, feature_names, class_names, max_depth, 3, decimals
     )
     nodes, numbers = printer.picture()
-    passed: list[int] = []
-    if row is not None:
-        path = decision_tree.decision_path(row)
-        if path.shape[0] != 1:
-            raise DataError(f"row must be a table of one row, got {path.shape[0]} rows.")
-        passed = [numbers[i] for i in path.indices.tolist() if i in numbers]
-    return tree(nodes, printer.labels or [], path=passed, title=title, table=table)
+    passed = [numbers[i] for i in path_of(decision_tree, row) if i in numbers]
+    return tree(nodes, printer.labels or [], path=passed, title=title, table=False)
+
+
+def path_of(decision_tree: Any, row: Any) -> list[int]:
+    """The nodes that a table of one row passes; none without a row."""
+    if row is None:
+        return []
+    path = decision_tree.decision_path(row)
+    if path.shape[0] != 1:
+        raise DataError(f"row must be a table of one row, got {path.shape[0]} rows.")
+    return path.indices.tolist()
+
+
+def drawn_nodes(
+    decision_tree: Any, *, feature_names: Any, class_names: Any, max_depth: int, decimals: int
+) -> tuple[list[Any], dict[int, int], list[str]]:
+    """The boxes of `draw.tree`, their positions by the number of the node, and the class names."""
+    printer = _printer(
+        "plot.tree", decision_tree, feature_names, class_names, max_depth, 3, decimals
+    )
+    nodes, numbers = printer.picture()
+    return nodes, numbers, printer.labels or []
 
 
 def _printer(
@@ -137,7 +154,7 @@ def _printer(
         nodes, schema, [formatting.one_line(name) for name in names],
         None if labels is None else [formatting.one_line(label) for label in labels],
         max_depth, spacing, decimals, formatting.threshold_forms(nodes, max_depth, decimals),
-        formatting.value_form(nodes, decimals) if labels is None else "",
+        formatting.value_form(nodes, decimals) if labels is None else "", decision_tree.criterion,
     )  # fmt: skip
 
 
@@ -165,6 +182,7 @@ class _Printer:
     decimals: int
     forms: dict[int, str]  # of thresholds, by column
     value_form: str
+    criterion: str
     show_weights: bool = False
     lines: list[str] = field(default_factory=list)
 
@@ -222,10 +240,13 @@ class _Printer:
             left, right = int(self.nodes.left[i]), int(self.nodes.right[i])
             if left < 0 or depths[i] == self.max_depth:
                 hidden = self._splits_below(i)
-                drawn.append(Node(self._prediction(i), samples, shares, hidden=hidden))
+                text, detail = self._prediction(i), self._detail(i)
+                drawn.append(Node(text, samples, shares, hidden=hidden, detail=detail))
                 continue
             (text, reach[left]), (_, reach[right]) = self._sides(i, reach[i])
-            drawn.append(Node(text, samples, shares, numbers[left], numbers[right]))
+            drawn.append(
+                Node(text, samples, shares, numbers[left], numbers[right], detail=self._detail(i))
+            )
         return drawn, numbers
 
     def _prediction(self, i: int) -> str:
@@ -233,6 +254,14 @@ class _Printer:
         if self.labels is None:
             return ", ".join(format(v, self.value_form) for v in value)
         return self.labels[value.argmax()]
+
+    def _detail(self, i: int) -> str:
+        """The impurity of a node, and its weight by class."""
+        impurity = f"{self.criterion.replace('_', ' ')} {number(float(self.nodes.impurity[i]), 3)}"
+        if self.labels is None:
+            return impurity
+        counts = self.nodes.value[i] * self.nodes.weight[i]
+        return f"{impurity}; {' / '.join(number(float(c), 4) for c in counts)}"
 
     def _bar(self, i: int) -> tuple[float, ...]:
         value = self.nodes.value

@@ -75,7 +75,7 @@ def _grow_classes(
     # Then costs and counts of samples need different weights.
     recount = factors is not None and problem.counts and not problem.unweighted
     if recount and (limits.min_samples_leaf > 1 or limits.min_samples_split > 2):
-        problem, presorted, recount = _repeated(problem), None, False
+        problem, presorted, recount = repeated(problem), None, False
     weights = problem.weights if factors is None else problem.weights * factors[problem.y]
     limits = with_weight(spec, limits, weights)
     table = presorted or _sorted(spec, problem, weights)
@@ -87,7 +87,7 @@ def _grow_classes(
     return _recount(nodes, problem) if recount else nodes
 
 
-def _repeated(problem: Problem) -> Problem:
+def repeated(problem: Problem) -> Problem:
     """The problem with k copies of each row of weight k: samples are counted by weight, but class
     weights must not change their number."""
     if problem.weights.sum() > REPEATED_ROWS:

@@ -87,7 +87,7 @@ def _scaled(x: float, exponent: int) -> float:
 
 
 def _signs(spec: TreeSpec, problem: Problem) -> tuple[int, ...] | None:
-    from pellucid.tree.monotonic import monotone_signs
+    from pellucid.tree.growth_parameters import monotone_signs
 
     signs = monotone_signs(spec.monotonic_cst, problem.schema, spec.owner)
     if signs is not None and problem.classes is not None and len(problem.classes) > 2:

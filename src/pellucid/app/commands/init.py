@@ -19,8 +19,8 @@ from pellucid.app.messages import message_options
 def init(messages: Any, out: str, target: str | None, force: bool) -> None:
     """Write a pellucid.toml with all settings and their defaults, ready to edit."""
     from pellucid.app.options import toml_value
-    from pellucid.comparison.execution.run_folder import write_whole
     from pellucid.comparison.planning.settings import SETTINGS, allowed
+    from pellucid.data.io.whole_file import write_whole
     from pellucid.errors import DataError
 
     path = Path(out)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.comparison.execution.journal import dump, hold, read_events
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError
 
 FILES = (
@@ -26,19 +27,6 @@ FILES = (
 )  # fmt: skip
 RUNS = "runs"
 OPENED = ("opened", "opened before")  # test set used by this run, and by the run it replaced
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file under a temporary name and rename it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    try:
-        partial.write_bytes(data)
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def new_folder(out: str | None, name: str, force: bool) -> Path:

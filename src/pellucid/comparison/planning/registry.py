@@ -142,7 +142,10 @@ _SCALED = {"standardize": True}  # distances, margins, steps and penalties depen
 _NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
 _LEAVES = Range(40, 1, (3, 5, 7), whole=True)
 _MANY = Choices((50,), (100,), (300,))
-_TREE = {"min_samples_leaf": _LEAVES, "ccp_alpha": Choices((0.0,), (0.01, 0.0), (0.03, 0.01, 0.0))}
+_TREE: dict[str, Range | Choices] = {
+    "min_samples_leaf": _LEAVES,
+    "ccp_alpha": Choices((0.0,), (0.01, 0.0), (0.03, 0.01, 0.0)),
+}
 _FOREST = {
     "min_samples_leaf": Choices((1,), (5, 1), (10, 3, 1)),
     "max_features": Choices(("sqrt",), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
@@ -166,9 +169,9 @@ _ADABOOST = {
     "n_estimators": _MANY,
 }
 _BAGGING = {"n_estimators": Choices((50,), (100,), (200,))}
-_SVM_RBF = {"C": Range(0.1, 100, (3, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
+_SVM_RBF: dict[str, Range | Choices] = {"C": Range(0.1, 100, (3, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
 _TUBE = {"epsilon": Choices((0.1,), (0.1,), (0.1, 0.03))}
-_MLP = {
+_MLP: dict[str, Range | Choices] = {
     "alpha": Range(1, 0.0001, (1, 3, 5)),
     "hidden_layer_sizes": Choices(((32,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
 }

@@ -4,7 +4,7 @@ Invariant: a perfect base estimator gets more weight than all before it together
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,8 @@ from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import EACH, copies_of
-from pellucid.ensemble import base_estimators, collection
+from pellucid.ensemble import base_estimators, collection, stages
+from pellucid.ensemble.adaboost.round_steps import RoundSteps, user_weights
 from pellucid.ensemble.bootstrap_samples import Bag, Sampler
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
@@ -28,7 +29,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
+from pellucid.records import Status, is_watched, unwatched
 from pellucid.tree import explaining
 from pellucid.tree.base import TreeModel
 
@@ -66,6 +67,11 @@ class AdaBoost(Estimator):
         "Weighted error of each base estimator, shape (n_estimators,); 1 after the last round."
     )
     estimator_: Any = learned("An unfitted copy of the base estimator.")
+    history_: dict[str, np.ndarray] = learned(
+        "Diagnostics by round, as a dict of arrays of equal length: the weighted error of the base "
+        "estimator, its weight, and as the objective the mean exponential loss of the training rows "
+        "(for a regressor, the error)."
+    )
     status_: Status = learned(STATUS)
 
     # The checks fit hundreds of times; a few base estimators show the same faults as fifty.
@@ -87,12 +93,20 @@ class AdaBoost(Estimator):
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()
-        return base_estimators.input_spec_of(base, type(self).__name__, str(self._kind))
+        spec = base_estimators.input_spec_of(base, type(self).__name__, str(self._kind))
+        return replace(spec, positions=is_watched())  # of the rows whose weights are recorded
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the base estimators one after the other."""
         return self._learn(X, y, weights=sample_weight)
 
+    def _steps(self, given: Problem, used: Problem, score: Any) -> RoundSteps:
+        """What notes the rounds; `used` has the rows of the rounds."""
+        n = given.n if given.position is None else len(given.position)
+        to_user = user_weights(given, used)
+        return RoundSteps(type(self).__name__, int(self.n_estimators), to_user, n, score)
+
+    staged_score = stages.staged_score
     explain = explaining.explain
 
     def _vote_weights(self) -> np.ndarray:
@@ -142,23 +156,37 @@ class Rule:
     bonus: float = 0.0
     unchanged: float = 0.0  # loss of rows whose weight stays
 
+    def log_factor(self, error: float, weight: float) -> float:
+        """Logarithm of the factor by which a round changes the mean exponential loss of the weighted
+        votes: exp(-a (K - 1) / K) for right rows, exp(a / K) for wrong ones."""
+        right, wrong = -weight * self.worst, weight * (1.0 - self.worst)
+        error = min(max(error, 0.0), 1.0)  # a sum of weights may exceed 1 by rounding
+        with np.errstate(divide="ignore"):
+            return float(np.logaddexp(np.log1p(-error) + right, np.log(error) + wrong))
+
 
 FitOne = Callable[[int, np.ndarray], tuple[Any, np.ndarray]]
 
 
 def fit_rounds(
-    problem: Problem, rule: Rule, fit_one: FitOne, losses_of: Callable[[np.ndarray], np.ndarray]
+    problem: Problem,
+    rule: Rule,
+    fit_one: FitOne,
+    losses_of: Callable[[np.ndarray], np.ndarray],
+    steps: RoundSteps,
 ) -> dict[str, Any]:
     """The learned attributes. `fit_one(t, weights)` gives base estimator t and its predictions of the
     rows, `losses_of(predictions)` their losses in [0, 1]."""
-    log_w = np.log(problem.weights)
+    log_loss, log_w = 0.0, np.log(problem.weights)
     found: list[Any] = []
     weights, errors = np.zeros(rule.n_estimators), np.ones(rule.n_estimators)
+    state = {"estimators_": found, "estimator_weights_": weights, "estimator_errors_": errors}
     for t in range(rule.n_estimators):
         log_w -= log_w.max()  # logarithms, so that no weight vanishes or overflows
         w = np.exp(log_w)
         w /= w.sum()
-        one, predicted = fit_one(t, w)
+        with unwatched():  # the base estimator is a step of this fit
+            one, predicted = fit_one(t, w)
         losses = losses_of(predicted)
         error = float((w * losses).sum())
         useless = error >= rule.worst - NO_BETTER
@@ -166,17 +194,18 @@ def fit_rounds(
             break
         found.append(one)
         errors[t] = error
-        if useless or error <= 0:
+        last = useless or error <= 0
+        if last:
             weights[t] = 1.0 + 2.0 * float(weights[:t].sum())
+        else:
+            weights[t] = rule.learning_rate * (np.log((1 - error) / error) + rule.bonus)
+        log_loss += rule.log_factor(error, float(weights[t]))
+        steps.add(state, w, predicted, float(np.exp(log_loss)) if rule.unchanged == 0 else error)
+        if last:
             break
-        weights[t] = rule.learning_rate * (np.log((1 - error) / error) + rule.bonus)
         log_w += weights[t] * (losses - rule.unchanged)
-    return {
-        "estimators_": found,
-        "estimator_weights_": weights,
-        "estimator_errors_": errors,
-        "status_": _status(errors, len(found), rule.worst, problem.classes is not None),
-    }
+    status = _status(errors, len(found), rule.worst, problem.classes is not None)
+    return state | {"history_": steps.history(), "status_": status}
 
 
 def _status(errors: np.ndarray, fitted: int, worst: float, classes: bool) -> Status:

@@ -51,12 +51,15 @@ class AdaBoostClassifier(AdaBoost, Classifier):
         base, K = self._base_estimator(), problem.n_classes
         if not stump_filter.applies(base, problem):  # the filter reads the user's array in place
             problem = problem.gathered()
-        problem = one_row_per_sample(base_estimators.coded(problem), base)
+        given = base_estimators.coded(problem)
+        problem = one_row_per_sample(given, base)
         rule = Rule(self.n_estimators, self.learning_rate, 1 - 1 / K, bonus=np.log(K - 1))
         more = {"estimator_": base_estimators.copied(base), "n_classes_": K}
+        steps = self._steps(given, problem, _Votes(problem, K).score)
         return more | fit_rounds(
-            problem, rule, self._fitter(problem), lambda votes: (votes != problem.y).astype(float)
-        )
+            problem, rule, self._fitter(problem),
+            lambda votes: (votes != problem.y).astype(float), steps,
+        )  # fmt: skip
 
     def _fitter(self, problem: Problem) -> Any:
         """A function (t, weights) -> base estimator t and its votes; trees share sorted columns."""
@@ -139,15 +142,6 @@ class AdaBoostClassifier(AdaBoost, Classifier):
         for proba in self.staged_predict_proba(X):
             yield self.classes_[proba.argmax(axis=1)]
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """`score` after each base estimator."""
-        from pellucid.data.targets import as_vector, weights_or_ones
-
-        y = as_vector(y)
-        w = weights_or_ones(sample_weight, len(y))
-        for predicted in self.staged_predict(X):
-            yield float(np.average(predicted == y, weights=w))
-
     def _explain(self, X: Any, method: str = "path") -> dict[str, Any]:
         """Contributions to the trees' votes; for two classes to the second score minus the first."""
         a, nodes = self._vote_weights(), self._trees()
@@ -164,6 +158,19 @@ class AdaBoostClassifier(AdaBoost, Classifier):
             "scale": "votes",
             "method": explaining.SHAPLEY if method == "shap" else along,
         }
+
+
+class _Votes:
+    """Weighted votes of the base estimators so far for the training rows, while somebody watches."""
+
+    def __init__(self, problem: Problem, K: int) -> None:
+        self._problem, self._K, self._total = problem, K, np.zeros(())
+
+    def score(self, votes: np.ndarray, weight: float) -> float:
+        """Accuracy after one more base estimator."""
+        self._total = self._total + weight * _coded_votes(votes, self._K)
+        right = self._total.argmax(axis=1) == self._problem.y
+        return float(np.average(right, weights=self._problem.weights))
 
 
 def _sorted(base: Any, problem: Problem) -> tuple[Problem, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
+from pellucid.default_scores import r2_score
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.adaboost import weighted_median
 from pellucid.ensemble.adaboost.base import AdaBoost, Rule, drawn, fit_rounds, one_row_per_sample
@@ -17,6 +18,7 @@ from pellucid.parameters import Choice, param
 from pellucid.tree import DecisionTreeRegressor, explaining, prediction
 from pellucid.tree.base import TreeModel
 
+MEDIANS = 2**24  # rows times squared rounds up to which a watched fit scores every round
 LAST_BITS = 4 * float(np.finfo(float).eps)
 LOSSES = {
     "linear": lambda e: e,
@@ -60,11 +62,15 @@ class AdaBoostRegressor(AdaBoost, Regressor):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         base = self._base_estimator()
-        problem = one_row_per_sample(in_place(problem, base), base)
+        given = in_place(problem, base)
+        problem = one_row_per_sample(given, base)
         rule = Rule(self.n_estimators, self.learning_rate, 0.5, unchanged=1.0)
+        few = problem.n * self.n_estimators**2 <= MEDIANS
+        steps = self._steps(given, problem, _Medians(problem).score if few else None)
         return {"estimator_": base_estimators.copied(base)} | fit_rounds(
-            problem, rule, self._fitter(problem), lambda found: self._losses(problem.y, found)
-        )
+            problem, rule, self._fitter(problem),
+            lambda found: self._losses(problem.y, found), steps,
+        )  # fmt: skip
 
     def _losses(self, y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Losses in [0, 1]. Halves are subtracted, so that no difference overflows; errors in the
@@ -111,17 +117,6 @@ class AdaBoostRegressor(AdaBoost, Regressor):
         for t in range(1, len(a) + 1):
             yield found[np.arange(len(found)), weighted_median.weighted(found[:, :t], a[:t])]
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """R2 after each base estimator."""
-        from pellucid.data.targets import as_vector, weights_or_ones
-
-        y = as_vector(y)
-        w = weights_or_ones(sample_weight, len(y))
-        spread = float((w * (y - np.average(y, weights=w)) ** 2).sum())
-        for predicted in self.staged_predict(X):
-            residual = float((w * (y - predicted) ** 2).sum())
-            yield 1 - residual / spread if spread > 0 else float(residual == 0)
-
     def _explain(self, X: Any, method: str = "path") -> dict[str, Any]:
         """The path of the median while all trees move evenly from their base to their leaf. Each
         contribution of a tree counts by the share of the path on which this tree is the median."""
@@ -143,6 +138,24 @@ class AdaBoostRegressor(AdaBoost, Regressor):
             "scale": "response",
             "method": _METHODS[method],
         }
+
+
+class _Medians:
+    """Predictions of the base estimators so far for the training rows, while somebody watches."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._found: list[np.ndarray] = []
+        self._weights: list[float] = []
+
+    def score(self, predicted: np.ndarray, weight: float) -> float:
+        """R2 after one more base estimator."""
+        self._found.append(predicted)
+        self._weights.append(weight)
+        each = np.stack(self._found, axis=1)
+        place = weighted_median.weighted(each, np.array(self._weights))
+        median = each[np.arange(len(each)), place]
+        return r2_score(self._problem.y, median, self._problem.weights)
 
 
 _METHODS = {

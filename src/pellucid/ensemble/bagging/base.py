@@ -5,7 +5,7 @@
 3. A prediction is the mean of their predictions, added up in their order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,8 +14,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem
-from pellucid.ensemble import averaging, base_estimators, collection
-from pellucid.ensemble.bootstrap_samples import Bag, Sampler, keys_of
+from pellucid.ensemble import averaging, base_estimators, collection, stages
+from pellucid.ensemble.bootstrap_samples import Bag, Redrawn, Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.errors import DataError, ParameterError
@@ -34,6 +34,7 @@ from pellucid.parameters import (
     positional,
 )
 from pellucid.protocol import copied
+from pellucid.records import is_watched, unwatched
 from pellucid.tree import explaining
 from pellucid.tree.base import TreeModel
 from pellucid.tree.nodes import Nodes
@@ -144,7 +145,10 @@ class Bagging(Estimator):
         needed = bool(self.oob_score or self.oob_importances)
         drawn = [draw(i) for i in range(len(numbers))] if needed else []
         bag_of = drawn.__getitem__ if needed else draw
-        found = self._fit_all(base_estimators.coded(problem), seed, numbers, bag_of)
+        progress = stages.Progress(type(self).__name__, len(old), int(self.n_estimators))
+        with unwatched():  # the base estimators are steps of this fit
+            coded = base_estimators.coded(problem)
+            found = self._fit_all(coded, seed, numbers, bag_of, progress)
         new = [one for one, _ in found]
         every = np.arange(problem.schema.n_columns)
         columns = [every if own is None else own for _, own in found]
@@ -159,10 +163,32 @@ class Bagging(Estimator):
             problem,
             sampler,
             drawn,
-            lambda i, X: self._predictions(new[i], X, drawn[i].columns, problem.schema, K),
+            lambda i, X: self._predictions(new[i], X, found[i][1], problem.schema, K),
             lambda i: np.unique(columns[i]),
         )
+        if is_watched():
+            self._record(learned, len(old), replace(out_of_bag, bags=Redrawn(sampler, keys)))
         return learned | averaging.out_of_bag_results(self, out_of_bag, seed)
+
+    def _record(self, learned: dict[str, Any], first: int, out_of_bag: OutOfBag) -> None:
+        """The ensemble after each new base estimator, with its out-of-bag error if all are new."""
+        estimators, columns = learned["estimators_"], learned["estimators_features_"]
+
+        def event(k: int) -> dict[str, Any]:
+            one = estimators[k - 1]
+            facts = {"round": k, "name": type(one).__name__, "estimator": one}
+            facts["columns"] = columns[k - 1]
+            return facts | ({"leaves": one.tree_.n_leaves} if isinstance(one, TreeModel) else {})
+
+        stages.record(
+            type(self).__name__, first,
+            lambda k: {"estimators_": estimators[:k], "estimators_features_": columns[:k]},
+            event, len(estimators), out_of_bag if self.bootstrap and not first else None,
+        )  # fmt: skip
+
+    def _at_step(self, state: dict[str, Any]) -> Self:
+        whole = len(state["estimators_"]) == len(self.estimators_)
+        return stages.without_estimates(super()._at_step(state), whole)
 
     def _fit_all(
         self,
@@ -170,6 +196,7 @@ class Bagging(Estimator):
         seed: np.random.SeedSequence,
         numbers: range,
         bag_of: Callable[[int], Bag],
+        progress: Callable[[], None],
     ) -> list[tuple[Any, np.ndarray | None]]:
         """The fitted base estimators and their columns."""
         base = self._base_estimator()
@@ -179,7 +206,9 @@ class Bagging(Estimator):
 
         def task(i: int) -> tuple[Any, np.ndarray | None]:
             own, bag = base_estimators.seeded(base, seed, numbers[i]), table.bag(bag_of(i))
-            return base_estimators.fit(own, table.problem, bag, table.sorted), bag.columns
+            fitted = base_estimators.fit(own, table.problem, bag, table.sorted)
+            progress()
+            return fitted, bag.columns
 
         threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
         with parallel.using(threads):  # inside a base estimator too
@@ -205,6 +234,15 @@ class Bagging(Estimator):
         total = parallel.reduce(predict, add, range(len(self.estimators_)), self.n_jobs)
         return total / len(self.estimators_)
 
+    def _staged(self, X: Any) -> Iterator[np.ndarray]:
+        """`_mean` after each base estimator."""
+        K = len(vars(self).get("classes_", ()))
+        return stages.running_means(
+            self._predictions(one, X, self._columns_of(i), self.schema_, K)
+            for i, one in enumerate(self.estimators_)
+        )
+
+    staged_score = stages.staged_score
     explain = explaining.explain
 
     def _explain(self, X: Any, method: str = "path") -> dict[str, Any]:

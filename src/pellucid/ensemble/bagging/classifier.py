@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Classifier
-from pellucid.ensemble import base_estimators
+from pellucid.ensemble import base_estimators, stages
 from pellucid.ensemble.averaging import OOB_PROBABILITIES
 from pellucid.ensemble.bagging.base import Bagging
 from pellucid.parameters import learned
@@ -41,6 +41,9 @@ class BaggingClassifier(Bagging, Classifier):
 
     def _proba(self, X: Any) -> np.ndarray:
         return self._mean(X)
+
+    staged_predict_proba = stages.staged_predict_proba
+    staged_predict = stages.staged_labels
 
     @available_if(
         lambda self: base_estimators.has_scores(self._base_estimator()),

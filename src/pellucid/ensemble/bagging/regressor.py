@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Regressor
-from pellucid.ensemble import base_estimators
+from pellucid.ensemble import base_estimators, stages
 from pellucid.ensemble.averaging import OOB_PREDICTIONS
 from pellucid.ensemble.bagging.base import Bagging
 from pellucid.parameters import learned
@@ -41,3 +41,5 @@ class BaggingRegressor(Bagging, Regressor):
     def _predict(self, X: Any) -> np.ndarray:
         mean = self._mean(X)
         return mean[:, 0] if mean.shape[1] == 1 else mean
+
+    staged_predict = stages.staged_numbers

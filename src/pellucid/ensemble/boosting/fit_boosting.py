@@ -16,11 +16,12 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
-from pellucid.ensemble.boosting import initial_model
+from pellucid.ensemble.boosting import boosting_steps, initial_model
 from pellucid.ensemble.boosting.losses import Objective
 from pellucid.ensemble.boosting.rounds import Outcome, Settings, boost
 from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import ParameterError, warn
+from pellucid.records import unwatched
 from pellucid.records.recorder import joined
 from pellucid.tree.base import INTERRUPTIBLE_CELLS
 
@@ -77,7 +78,8 @@ def fit_boosting(problem: Problem, spec: BoostingSpec) -> BoostingFit:
             problem, validation = split(problem, spec.validation, seed)
     init = spec.earlier.get("init_")
     if spec.init is not None and not spec.earlier:
-        init = initial_model.fitted(spec.init, problem)
+        with unwatched():
+            init = initial_model.fitted(spec.init, problem)
     if init is not None:
         problem = _shifted(problem, init, spec.objective)
         validation = None if validation is None else _shifted(validation, init, spec.objective)
@@ -85,6 +87,9 @@ def fit_boosting(problem: Problem, spec: BoostingSpec) -> BoostingFit:
     args = (spec.objective, problem, spec.settings, validation, before)
     small = problem.n * problem.p < INTERRUPTIBLE_CELLS
     outcome = boost(*args) if small else parallel.interruptible(boost, *args)
+    if outcome.gradients is not None:
+        done = outcome.trees.n_rounds - (0 if before is None else before[0].n_rounds)
+        boosting_steps.record(outcome.trees, outcome.history, outcome.gradients, done)
     return BoostingFit(outcome, init, seed)
 
 

@@ -3,12 +3,13 @@
 They run on the same histogram engine as the Hist classes; only parameters and scores differ.
 """
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem
+from pellucid.data import InputSpec, Problem
 from pellucid.ensemble import collection
 from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
@@ -29,6 +30,7 @@ from pellucid.parameters import (
     learned,
     param,
 )
+from pellucid.records import is_watched
 from pellucid.tree.growth_parameters import (
     MAX_DEPTH,
     MAX_FEATURES,
@@ -181,6 +183,14 @@ class GradientBoosting(Estimator):
             start=None if self.init is None else np.zeros(outputs),
             leaf_penalty=float(self.ccp_alpha),
         )  # fmt: skip
+
+    def _input_spec(self) -> InputSpec:
+        return replace(super()._input_spec(), positions=is_watched())  # of the rows of gradients
+
+    def _at_step(self, state: dict[str, Any]) -> Self:
+        from pellucid.ensemble.boosting.boosting_steps import at_step
+
+        return at_step(self, state)
 
     def _check_state(self) -> None:
         """Refuse learned parts that do not belong together (model files)."""

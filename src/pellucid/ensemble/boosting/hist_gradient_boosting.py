@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Table, prepare
+from pellucid.data import InputSpec, Problem, Table, prepare
 from pellucid.data.opening import opened
 from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
@@ -30,6 +30,7 @@ from pellucid.parameters import (
     positional,
 )
 from pellucid.protocol import copied
+from pellucid.records import is_watched
 from pellucid.tree.growth_parameters import MAX_DEPTH, MAX_LEAF_NODES, MONOTONIC_CST, share
 
 MANY_ROWS = 10_000  # samples above which early_stopping="auto" stops early
@@ -244,8 +245,8 @@ class HistGradientBoosting(Estimator):
     def _settings(self, problem: Problem, objective: Any, stops: bool) -> Any:
         from pellucid.ensemble.boosting.interactions import interaction_groups
         from pellucid.ensemble.boosting.rounds import Settings
+        from pellucid.tree.growth_parameters import monotone_signs
         from pellucid.tree.histogram_grower import UNLIMITED, HistogramLimits
-        from pellucid.tree.monotonic import monotone_signs
 
         owner = type(self).__name__
         limits = HistogramLimits(
@@ -269,6 +270,14 @@ class HistGradientBoosting(Estimator):
                 self.subsample < 1 or self.max_features < 1, self.random_state
             ),
         )  # fmt: skip
+
+    def _input_spec(self) -> InputSpec:
+        return replace(super()._input_spec(), positions=is_watched())  # of the rows of gradients
+
+    def _at_step(self, state: dict[str, Any]) -> Self:
+        from pellucid.ensemble.boosting.boosting_steps import at_step
+
+        return at_step(self, state)
 
     def _check_state(self) -> None:
         """Refuse learned parts that do not belong together (model files)."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.ensemble.boosting.boosting_steps import Gradients
 from pellucid.ensemble.boosting.losses import Objective
 from pellucid.ensemble.boosting.scaling import Units, ordinary_weights, scaled, units_of
 from pellucid.ensemble.boosting.trees import BoostedTrees
@@ -66,6 +67,7 @@ class Outcome:
     validation_scores: np.ndarray
     # (rounds, 2): loss of the rows that a round did not draw, before and after it; may be empty.
     out_of_bag: np.ndarray
+    gradients: Gradients | None = None  # of each round, if somebody watches
 
 
 class BoostedRows:
@@ -132,6 +134,7 @@ def boost(
     grower, samples = _grower(train, bins, settings)
     recorder = Recorder("boosting", settings.rounds)
     unseen: list[tuple[float, float] | None] = []
+    gradients = Gradients(train, settings.rounds) if recorder.watched else None
     score = settings.score if settings.patience is not None else None
     # Losses stay in working units until the end.
     power = units.loss_exponent if score is None else 0
@@ -147,6 +150,8 @@ def boost(
             held_out is not None and _stalled(held_out.scores, settings.patience, tol)
         ):
             break
+        if gradients is not None:
+            gradients.keep()
         unseen.append(_one_round(grower, train, settings, samples, number))  # 3
         if held_out is not None:
             grower.add_round(held_out.words, held_out.raw)  # 4
@@ -158,6 +163,7 @@ def boost(
         trees if before is None else joined(before[0], trees), units.start, recorder.history(),
         scaled(train_scores, power), scaled(scores, power),
         np.array([pair for pair in unseen if pair is not None], dtype=float).reshape(-1, 2),
+        None if gradients is None else gradients.close(),
     )  # fmt: skip
 
 

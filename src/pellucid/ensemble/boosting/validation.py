@@ -4,6 +4,7 @@ Invariant: the split depends on the rows and the seed alone; the samples of one 
 sides.
 """
 
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -13,6 +14,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import DataError, ParameterError
+from pellucid.records import is_watched
 
 
 def split(problem: Problem, share: Any, seed: np.ndarray) -> tuple[Problem, Problem]:
@@ -41,4 +43,11 @@ def split(problem: Problem, share: Any, seed: np.ndarray) -> tuple[Problem, Prob
 
 def _with(problem: Problem, weights: np.ndarray) -> Problem:
     rows = np.flatnonzero(weights)
-    return problem.take(rows, weights[rows])
+    taken = problem.take(rows, weights[rows])
+    if not is_watched():
+        return taken
+    place = np.full(problem.n + 1, -1)  # the last entry is for rows that were left out before
+    place[rows] = np.arange(len(rows))
+    return replace(
+        taken, position=place[:-1] if problem.position is None else place[problem.position]
+    )

@@ -7,6 +7,8 @@
 Invariant: `trees_` are plain `Nodes`; training objects do not survive.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +17,9 @@ from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
-from pellucid.ensemble import averaging, collection
+from pellucid.ensemble import averaging, collection, stages
 from pellucid.ensemble.base_estimators import coded
-from pellucid.ensemble.bootstrap_samples import Sampler, keys_of
+from pellucid.ensemble.bootstrap_samples import Redrawn, Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
@@ -36,6 +38,7 @@ from pellucid.parameters import (
     parameters_of,
     positional,
 )
+from pellucid.records import is_watched
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, explaining, prediction
 from pellucid.tree.growth_parameters import (
     CCP_ALPHA,
@@ -141,6 +144,8 @@ class Forest(Estimator):
             lambda i: _columns(trees[i]),
         )
         _check_bags(old, out_of_bag)
+        if is_watched():
+            self._record(trees, len(old), replace(out_of_bag, bags=Redrawn(sampler, keys)))
         learned = {"trees_": trees, "n_outputs_": 1 if problem.classes is not None else K}
         if problem.classes is not None:
             learned["n_classes_"] = K
@@ -168,19 +173,43 @@ class Forest(Estimator):
             step = batch.chunk(len(keys))
         else:
             batch, step = None, 1
+        count = int(self.n_estimators)
+        progress = stages.Progress(type(self).__name__, count - len(keys), count)
 
         def grow(start: int) -> list[Nodes]:
             part = keys[start : start + step]
             bags = [sampler.weights(int(key)) for key in part]
             if batch is not None:
-                return batch.grow(np.stack(bags), part)
-            return [grow_tree(spec, problem.reweight(bags[0]), table, int(part[0]), limits)]
+                grown = batch.grow(np.stack(bags), part)
+            else:
+                own = problem.reweight(bags[0])
+                grown = [grow_tree(spec, own, table, int(part[0]), limits)]
+            progress(len(grown))
+            return grown
 
         threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
         with parallel.using(threads):  # the branches of a tree use the same threads
             chunks = parallel.map(grow, range(0, len(keys), step))
         trees = [tree for chunk in chunks for tree in chunk]
         return [prune(tree, self.ccp_alpha) for tree in trees] if self.ccp_alpha > 0 else trees
+
+    def _record(self, trees: list[Nodes], first: int, out_of_bag: OutOfBag) -> None:
+        """The forest after each new tree, with its out-of-bag error if all trees are new."""
+
+        def event(k: int) -> dict[str, Any]:
+            tree = trees[k - 1]
+            return {
+                "round": k, "name": "Tree", "leaves": tree.n_leaves, "depth": tree.depth, "tree": tree,
+            }  # fmt: skip
+
+        stages.record(
+            type(self).__name__, first, lambda k: {"trees_": trees[:k]}, event, len(trees),
+            out_of_bag if self.bootstrap and not first else None,
+        )  # fmt: skip
+
+    def _at_step(self, state: dict[str, Any]) -> Self:
+        whole = len(state["trees_"]) == len(self.trees_)
+        return stages.without_estimates(super()._at_step(state), whole)
 
     def _check_drawing(self) -> None:
         if not self.bootstrap and self.max_samples is not None:
@@ -199,6 +228,12 @@ class Forest(Estimator):
         """Mean of the trees' values, (n, K)."""
         values = [tree.value for tree in self.trees_]
         return prediction.sums(self.trees_, values, X, self.n_jobs) / len(values)
+
+    def _staged(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """`_mean` after each tree."""
+        return stages.running_means(prediction.values(tree, X) for tree in self.trees_)
+
+    staged_score = stages.staged_score
 
     def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
         B = len(self.trees_)

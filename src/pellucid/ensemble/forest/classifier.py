@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Classifier
+from pellucid.ensemble import stages
 from pellucid.ensemble.averaging import OOB_PROBABILITIES
 from pellucid.ensemble.forest.base import Forest
 from pellucid.parameters import CLASS_WEIGHT, Choice, ClassWeight, Either, changed, learned, param
@@ -32,6 +33,9 @@ class ForestClassifier(Forest, Classifier):
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return self._mean(X)
+
+    staged_predict_proba = stages.staged_predict_proba
+    staged_predict = stages.staged_labels
 
     def _check_state(self) -> None:
         self._check_trees(len(self.classes_))

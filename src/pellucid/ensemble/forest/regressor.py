@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Regressor
+from pellucid.ensemble import stages
 from pellucid.ensemble.averaging import OOB_PREDICTIONS
 from pellucid.ensemble.forest.base import Forest
 from pellucid.parameters import Choice, changed, learned, param
@@ -31,6 +32,8 @@ class ForestRegressor(Forest, Regressor):
     def _predict(self, X: np.ndarray) -> np.ndarray:
         mean = self._mean(X)
         return mean[:, 0] if self.n_outputs_ == 1 else mean
+
+    staged_predict = stages.staged_numbers
 
     def _check_state(self) -> None:
         self._check_trees(self.n_outputs_)

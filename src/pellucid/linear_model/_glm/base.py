@@ -58,7 +58,7 @@ class GLMRegressor(LinearPredictor):
     max_iter: int = param(100, Integer(1), "Largest number of iterations of the solver.")
     tol: float = param(
         1e-4,
-        Real(0, None, "neither"),
+        Real(0, None),
         "L-BFGS stops when no component of the gradient of the mean objective exceeds tol, 'gd' when "
         "the coefficients move less than tol. Newton's method always solves to full precision.",
     )
@@ -83,6 +83,7 @@ class GLMRegressor(LinearPredictor):
 
     _scale = "link"
     l1_ratio = 0.0
+    _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     bound_predictions = False
 
     def _family(self) -> Family:

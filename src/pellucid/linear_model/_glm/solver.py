@@ -27,7 +27,7 @@ from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
 from pellucid.numerics.row_blocks import LARGEST_PENALTY, Rows, exponents, ordinary, scaled_penalty
-from pellucid.records import Solution, Status
+from pellucid.records import Solution, Status, converting, converting_x, unwatched
 
 EXTREME = 100  # |log2| of a size beyond which it is scaled
 FAR = 8.0  # offset in units of spread beyond which a column is centred
@@ -178,9 +178,9 @@ def head_start(task: Task, x: np.ndarray) -> np.ndarray:
     )  # fmt: skip
     if not np.isfinite(part.evaluate(x)[0]):
         return x
-    found = newton(
-        part.evaluate, part.factor, x, max_iter=10, scale=np.append(task.spread, 1.0), accuracy=1e-3
-    )
+    scale = np.append(task.spread, 1.0)
+    with unwatched():
+        found = newton(part.evaluate, part.factor, x, max_iter=10, scale=scale, accuracy=1e-3)
     value = whole.evaluate(x)[0] if x[:-1].any() else whole.loss_of_constant(x[-1])
     return found.x if whole.evaluate(found.x)[0] < value else x
 
@@ -271,7 +271,8 @@ def _fit_net(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
     )  # fmt: skip
     last = _last_fit(model, problem.p)
     start = None if last is None else last[None, :-1]
-    found = elastic_net(problem.X, _without_offset(problem), problem.weights, net, start)
+    with converting(lambda state: _named(np.append(state["coef"], state["intercept"]), True)):
+        found = elastic_net(problem.X, _without_offset(problem), problem.weights, net, start)
     check_size(found.coef, found.intercept)
     return {
         "coef_": found.coef[0].copy(), "intercept_": float(found.intercept[0]),
@@ -286,7 +287,8 @@ def _fit_iteratively(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, A
         means, ends = problem.schema.mean, (problem.schema.low, problem.schema.high)
         largest = np.maximum(*np.abs(ends))
     task = _prepare(model, problem, loss, model.alpha - _l1(model), largest)
-    found, x = _solve(model, problem, loss, task)
+    with converting(lambda state: _named(state["x"], model.fit_intercept)):
+        found, x = _solve(model, problem, loss, task)
     status, inference = _diagnose(model, problem, loss, task, found)
     if inference and model.fit_intercept:
         x = without_constants(problem.X, inference["inference_"]["aliased"], x)
@@ -294,10 +296,14 @@ def _fit_iteratively(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, A
     if means is None:
         means = column_means(problem.X, problem.weights)
     return inference | {
-        "coef_": x[:-1].copy(), "intercept_": float(x[-1]) if model.fit_intercept else 0.0,
+        **_named(x, model.fit_intercept),
         "means_": means if model.fit_intercept else np.zeros(problem.p),
         "n_iter_": max(found.n_iter, 1), "history_": found.history, "status_": status,
     }  # fmt: skip
+
+
+def _named(x: np.ndarray, intercept: bool) -> dict[str, Any]:
+    return {"coef_": x[:-1].copy(), "intercept_": float(x[-1]) if intercept else 0.0}
 
 
 def _prepare(
@@ -322,10 +328,12 @@ def _solve(model: Any, problem: Problem, loss: GLMLoss, task: Task) -> tuple[Sol
 
         with np.errstate(over="ignore"):
             total = l1 * float(task.objective.weights.sum())
-        found = solve_sparse(task, loss, total, model.max_iter, last)
+        with converting_x(lambda x: task.original(x.ravel())):
+            found = solve_sparse(task, loss, total, model.max_iter, last)
     else:
         kind = "lbfgs" if model.solver == "lbfgs" and problem.p > NEWTON_SIZE else "auto"
-        with np.errstate(over="ignore", invalid="ignore"):  # a loss beyond the floats is no start
+        # A loss beyond the floats is no start.
+        with np.errstate(over="ignore", invalid="ignore"), converting_x(task.original):
             found = solve(task, loss, kind, model.tol, model.max_iter, last)
     return found, task.original(found.x)
 

@@ -129,8 +129,8 @@ def path(
 
 def solve(
     task: Quadratic, l1: float, positive: bool, wanted: float, rounds: int
-) -> tuple[np.ndarray, int]:
-    """Coefficients at one penalty, reached along larger penalties, and the number of rounds."""
+) -> tuple[np.ndarray, Points]:
+    """Falling penalties that end with l1, and the points there; see `last_point`."""
     pull = task.c if positive else np.abs(task.c)
     top = float(pull.max(initial=0.0)) / task.total
     steps = 1
@@ -139,4 +139,9 @@ def solve(
     penalties = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
     limits = np.append(np.full(steps - 1, ROUGH), wanted)
     found = path(task, start(task, positive), task.subtracted_rows(), penalties, limits, rounds)
-    return found.coef[min(found.made, steps - 1)], int(found.rounds.sum())
+    return penalties, found
+
+
+def last_point(found: Points) -> tuple[np.ndarray, int]:
+    """Coefficients at the last penalty that was reached, and the number of rounds."""
+    return found.coef[min(found.made, len(found.coef) - 1)], int(found.rounds.sum())

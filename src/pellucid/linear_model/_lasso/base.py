@@ -14,7 +14,7 @@ import numpy as np
 from pellucid import _sklearn, parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model.base import POSITIVE, LinearPredictor
+from pellucid.linear_model.base import POSITIVE, LinearPredictor, shaped
 from pellucid.linear_model.cv_folds import CV, make_folds, split_arguments
 from pellucid.linear_model.paths import enet_path, penalty_grid
 from pellucid.linear_model.standardize import penalised_evenly
@@ -41,7 +41,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.records import Status
+from pellucid.records import Recorder, Status, converting, is_watched, unwatched
 
 SELECTION = param(
     "cyclic", Ignored("the solver chooses the order of the columns.", Choice("cyclic", "random"))
@@ -123,7 +123,10 @@ class L1Regressor(LinearPredictor):
         if self.warm_start and self.__sklearn_is_fitted__():
             last = np.atleast_2d(self.coef_)
             start = last if last.shape == (Y.shape[1], problem.p) else None
-        with parallel.one_blas_thread():
+        with (
+            parallel.one_blas_thread(),
+            converting(lambda state: shaped(state["coef"], state["intercept"], problem.y)),
+        ):
             found = elastic_net(problem.X, Y, problem.weights, net, start)
         return learned_from(self, found, problem.y)
 
@@ -291,14 +294,18 @@ class L1RegressorCV(LinearPredictor):
             pull = search.target_products(table)
             alphas = [_penalties(self, problem, ratio, pull) for ratio in l1_ratios]
             folds = make_folds(self.cv, problem, split)
-            errors = search.errors_by_fold(table, folds, search.Grid(l1_ratios, alphas, net))
+            grid = search.Grid(l1_ratios, alphas, net)
+            errors = search.errors_by_fold(table, folds, grid)
             ratio, alpha, best = _best(errors, l1_ratios, alphas)
             if self.solver == "gd":
                 learned = descend(self, problem, alpha, ratio)
             else:
                 chosen = replace(net, l1=alpha * ratio, l2=alpha * (1 - ratio))
                 given = (problem.X, problem.y[:, None], problem.weights)
-                found = elastic_net(*given, chosen, None, table.task)
+                if is_watched():
+                    _record_path(table, grid, l1_ratios.index(ratio), errors)
+                with unwatched():
+                    found = elastic_net(*given, chosen, None, table.task)
                 learned = learned_from(self, found, problem.y)
         status = learned["status_"]
         if status.ok:
@@ -319,6 +326,21 @@ class L1RegressorCV(LinearPredictor):
         super()._check_state()
         expect_number(self, "alpha_", 0)
         expect_number(self, "l1_ratio_", 0)
+
+
+def _record_path(table: Any, grid: Any, r: int, errors: np.ndarray) -> None:
+    """One step per penalty of the chosen l1_ratio, on all rows."""
+    from pellucid.linear_model._lasso.cv_solver import path_of_all_rows
+
+    recorder, alphas = Recorder("penalties", len(grid.alphas[r])), grid.alphas[r].tolist()
+    path = zip(alphas, *path_of_all_rows(table, grid, r), errors[r].mean(axis=1).tolist())
+    for k, (alpha, coef, intercept, error) in enumerate(path, 1):
+        used = int(np.count_nonzero(coef))
+        recorder.step(
+            k, {"coef_": coef, "intercept_": float(intercept)}, {"alpha": alpha}, objective=error,
+            alpha=alpha, nonzero=used, sentence=f"With alpha = {alpha:.4g}, the number of nonzero "
+            f"coefficients is {used} and the mean squared error on left-out rows is {error:.4g}.",
+        )  # fmt: skip
 
 
 def _penalties(

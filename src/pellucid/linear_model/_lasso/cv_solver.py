@@ -245,6 +245,18 @@ def _path(
     return np.concatenate(points)
 
 
+def path_of_all_rows(table: Table, grid: Grid, r: int) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (m, p) and intercepts (m,) at the penalties of one l1_ratio, on all rows."""
+    problem, task = table.problem, table.task
+    fold, products = Fold(problem.weights, np.zeros(problem.n)), make_products(task)
+    coef = _path(problem, fold, task, products, grid.pairs(r), grid.net)
+    coef = np.ldexp(coef, int(task.lift[0]))
+    if not grid.net.intercept:
+        return coef, np.zeros(len(coef))
+    share = problem.weights / problem.weights.sum()
+    return coef, share @ problem.y - coef @ (problem.table.T @ share)
+
+
 def _one_by_one(
     task: Ridge, products: Any, pairs: list[tuple[float, float]], net: solver.Net
 ) -> np.ndarray:

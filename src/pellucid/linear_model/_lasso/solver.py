@@ -6,6 +6,7 @@ Invariant: a solution is accepted by its duality gap over all columns; coefficie
 are exactly 0.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +24,12 @@ from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.row_blocks import scaled_penalty
 from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
-from pellucid.records import Recorder, Status
+from pellucid.records import Recorder, Status, converting
 
 descend = fastest(_coordinate).descend  # coordinate descent, with as many lanes as the machine has
 
 FIRST_SET = 10  # smallest number of columns that enter, if there are enough candidates
+FEW = 24  # columns up to which an epoch of `descend` depends on the last point alone
 EPOCHS = 50  # between two computations of the gap over all columns
 ROUNDING = 1e-16
 MORE = 1 + 1e-14  # gradient, as a share of the penalty, that exceeds rounding
@@ -92,14 +94,14 @@ def solve_target(
     """
     state, flag = State(b.copy(), np.empty(0)), StopFlag()
     update_gap(products, k, l1, l2, state, net)
-    record(recorder, state, scale)
+    record(recorder, state, scale, k)
     if isinstance(products, AllProducts) and not (b.any() or l2.any() or np.ptp(l1)):
         task = active_set.from_products(products, k)
-        state.b, state.epochs = active_set.solve(
-            task, float(l1[0]), net.positive, wanted, net.max_iter
-        )
+        penalties, found = active_set.solve(task, float(l1[0]), net.positive, wanted, net.max_iter)
+        record_path(recorder, penalties, found, k)
+        state.b, state.epochs = active_set.last_point(found)
         update_gap(products, k, l1, l2, state, net)
-        record(recorder, state, scale)
+        record(recorder, state, scale, k)
     yy = float(products.yy[k])
     tol, stuck, best = 1e-4 * np.sqrt(max(yy, 1e-300)), 0, np.inf
     while state.gap > wanted * yy and state.epochs < net.max_iter:
@@ -112,10 +114,14 @@ def solve_target(
         Qb = inner @ Q
         room = min(EPOCHS, net.max_iter - state.epochs)
         corner, curve = l1[active], l2[active]
-        state.epochs += descend(Q, q, inner, Qb, corner, curve, net.positive, tol, room)
+        given = (Q, q, inner, Qb, corner, curve, net.positive, tol)
+        if recorder is not None and recorder.watched and len(q) < FEW:
+            state.epochs += descend_watched(recorder, state, active, k, given, room)
+        else:
+            state.epochs += descend(*given, room)
         state.b[active] = solve_support(Q, q, inner, corner, curve)
         update_gap(products, k, l1, l2, state, net)
-        record(recorder, state, scale)
+        record(recorder, state, scale, k)
         if not state.gap < before / 2:
             if tol < ROUNDING * np.sqrt(yy) and stuck > 3:
                 break
@@ -200,13 +206,50 @@ def update_gap(
     state.gap = max(state.value - dual, 0.0)
 
 
-def record(recorder: Recorder | None, state: State, scale: float) -> None:
+def descend_watched(
+    recorder: Recorder, state: State, active: np.ndarray, k: int, given: tuple, room: int
+) -> int:
+    """`descend` one epoch at a time, which gives the same bits for fewer than `FEW` columns."""
+    Q, _, inner, _, _, curve, _, tol = given
+    roots = np.sqrt(np.diagonal(Q) + curve)
+    for epoch in range(1, room + 1):
+        before, b = inner.copy(), state.b.copy()
+        descend(*given, 1)
+        b[active] = inner
+        used = int(np.count_nonzero(b))
+        recorder.step(
+            state.epochs + epoch, {"b": b, "target": k}, {"epoch": state.epochs + epoch},
+            nonzero=used, sentence=f"Epoch {state.epochs + epoch} of coordinate descent: the number "
+            f"of nonzero coefficients is {used}.",
+        )  # fmt: skip
+        if float(np.max(np.abs(inner - before) * roots)) <= tol:
+            break
+    return epoch
+
+
+def record_path(
+    recorder: Recorder | None, penalties: np.ndarray, found: active_set.Points, k: int
+) -> None:
+    """Steps at the larger penalties on the way to the one wanted."""
+    if recorder is None or not recorder.watched:
+        return
+    for i, b in enumerate(found.coef[: min(found.made, len(penalties) - 1)]):
+        factor, used = float(penalties[i] / penalties[-1]), int(np.count_nonzero(b))
+        recorder.step(
+            int(found.rounds[: i + 1].sum()), {"b": b, "target": k}, {"penalty_factor": factor},
+            penalty_factor=factor, nonzero=used, sentence=f"At {factor:.3g} times the penalty, the "
+            f"number of nonzero coefficients is {used}.",
+        )  # fmt: skip
+
+
+def record(recorder: Recorder | None, state: State, scale: float, k: int) -> None:
     if recorder is not None:
         largest = np.finfo(float).max
         with np.errstate(over="ignore"):
             recorder.add(
                 iteration=state.epochs, objective=min(state.value * scale, largest),
                 gap=min(state.gap * scale, largest), nonzero=int(np.count_nonzero(state.b)),
+                state=lambda: {"b": state.b, "target": k},
             )  # fmt: skip
 
 
@@ -221,7 +264,18 @@ def elastic_net(
     products = make_products(task)
     targets, p = Y.shape[1], X.shape[1]
     b, gap, n_iter = np.zeros((targets, p)), np.zeros(targets), np.zeros(targets, dtype=int)
-    recorder, good = Recorder("coordinate descent", net.max_iter), True
+
+    def on_original_scale(b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        coef, intercept, means = task.to_user(b, products.mean, products.mean_y)
+        return coef, intercept if net.intercept else np.zeros(targets), means
+
+    def all_targets(state: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        whole = b.copy()
+        whole[state["target"]] = state["b"]
+        return dict(zip(("coef", "intercept"), on_original_scale(whole)))
+
+    with converting(all_targets):
+        recorder, good = Recorder("coordinate descent", net.max_iter), True
     for k in range(targets):
         if start is not None:
             with np.errstate(under="ignore", over="ignore"):
@@ -234,12 +288,7 @@ def elastic_net(
         good &= state.gap <= max(net.tol, 1e-12) * float(products.yy[k])
         with np.errstate(over="ignore"):
             gap[k] = state.gap * scale
-    coef, intercept, means = task.to_user(b, products.mean, products.mean_y)
-    if not net.intercept:
-        intercept = np.zeros(targets)
-    return Fit(
-        coef, intercept, means, gap, n_iter, recorder.history(), status_of(good, gap, n_iter)
-    )
+    return Fit(*on_original_scale(b), gap, n_iter, recorder.history(), status_of(good, gap, n_iter))
 
 
 def status_of(good: bool, gap: np.ndarray, n_iter: np.ndarray) -> Status:

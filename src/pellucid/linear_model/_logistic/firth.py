@@ -23,12 +23,12 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared, Setting
-from pellucid.linear_model._logistic.solver import ACCURACY, start, with_smallest_norm
+from pellucid.linear_model._logistic.solver import ACCURACY, start, to_classes, with_smallest_norm
 from pellucid.numerics.collinearity import Aliases, find_aliases
 from pellucid.numerics.linalg import Factor, block_qr, cholesky_factor, triangular_factor
 from pellucid.numerics.optimise import Point, Solve, length, newton
 from pellucid.numerics.row_blocks import Rows
-from pellucid.records import Solution, Status
+from pellucid.records import Solution, Status, converting_x
 
 WELL_CONDITIONED = 1e2  # condition beyond which a QR replaces the Cholesky factor of I
 
@@ -52,9 +52,10 @@ def solve_firth(prepared: Prepared, setting: Setting) -> tuple[Prepared, Solutio
             "learning_rate": point.step,
         }
 
-    found = newton(
-        F.evaluate, F.factor, x0, max_iter=setting.max_iter, accuracy=ACCURACY, measure=measure
-    )
+    with converting_x(lambda x: to_classes(prepared, columns.to_original(x), setting)):
+        found = newton(
+            F.evaluate, F.factor, x0, max_iter=setting.max_iter, accuracy=ACCURACY, measure=measure
+        )
     status = found.status
     if not status.ok:
         status = Status(status.code, status.message, "Increase max_iter.")

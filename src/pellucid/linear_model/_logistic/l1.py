@@ -20,7 +20,7 @@ from pellucid.linear_model._logistic import _loops
 from pellucid.linear_model._logistic.preparation import Setting, prepare_columns
 from pellucid.linear_model._logistic.solver import Fitted
 from pellucid.numerics.row_blocks import Rows, scaled_penalty
-from pellucid.records import Recorder, Status
+from pellucid.records import Recorder, Status, converting_x, unwatched
 
 SAMPLE = 8  # large tables start from the solution of every 8th row
 SAMPLED_ROWS = 4096
@@ -149,14 +149,16 @@ def solve_l1(
     spread = np.append(np.maximum(prepared.spread, 1e-300), 1.0)
     B0 = None if setting.x0 is None else prepared.scaled(setting.x0)
     same = equal_columns(task)
-    if same is None:
-        B, status, history, done = _from_start(task, B0, setting.max_iter, spread)
-    else:
+    if same is not None:
         B0 = None if B0 is None else same.inward(B0)
-        spread = np.append(spread[same.first], 1.0)
-        B, status, history, done = _from_start(same.task, B0, setting.max_iter, spread)
-        B = same.outward(B)
-    return Fitted(prepared.original(B), status, history, done)
+        task, spread = same.task, np.append(spread[same.first], 1.0)
+
+    def back(B: np.ndarray) -> np.ndarray:
+        return prepared.original(B if same is None else same.outward(B))
+
+    with converting_x(back):
+        B, status, history, done = _from_start(task, B0, setting.max_iter, spread)
+    return Fitted(back(B), status, history, done)
 
 
 def _from_start(
@@ -164,10 +166,11 @@ def _from_start(
 ) -> tuple[np.ndarray, Status, dict[str, np.ndarray], int]:
     """The optimum, starting from B0 or from a rough solution."""
     B = np.zeros((task.q, task.X.p + 1)) if B0 is None else B0
-    if B0 is None and (small := _sampled(task)) is not None:
-        B, *_ = _solved(small, B, 8, Recorder("start", 8), spread, 1e-3)
-    elif B0 is None and task.X.p > FIRST_SET:
-        B = _approach(task, B, spread)
+    with unwatched():
+        if B0 is None and (small := _sampled(task)) is not None:
+            B, *_ = _solved(small, B, 8, Recorder("start", 8), spread, 1e-3)
+        elif B0 is None and task.X.p > FIRST_SET:
+            B = _approach(task, B, spread)
     recorder = Recorder("coordinate descent", max_iter)
     B, status, done = _solved(task, B, max_iter, recorder, spread, ACCURACY)
     return B, status, recorder.history(), done

@@ -33,6 +33,7 @@ from pellucid.numerics.objectives.losses import softmax
 from pellucid.numerics.optimise import newton
 from pellucid.numerics.row_blocks import LARGEST_PENALTY, exponents
 from pellucid.parameters import Integer
+from pellucid.records import converting_x
 
 SMALLEST = np.finfo(float).eps  # probabilities are clipped to this before their logarithm is taken
 # Accuracy of the coefficients on a path. Only scores are compared, which are far more accurate.
@@ -109,7 +110,8 @@ def fit_chosen(
     present, K = present_classes(problem, w), problem.n_classes
     if len(present) < K:
         problem, w = without_absent(problem, w, present)
-    found = fit_one(problem, w, C, l1_ratio, search)
+    with converting_x(lambda x: all_classes(x, present, K)):
+        found = fit_one(problem, w, C, l1_ratio, search)
     return replace(found, x=all_classes(found.x, present, K))
 
 

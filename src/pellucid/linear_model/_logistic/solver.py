@@ -26,7 +26,7 @@ from pellucid.numerics.optimise import (
 )
 from pellucid.numerics.row_blocks import Rows, exponents
 from pellucid.numerics.truncated_newton import truncated_newton
-from pellucid.records import Recorder, Solution, Status
+from pellucid.records import Recorder, Solution, Status, converting_x, unwatched
 
 NEWTON_SIZE = 600  # number of parameters up to which "auto" uses Newton's method
 # L-BFGS hands over to Newton steps when no gradient exceeds HANDOVER * tol, for columns of unit
@@ -113,7 +113,8 @@ def head_start(prepared: Prepared, x0: np.ndarray) -> np.ndarray:
     if part is None:
         return x0
     scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
-    found = newton(part.evaluate, part.factor, x0, max_iter=10, scale=scale, accuracy=1e-3)
+    with unwatched():
+        found = newton(part.evaluate, part.factor, x0, max_iter=10, scale=scale, accuracy=1e-3)
     value_at_zero = float(whole.weights.sum()) * np.log(whole.n_classes)
     return found.x if whole.evaluate(found.x)[0] < value_at_zero else x0
 
@@ -218,7 +219,9 @@ def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solu
     B = start(prepared, setting).reshape(q, -1)
     B[:, -1] += B[:, :-1] @ mean
     B[:, :-1] *= spread
-    measure, recorder = norms_in(prepared), Recorder("lbfgs", setting.max_iter)
+    measure = norms_in(prepared)
+    with converting_x(outer):
+        recorder = Recorder("lbfgs", setting.max_iter)
 
     def original(point: Point) -> Point:
         return replace(point, x=outer(point.x))
@@ -264,7 +267,8 @@ def _solve(
 
         prepared, found = solve_firth(prepared, setting)
     else:
-        found = _minimise(prepared, setting, solver, check)
+        with converting_x(lambda x: to_classes(prepared, x, setting)):
+            found = _minimise(prepared, setting, solver, check)
     size, status, separation, inference = prepared.likelihood.size, found.status, None, None
     # An objective cannot fall below 0, so nothing is left to gain.
     if status.code == "max_iter" and found.history["objective"][-1] <= NOTHING * w.sum():
@@ -278,7 +282,7 @@ def _solve(
 
         inference = with_information(prepared, found.x, separation)
     columns = () if separation is None else tuple(separation.columns.tolist())
-    x = sum_to_zero(prepared.to_user(found.x), n_classes, setting.intercept)  # 4
+    x = to_classes(prepared, found.x, setting)  # 4
     return Fitted(x, status, found.history, found.n_iter, columns, inference)
 
 
@@ -299,6 +303,12 @@ def _minimise(
     # Steps may overflow: the line search refuses them and L-BFGS does not learn from them.
     with np.errstate(over="ignore", invalid="ignore"):
         return method(prepared, setting, stop)
+
+
+def to_classes(prepared: Prepared, x: np.ndarray, setting: Setting) -> np.ndarray:
+    """Coefficients of the original columns, from those of the likelihood."""
+    K = prepared.likelihood.n_classes
+    return sum_to_zero(prepared.to_user(x), K, setting.intercept)
 
 
 def sum_to_zero(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:

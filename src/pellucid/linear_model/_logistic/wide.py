@@ -17,7 +17,7 @@ from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared, Setting
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, solve_newton, start
 from pellucid.numerics.row_blocks import Rows, as_dense
-from pellucid.records import Solution
+from pellucid.records import Solution, converting_x
 
 REPEATED = 2000  # number of rows up to which repeated rows are counted once
 DENSE_CELLS = 2**22  # size up to which a sparse table is made dense
@@ -67,9 +67,14 @@ def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
         B = start(prepared, setting).reshape(whole.q, -1)
         B = np.column_stack([B[:, :-1] @ V, B[:, -1]])
         x0 = np.concatenate([np.zeros((1, B.shape[1])), B]) if whole.q > 1 else B
-    found = solve_newton(reduced, replace(setting, x0=x0))
-    C = found.x.reshape(whole.q, -1)
-    return replace(found, x=np.column_stack([C[:, :-1] @ V.T, C[:, -1]]).ravel())
+
+    def back(x: np.ndarray) -> np.ndarray:
+        C = x.reshape(whole.q, -1)
+        return np.column_stack([C[:, :-1] @ V.T, C[:, -1]]).ravel()
+
+    with converting_x(back):
+        found = solve_newton(reduced, replace(setting, x0=x0))
+    return replace(found, x=back(found.x))
 
 
 def _largest_eigenvalue(L: np.ndarray) -> float:

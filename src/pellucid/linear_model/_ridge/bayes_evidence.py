@@ -7,6 +7,8 @@ Targets are divided by 2**lift, so alpha and lambda are in units of 4**-lift.
 """
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -66,8 +68,9 @@ def maximise(
         score = _score(made, p, alpha, lamb, size, sse, rate_a, rate_l, priors, unit)
         scores.append(score)
         recorder.add(
-            iteration=step, objective=-score, alpha=alpha * unit, **{"lambda": lamb * unit}
-        )
+            iteration=step, objective=-score, alpha=alpha * unit,
+            state=partial(_state, made, alpha * unit, lamb * unit, c), **{"lambda": lamb * unit},
+        )  # fmt: skip
         gamma = float(np.sum(alpha * L / (lamb + alpha * L)))
         before = alpha, lamb
         lamb = (gamma + 2 * priors.lambda_1) / max(size + 2 * rate_l, 1e-300)
@@ -88,6 +91,11 @@ def maximise(
     return Evidence(
         alpha * unit, lamb * unit, coef, np.array(scores), step, recorder.history(), status
     )
+
+
+def _state(made: Spectrum, alpha: float, lamb: float, c: np.ndarray) -> dict[str, Any]:
+    """alpha and lambda on the original scale, coefficients in units of 2**lift."""
+    return {"alpha": alpha, "lambda": lamb, "coef": made.vectors @ c}
 
 
 def _score(

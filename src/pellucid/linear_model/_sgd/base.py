@@ -1,12 +1,14 @@
 """What models by stochastic gradient descent share: parameters, options, the base of classifiers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem
+from pellucid.data import InputSpec, Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
@@ -34,6 +36,7 @@ from pellucid.parameters import (
     param,
 )
 from pellucid.persist.fitted_state import expect_array
+from pellucid.records import converting, is_watched
 
 PENALTY = param(
     "l2",
@@ -212,6 +215,9 @@ class StochasticClassifier(LinearClassifier):
 
     _rows = property(order_of_rows)
 
+    def _input_spec(self) -> InputSpec:
+        return replace(super()._input_spec(), positions=is_watched())
+
     def _own_options(self) -> dict[str, Any]:
         """Fields of `SGDOptions` that only the subclass knows."""
         raise NotImplementedError
@@ -257,9 +263,10 @@ class StochasticClassifier(LinearClassifier):
             units = Units.learn(problem, bool(self.fit_intercept))
             scaled, (coef, intercept) = units.apply(problem), units.scaled_coef(coef, intercept)
         states = [new_state(problem.p, coef[k], intercept[k]) for k in range(q)]
-        learned = self._run(scaled, states, self.max_iter, 0)
         if units is None:
-            return learned
+            return self._run(scaled, states, self.max_iter, 0)
+        with converting(units.state_to_original):
+            learned = self._run(scaled, states, self.max_iter, 0)
         return units.sgd_to_original(learned, problem.X, problem.weights)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
@@ -279,9 +286,11 @@ class StochasticClassifier(LinearClassifier):
         seed = parallel.seed_sequence(self.random_state)
         held = self._validation_weights(problem, seed, begun)  # 1
         X, y, w = problem.X, problem.y, problem.weights
+        users = problem.user_rows() if is_watched() else None
         if held is not None:
             rows = np.flatnonzero(w - held)
             X, y, w = X[rows], y[rows], (w - held)[rows]
+            users = None if users is None else users[rows]
 
         def solve(k: int) -> Any:
             own = k if len(states) > 1 else 1
@@ -290,10 +299,14 @@ class StochasticClassifier(LinearClassifier):
                 factors[y] if len(states) == 1 else np.where(y == own, factors[own], 1.0)
             )
             score = None if held is None else _validation_accuracy(problem, held, own)
-            return run_epochs(states[k], X, target, weights, options, seed, k + 1000 * begun, score)
+            name = k + 1000 * begun
+            with converting(partial(_all_classes, states, k, options.average_from > 0)):
+                return run_epochs(states[k], X, target, weights, options, seed, name, score, users)
 
-        with parallel.using(self.n_jobs):
-            states = parallel.map(solve, list(range(len(states))))  # 2
+        with parallel.using(self.n_jobs):  # 2
+            problems = list(range(len(states)))
+            one_by_one = users is not None  # in an order that those who watch can follow
+            states = list(map(solve, problems)) if one_by_one else parallel.map(solve, problems)
         means = {"means_": column_means(problem.X, problem.weights)}
         learned = learned_from(states, options.average_from > 0, type(self).__name__)  # 3
         return learned | means | self._more_learned(states)
@@ -325,6 +338,16 @@ class StochasticClassifier(LinearClassifier):
             ("walk_", 8),
         ):
             expect_array(self, name, q, width)
+
+
+def _all_classes(
+    states: list[Any], k: int, averaged: bool, state: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """Coefficients of all problems while problem k is solved."""
+    found = [one.result(averaged) for one in states]
+    found[k] = state["coef"], state["intercept"]
+    coef, intercept = zip(*found)
+    return {"coef_": np.stack(coef), "intercept_": np.array(intercept)}
 
 
 def _validation_accuracy(problem: Problem, held: np.ndarray, own: int) -> Callable[[Any], float]:

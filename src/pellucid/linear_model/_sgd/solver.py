@@ -7,7 +7,8 @@ Invariant: the order of the rows depends on (seed, problem, epoch) alone, so the
 does not change the result.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,18 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.row_view import RowView, blocks_of
 from pellucid.linear_model._sgd import _loops
+from pellucid.linear_model._sgd.sgd_state import (
+    LAST_STEP,
+    MISTAKES,
+    N_AVERAGED,
+    SCALE,
+    STEPS,
+    SGDState,
+)
+from pellucid.linear_model._sgd.watched_epochs import Order, WatchedEpochs
 from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
-from pellucid.records import Recorder, Status
+from pellucid.records import Recorder, Status, unwatched
 
 loops = fastest(_loops)
 
@@ -37,9 +47,8 @@ SCHEDULES = {
     "constant": 0, "optimal": 1, "invscaling": 2, "adaptive": 3, "decreasing": 4, "pa1": 5, "pa2": 6,
 }  # fmt: skip
 TOO_LARGE = 1e20  # a coefficient beyond this size means divergence
+SHORT = 4096  # rows that take less time than handing them to a thread that can be interrupted
 CHUNK = 128  # rows in a run of neighbours, see `shuffled`
-# Positions in `SGDState.scalars`, the layout of `_loops`.
-INTERCEPT, SCALE, STEPS, L1_TOTAL, N_AVERAGED, ALL_MISTAKES, MISTAKES, LAST_STEP = range(8)
 
 
 @dataclass(frozen=True)
@@ -68,26 +77,6 @@ class SGDOptions:
         if self.schedule != "optimal":
             return 0.0
         return 1.0 / (np.sqrt(1.0 / np.sqrt(self.rate)) * self.rate)
-
-
-@dataclass
-class SGDState:
-    """Coefficients of one problem while it is solved; `_loops` documents the layout."""
-
-    v: np.ndarray  # coefficients divided by the scale
-    q: np.ndarray  # L1 penalty applied to each coefficient so far
-    mean: np.ndarray  # averaged coefficients, the intercept last
-    scalars: np.ndarray
-    history: list[tuple[float, ...]] = field(default_factory=list)
-    status: Status = field(default_factory=lambda: Status("ok", "No epoch was run."))
-
-    @property
-    def coef(self) -> np.ndarray:
-        return self.v * self.scalars[SCALE]
-
-    @property
-    def intercept(self) -> float:
-        return float(self.scalars[INTERCEPT])
 
 
 def new_state(p: int, coef: np.ndarray | None = None, intercept: float = 0.0) -> SGDState:
@@ -137,10 +126,18 @@ def shuffled(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int, int]:
 
 def run_epochs(
     state: SGDState, X: Any, y: np.ndarray, w: np.ndarray, options: SGDOptions, seed: Any, name: Any,
-    validation_score: Any = None,
+    validation_score: Any = None, users: np.ndarray | None = None,
 ) -> SGDState:  # fmt: skip
-    """Run epochs until nothing improves; `validation_score(state)` is judged instead of the loss."""
+    """Run epochs until nothing improves; `validation_score(state)` is judged instead of the loss.
+
+    `users` are the numbers of the rows in the user's table, for those who watch.
+    """
     parts, flag = parts_of(X), StopFlag()
+    recorder, watch = Recorder("epochs", options.epochs), None
+    if recorder.watched and users is not None:
+        by_mistakes, averaged = options.loss == "perceptron", options.average_from > 0
+        watch = WatchedEpochs(recorder, X, y, w, users, by_mistakes, averaged)
+        watch.begin(state)
     n, eta0, best, waited = len(y), options.eta0, np.inf, 0
     state.status = Status("ok", f"All {options.epochs} epochs were run.")
     for epoch in range(1, options.epochs + 1):
@@ -148,12 +145,10 @@ def run_epochs(
         order = (np.zeros(1, dtype=np.int64), n, 0)
         if options.shuffle:
             order = shuffled(parallel.stream(seed, "epoch", name, epoch), n)
-        loss = parallel.interruptible(
-            loops.epoch, *parts, y, w, *order, state.v, state.q, state.mean, state.scalars,
-            LOSSES[options.loss], options.epsilon, options.alpha, options.l1_share, options.rate,
-            SCHEDULES[options.schedule], eta0, options.power, options.t0, options.intercept,
-            options.average_from,
-        )  # fmt: skip
+        if watch is not None:
+            watch.epoch(state.copied(), order, epoch, partial(_run_part, options, eta0))
+        loss = _run(options, eta0, state, parts, y, w, order)
+        recorder.report(iteration=epoch, objective=loss)
         state.history.append((loss, state.scalars[MISTAKES], state.scalars[LAST_STEP]))
         if not np.isfinite(loss) or not np.abs(state.v).max(initial=0.0) < TOO_LARGE:
             state.status = _diverged(epoch)
@@ -181,7 +176,29 @@ def run_epochs(
                 f"The loss was still falling after {options.epochs} epochs.",
                 "Increase max_iter.",
             )
+    if watch is not None:
+        watch.end(state, epoch)
     return state
+
+
+def _run(
+    options: SGDOptions, eta0: float, state: SGDState, parts: tuple[np.ndarray, ...], y: np.ndarray,
+    w: np.ndarray, order: Order, long: bool = True,
+) -> float:  # fmt: skip
+    """One epoch: the mean loss."""
+    given = (
+        *parts, y, w, *order, state.v, state.q, state.mean, state.scalars, LOSSES[options.loss],
+        options.epsilon, options.alpha, options.l1_share, options.rate, SCHEDULES[options.schedule],
+        eta0, options.power, options.t0, options.intercept, options.average_from,
+    )  # fmt: skip
+    return parallel.interruptible(loops.epoch, *given) if long else loops.epoch(*given)
+
+
+def _run_part(
+    options: SGDOptions, eta0: float, state: SGDState, X: Any, y: np.ndarray, w: np.ndarray,
+    order: Order,
+) -> float:  # fmt: skip
+    return _run(options, eta0, state, parts_of(X), y, w, order, len(y) > SHORT)
 
 
 def mean_loss(options: SGDOptions, X: Any, y: np.ndarray, w: np.ndarray, state: SGDState) -> float:
@@ -233,7 +250,8 @@ def learned_from(states: list[SGDState], averaged: bool, source: str) -> dict[st
 def _joint_history(states: list[SGDState], source: str) -> dict[str, np.ndarray]:
     """One history of all problems: losses and mistakes are added up, epoch by epoch."""
     longest = max(len(one.history) for one in states)
-    recorder = Recorder(source, longest)
+    with unwatched():  # each epoch has been reported already
+        recorder = Recorder(source, longest)
     for epoch in range(longest):
         rows = [one.history[min(epoch, len(one.history) - 1)] for one in states if one.history]
         recorder.add(

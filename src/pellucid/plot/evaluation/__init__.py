@@ -1,0 +1,1 @@
+"""Displays of predictions, errors, curves of a fit, and coefficients."""

@@ -1,0 +1,382 @@
+"""Predicted probabilities: calibration, and histograms by the true class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.errors import DataError, ParameterError
+from pellucid.plot.display import Display
+from pellucid.plot.given_predictions import (
+    class_scores,
+    column_of,
+    fitted_folds,
+    pair,
+    probabilities,
+    same_length,
+    table,
+    two_or_more,
+    vector,
+)  # fmt: skip
+from pellucid.plot.picture import Axis, Intervals, Line, Mark, Panel, Picture, Rule, Steps
+
+
+@dataclass(frozen=True)
+class CalibrationBins:
+    """Bins of one class: only those with rows. `low` and `high` are Wilson's interval of 95 %."""
+
+    name: str
+    edges: np.ndarray
+    counts: np.ndarray  # of all bins, also empty ones
+    mean: np.ndarray
+    observed: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    rows: np.ndarray
+    brier: float
+
+
+def _bins(positive: np.ndarray, p: np.ndarray, name: str, n_bins: int, strategy: str) -> Any:
+    if strategy == "quantile":
+        edges = np.percentile(p, np.linspace(0, 100, n_bins + 1))
+    else:
+        edges = np.linspace(0.0, 1.0, n_bins + 1)
+    place = np.searchsorted(edges[1:-1], p)
+    counts = np.bincount(place, minlength=n_bins).astype(float)
+    kept = counts > 0
+    rows = counts[kept]
+    mean = np.bincount(place, p, n_bins)[kept] / rows
+    observed = np.bincount(place, positive.astype(float), n_bins)[kept] / rows
+    low, high = wilson(observed, rows)
+    brier = float(np.mean((p - positive) ** 2))
+    return CalibrationBins(name, edges, counts, mean, observed, low, high, rows, brier)
+
+
+def wilson(share: np.ndarray, n: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of a proportion."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+
+class CalibrationDisplay(Display):
+    """Observed shares against predicted probabilities in bins, with 95 % intervals and counts.
+
+    Attributes
+    ----------
+    bins : one `CalibrationBins` per class shown.
+
+    Examples
+    --------
+    >>> display = CalibrationDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], n_bins=2)
+    >>> [round(value, 3) for value in display.frame()["mean probability"]]
+    [0.15, 0.85]
+    """
+
+    def __init__(self, bins: Sequence[CalibrationBins]) -> None:
+        self.bins = tuple(bins)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, n_bins: int = 10, strategy: str = "uniform",
+        pos_label: Any = None,
+    ) -> Self:  # fmt: skip
+        """From the probabilities of a fitted classifier.
+
+        Parameters
+        ----------
+        n_bins : number of bins.
+        strategy : "uniform" for bins of equal width, "quantile" for bins with equally many rows.
+        pos_label : the class shown; by default the last of two, or every class if there are more.
+        """
+        X, y = table(X, y)
+        classes, p = probabilities(model, X)
+        return cls._from(y, p, classes, n_bins, strategy, pos_label)
+
+    @classmethod
+    def from_cv(
+        cls, model: Any, X: Any, y: Any, *, cv: Any = 5, n_bins: int = 10,
+        strategy: str = "uniform", pos_label: Any = None,
+    ) -> Self:  # fmt: skip
+        """From probabilities of rows that the model was not trained on, over the folds of `cv`."""
+        X, y = table(X, y)
+        return cls._from(*out_of_fold(model, X, y, cv), n_bins, strategy, pos_label)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_prob: Any, *, n_bins: int = 10, strategy: str = "uniform",
+        pos_label: Any = None,
+    ) -> Self:  # fmt: skip
+        """From true labels and probabilities of the positive class, or one column per class."""
+        y, classes, p = labels_and_probabilities(y_true, y_prob, pos_label)
+        return cls._from(y, p, classes, n_bins, strategy, pos_label)
+
+    @classmethod
+    def _from(
+        cls, y: np.ndarray, p: np.ndarray, classes: np.ndarray, n_bins: int, strategy: str,
+        pos_label: Any,
+    ) -> Self:  # fmt: skip
+        if strategy not in ("uniform", "quantile"):
+            raise ParameterError(
+                f"strategy must be 'uniform' or 'quantile'. Got {strategy!r} instead."
+            )
+        if not isinstance(n_bins, int) or n_bins < 1:
+            raise ParameterError(
+                f"n_bins must be an integer of at least 1. Got {n_bins!r} instead."
+            )
+        two_or_more(y)
+        single = pos_label is not None or len(classes) == 2
+        which = [column_of(classes, pos_label)] if single else range(len(classes))
+        return cls(
+            [_bins(y == classes[k], p[:, k], str(classes[k]), n_bins, strategy) for k in which]
+        )
+
+    def columns(self) -> dict[str, Any]:
+        def joined(name: str) -> np.ndarray:
+            return np.concatenate([getattr(part, name) for part in self.bins])
+
+        return {
+            "class": [part.name for part in self.bins for _ in part.rows],
+            "mean probability": joined("mean"),
+            "observed share": joined("observed"),
+            "low": joined("low"),
+            "high": joined("high"),
+            "rows": joined("rows"),
+        }
+
+    def picture(self) -> Picture:
+        several = len(self.bins) > 1
+        marks: list[Mark] = []
+        for i, part in enumerate(self.bins):
+            if not several:
+                marks.append(
+                    Intervals(part.mean, part.observed, part.low, part.high, False, index=i)
+                )
+            label = f"{part.name} (Brier score {part.brier:.3f})"
+            marks.append(Line(part.mean, part.observed, label, i))
+        marks.append(Line([0, 1], [0, 1], "perfect calibration", reference=True))
+        note = "" if several else "Vertical lines: 95 % intervals (Wilson)."
+        curve = Panel(
+            tuple(marks),
+            Axis("mean predicted probability", 0.0, 1.0),
+            Axis("observed share", 0.0, 1.0),
+            title="Observed against predicted",
+            note=note,
+            height=300,
+        )
+        steps = tuple(
+            Steps(_strictly(part.edges), part.counts, not several, part.name if several else "", i)
+            for i, part in enumerate(self.bins)
+        )
+        counts = Panel(steps, Axis("predicted probability"), Axis("rows"), title="Rows per bin")
+        return Picture((curve, counts), "Calibration curve with counts", "Calibration")
+
+
+def _strictly(edges: np.ndarray) -> np.ndarray:
+    """Edges that increase, also where quantiles coincide."""
+    return np.maximum.accumulate(edges + np.arange(len(edges)) * 1e-12)
+
+
+def out_of_fold(
+    model: Any, X: Any, y: np.ndarray, cv: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(true labels, probabilities, classes) of rows that the model was not trained on."""
+    known = two_or_more(y)
+    truth, parts = [], []
+    for fitted, part, labels, _ in fitted_folds(model, X, y, cv):
+        classes, p = probabilities(fitted, part)
+        full = np.zeros((len(labels), len(known)))
+        full[:, np.searchsorted(known, classes)] = p
+        truth.append(labels)
+        parts.append(full)
+    return np.concatenate(truth), np.concatenate(parts), known
+
+
+def labels_and_probabilities(
+    y_true: Any, y_prob: Any, pos_label: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(true labels, classes, one column of probabilities per class)."""
+    y = vector(y_true, "y_true")
+    classes = two_or_more(y)
+    p = np.asarray(y_prob, dtype=float)
+    same_length(y, p, ("y_true", "y_prob"))
+    if not np.all((p >= 0) & (p <= 1)):
+        raise DataError("y_prob must be probabilities between 0 and 1.")
+    if p.ndim == 1:
+        if len(classes) > 2 and pos_label is None:
+            raise DataError(
+                f"{len(classes)} classes need one column of probabilities each, or pos_label."
+            )
+        k = column_of(classes, pos_label)
+        full = np.zeros((len(y), len(classes)))
+        full[:, k] = p
+        if len(classes) == 2:
+            full[:, 1 - k] = 1 - p
+        p = full
+    if p.shape[1] != len(classes):
+        raise DataError(f"y_prob has {p.shape[1]} columns, but there are {len(classes)} classes.")
+    return y, classes, p
+
+
+class ClassHistogramDisplay(Display):
+    """Histogram of a number per row, one outline per true class, in per cent of each class.
+
+    Parameters
+    ----------
+    values, y : the number and the true class of each row.
+    edges : limits of the bins.
+    label : what the number is.
+    title : title of the picture.
+    threshold : value marked by a dotted line, such as that of the decision.
+    """
+
+    def __init__(
+        self, values: Any, y: Any, edges: Any, label: str, title: str,
+        threshold: float | None = None,
+    ) -> None:  # fmt: skip
+        truth, numbers = pair(y, values, ("y", "values"))
+        self.edges, self.label, self.title, self.threshold = (
+            np.asarray(edges),
+            label,
+            title,
+            threshold,
+        )
+        self.counts = {
+            str(c): np.histogram(numbers[truth == c], self.edges)[0] for c in np.unique(truth)
+        }
+
+    def columns(self) -> dict[str, Any]:
+        n, k = len(self.edges) - 1, len(self.counts)
+        shares = [100 * counts / max(counts.sum(), 1) for counts in self.counts.values()]
+        return {
+            "class": np.repeat(list(self.counts), n).tolist(),
+            "from": np.tile(self.edges[:-1], k),
+            "to": np.tile(self.edges[1:], k),
+            "rows": np.concatenate(list(self.counts.values())),
+            "% of the class": np.concatenate(shares),
+        }
+
+    def picture(self) -> Picture:
+        marks: list[Mark] = [
+            Steps(self.edges, 100 * counts / max(counts.sum(), 1), False, name, i)
+            for i, (name, counts) in enumerate(self.counts.items())
+        ]
+        if self.threshold is not None:
+            marks.append(Rule(x=self.threshold, name="threshold"))
+        panel = Panel(tuple(marks), Axis(self.label, grid=False), Axis("% of each class"))
+        return Picture((panel,), "Histogram by true class", self.title)
+
+
+class ProbabilityHistogramDisplay(ClassHistogramDisplay):
+    """Histogram of the predicted probability of one class, by the true class.
+
+    Examples
+    --------
+    >>> display = ProbabilityHistogramDisplay.from_predictions([0, 0, 1], [0.1, 0.2, 0.9], n_bins=2)
+    >>> display.frame()["rows"]
+    [2, 0, 0, 1]
+    """
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, pos_label: Any = None, n_bins: int = 20
+    ) -> Self:
+        """From the probabilities of a fitted classifier; `pos_label` is the last class by default."""
+        X, y = table(X, y)
+        classes, p = probabilities(model, X)
+        return cls._of(y, p, classes, pos_label, n_bins)
+
+    @classmethod
+    def from_cv(
+        cls, model: Any, X: Any, y: Any, *, cv: Any = 5, pos_label: Any = None, n_bins: int = 20
+    ) -> Self:
+        """From probabilities of rows that the model was not trained on, over the folds of `cv`."""
+        X, y = table(X, y)
+        return cls._of(*out_of_fold(model, X, y, cv), pos_label, n_bins)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_prob: Any, *, pos_label: Any = None, n_bins: int = 20
+    ) -> Self:
+        """From true labels and probabilities of the positive class, or one column per class."""
+        y, classes, p = labels_and_probabilities(y_true, y_prob, pos_label)
+        return cls._of(y, p, classes, pos_label, n_bins)
+
+    @classmethod
+    def _of(
+        cls, y: np.ndarray, p: np.ndarray, classes: np.ndarray, pos_label: Any, n_bins: int
+    ) -> Self:
+        k = column_of(classes, pos_label)
+        label = f"predicted probability of {classes[k]}"
+        title = "Predicted probability by true class"
+        return cls(p[:, k], y, np.linspace(0, 1, n_bins + 1), label, title)
+
+
+class ProjectionHistogramDisplay(ClassHistogramDisplay):
+    """Histogram of the rows along the direction that separates the classes, by the true class."""
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, y: Any, *, n_bins: int = 30) -> Self:
+        """The first discriminant of a model with `transform`, otherwise its decision function.
+
+        A decision function of two classes has its threshold at 0.
+        """
+        X, y = table(X, y)
+        two_or_more(y)
+        if hasattr(model, "transform"):
+            values = np.asarray(model.transform(X), dtype=float)
+            values, label, threshold = values.reshape(len(y), -1)[:, 0], "first direction", None
+        else:
+            classes, scores, are_probabilities = class_scores(model, X)
+            values, label, threshold = _decision(model, X, classes, scores, are_probabilities)
+        low, high = float(values.min()), float(values.max())
+        edges = np.linspace(low, high if high > low else low + 1, n_bins + 1)
+        return cls(values, y, edges, label, "Projection by true class", threshold)
+
+
+def _decision(
+    model: Any, X: Any, classes: np.ndarray, scores: np.ndarray, are_probabilities: bool
+) -> tuple[np.ndarray, str, float | None]:
+    if len(classes) != 2:
+        raise ParameterError(
+            f"{type(model).__name__} has {len(classes)} decision functions, one per class, and no "
+            "`transform`. A projection needs two classes or a discriminant analysis."
+        )
+    if hasattr(model, "decision_function"):
+        values = np.asarray(model.decision_function(X), dtype=float)
+        return values.reshape(len(scores), -1)[:, -1], "decision function", 0.0
+    p = np.clip(scores[:, 1], 1e-15, 1 - 1e-15)
+    return np.log(p / (1 - p)), f"log-odds of {classes[1]}", 0.0
+
+
+def calibration(
+    model: Any, X: Any, y: Any, *, cv: Any = None, n_bins: int = 10, strategy: str = "uniform",
+    pos_label: Any = None,
+) -> CalibrationDisplay:  # fmt: skip
+    """Calibration of a fitted classifier, or of its clones on the folds of `cv`."""
+    options: dict[str, Any] = {"n_bins": n_bins, "strategy": strategy, "pos_label": pos_label}
+    if cv is not None:
+        return CalibrationDisplay.from_cv(model, X, y, cv=cv, **options)
+    return CalibrationDisplay.from_estimator(model, X, y, **options)
+
+
+def probability_histogram(
+    model: Any, X: Any, y: Any, *, cv: Any = None, pos_label: Any = None, n_bins: int = 20
+) -> ProbabilityHistogramDisplay:
+    """Predicted probability of one class, by the true class."""
+    options: dict[str, Any] = {"pos_label": pos_label, "n_bins": n_bins}
+    if cv is not None:
+        return ProbabilityHistogramDisplay.from_cv(model, X, y, cv=cv, **options)
+    return ProbabilityHistogramDisplay.from_estimator(model, X, y, **options)
+
+
+def projection_histogram(
+    model: Any, X: Any, y: Any, *, n_bins: int = 30
+) -> ProjectionHistogramDisplay:
+    """The rows along the direction that separates the classes, by the true class."""
+    return ProjectionHistogramDisplay.from_estimator(model, X, y, n_bins=n_bins)

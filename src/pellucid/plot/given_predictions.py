@@ -1,0 +1,191 @@
+"""What displays are made from: labels and scores of rows, checked; and models fitted on folds.
+
+Invariant: any estimator with `fit` and `predict` works; the caller's estimator is never fitted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.opening import opened
+from pellucid.data.targets import as_vector
+from pellucid.errors import DataError, ParameterError, shown
+from pellucid.inspection.bootstrap import taken
+from pellucid.model_selection.folds import PlainFolds, StratifiedFolds
+from pellucid.model_selection.search import fresh
+
+
+def vector(values: Any, name: str) -> np.ndarray:
+    """One value per row, at least one row, none missing."""
+    found = np.asarray(as_vector(values, name))
+    if not len(found):
+        raise DataError(f"{name} has no rows. A picture needs at least one.")
+    if found.ndim != 1:
+        raise DataError(f"{name} must have one value per row. Got shape {found.shape} instead.")
+    missing = [row for row, v in enumerate(found) if v is None or v != v] if _holes(found) else []
+    if missing:
+        row = missing[0]
+        raise DataError(f"{name} has a missing value (row {row}). Drop or fill such rows.")
+    return found
+
+
+def _holes(values: np.ndarray) -> bool:
+    """Whether there may be missing values."""
+    return values.dtype.kind == "O" or (values.dtype.kind == "f" and bool(np.isnan(values).any()))
+
+
+def pair(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred")) -> Any:
+    """Two vectors of equal length."""
+    first, second = vector(y_true, names[0]), vector(y_pred, names[1])
+    same_length(first, second, names)
+    return first, second
+
+
+def label_pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
+    """True and predicted labels of the same kind."""
+    first, second = pair(y_true, y_pred)
+    texts = [values.dtype.kind in "OU" for values in (first, second)]
+    if texts[0] != texts[1]:
+        which = ("y_true", "y_pred") if texts[0] else ("y_pred", "y_true")
+        raise DataError(f"{which[0]} holds texts, but {which[1]} holds numbers: no label agrees.")
+    return first, second
+
+
+def same_length(first: Any, second: Any, names: tuple[str, str]) -> None:
+    if len(first) != len(second):
+        raise DataError(
+            f"{names[0]} has {len(first)} rows and {names[1]} has {len(second)}. They must agree."
+        )
+
+
+def numbers(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Two finite numeric vectors of equal length."""
+    first, second = pair(y_true, y_pred)
+    try:
+        first, second = first.astype(float), second.astype(float)
+    except (TypeError, ValueError):
+        raise DataError("y_true and y_pred must be numbers for this picture.") from None
+    for name, values in (("y_true", first), ("y_pred", second)):
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise DataError(f"{name} contains infinity (row {row}). Replace or drop the row.")
+    return first, second
+
+
+def two_or_more(y: np.ndarray) -> np.ndarray:
+    """The classes of y, which must be at least two."""
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise DataError(
+            f"y_true has only one class ({shown(classes[0])}). This picture compares classes and "
+            "needs at least two."
+        )
+    return classes
+
+
+def table(X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """X as it is, and y as a vector; y may be the name of a column of X."""
+    X, y = opened(X, y)
+    if y is None:
+        raise ParameterError(
+            "y is missing: this picture compares predictions with the true values."
+        )
+    return X, vector(y, "y")
+
+
+def class_scores(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray, bool]:
+    """(classes, one column of scores per class, whether they are probabilities)."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise ParameterError(f"{type(model).__name__} is not a fitted classifier.")
+    if hasattr(model, "predict_proba"):
+        return np.asarray(classes), np.asarray(model.predict_proba(X), dtype=float), True
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X), dtype=float)
+        return np.asarray(classes), by_class(scores, classes), False
+    raise ParameterError(
+        f"{type(model).__name__} has neither predict_proba nor decision_function, which this "
+        "picture needs."
+    )
+
+
+def by_class(scores: np.ndarray, classes: Any) -> np.ndarray:
+    """One column per class; a single score is that of the last of two classes."""
+    if scores.ndim == 2:
+        if scores.shape[1] != len(classes):
+            raise DataError(
+                f"The scores have {scores.shape[1]} columns, but there are {len(classes)} classes."
+            )
+        return scores
+    if len(classes) != 2:
+        raise DataError(f"{len(classes)} classes need scores with {len(classes)} columns.")
+    return np.column_stack([-scores, scores])
+
+
+def probabilities(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(classes, probabilities); an error for a model without them."""
+    classes, scores, are_probabilities = class_scores(model, X)
+    if not are_probabilities:
+        raise ParameterError(
+            f"{type(model).__name__} has no predict_proba, which this picture needs."
+        )
+    return classes, scores
+
+
+def column_of(classes: np.ndarray, positive: Any) -> int:
+    """The column of the positive class; the last class if None."""
+    if positive is None:
+        return len(classes) - 1
+    found = np.flatnonzero(classes == positive)
+    if not len(found):
+        known = ", ".join(map(shown, classes[:10]))
+        raise ParameterError(f"pos_label must be one of {known}. Got {shown(positive)} instead.")
+    return int(found[0])
+
+
+def is_classifier(model: Any) -> bool:
+    """Whether a model predicts classes, as scikit-learn's protocol states it."""
+    kind = getattr(model, "_estimator_type", None)
+    if kind is None and hasattr(model, "__sklearn_tags__"):
+        kind = model.__sklearn_tags__().estimator_type
+    return kind == "classifier" or (kind is None and hasattr(model, "predict_proba"))
+
+
+def splits(cv: Any, X: Any, y: np.ndarray, stratify: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of training and test rows: from a number, our folds, scikit-learn's, or a list of pairs."""
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        folds = StratifiedFolds(int(cv)) if stratify else PlainFolds(int(cv))
+        return list(folds.split(y))
+    if isinstance(cv, str) or (not hasattr(cv, "__iter__") and not hasattr(cv, "split")):
+        raise ParameterError(
+            "cv must be a number of folds, an object with `split`, or a list of (training rows, "
+            f"test rows). Got {shown(cv)} instead."
+        )
+    if not hasattr(cv, "split"):
+        return [(np.asarray(train), np.asarray(test)) for train, test in cv]
+    ours = type(cv).__module__.partition(".")[0] == "pellucid"
+    return list(cv.split(y) if ours else cv.split(X, y))
+
+
+def fitted_folds(
+    model: Any, X: Any, y: np.ndarray, cv: Any
+) -> Iterator[tuple[Any, Any, np.ndarray, np.ndarray]]:
+    """(fitted copy, X of its test rows, y of its test rows, test rows) of every fold."""
+    X = X.tocsr() if hasattr(X, "tocsr") else X
+    for train, test in splits(cv, X, y, is_classifier(model)):
+        fitted = fresh(model, {}).fit(taken(X, train), y[train])
+        yield fitted, taken(X, test), y[test], test
+
+
+def column_names(X: Any, model: Any = None) -> list[str]:
+    """Names of the columns of a table; x0, x1, ... for arrays."""
+    named = getattr(model, "feature_names_in_", None)
+    if named is None:
+        named = getattr(X, "columns", None) if not hasattr(X, "column_names") else X.column_names
+    if named is not None:
+        return [str(name) for name in named]
+    n = getattr(model, "n_features_in_", None) or (X.shape[1] if hasattr(X, "shape") else 0)
+    return [f"x{j}" for j in range(n)]

@@ -1,0 +1,45 @@
+"""What the displays of models share: a finished picture with its data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from pellucid.draw import figure
+from pellucid.plot.display import Display
+from pellucid.plot.models.shared_legend import shared_svg, unnamed
+from pellucid.plot.picture import Picture
+
+
+class ModelDisplay(Display):
+    """A display whose picture and data were computed when it was made."""
+
+    # True: the panels form a grid with one legend, which narrow pages scroll instead of wrapping it.
+    _one_grid: ClassVar[bool] = False
+
+    def __init__(self, picture: Picture, columns: Mapping[str, Any]) -> None:
+        first, *rest = picture.panels
+        one = (first, *map(unnamed, rest)) if self._one_grid else picture.panels
+        self._picture = replace(picture, panels=one)
+        self._columns = dict(columns)
+
+    def picture(self) -> Picture:
+        return self._picture
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        return self._columns
+
+    def svg(self) -> str:
+        """The picture as a standalone SVG document, for light and dark backgrounds."""
+        return self._wide_svg() if self._one_grid else super().svg()
+
+    def _wide_svg(self, style: bool = True) -> str:
+        return shared_svg(self._picture, style)
+
+    def _content(self) -> str:
+        if not self._one_grid:
+            return super()._content()
+        columns = self.frame()
+        table = figure.data_table(list(columns), list(zip(*columns.values())))
+        return self._wide_svg(style=False).replace("<svg", '<svg class="pl-wide"', 1) + table

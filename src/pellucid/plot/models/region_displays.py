@@ -1,0 +1,298 @@
+"""Decision regions, and surfaces of probabilities or predictions.
+
+Invariant: the grid is made of cell centres, and its values are exactly what the model predicts there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.draw.label_text import distinct
+from pellucid.errors import ParameterError, shown
+from pellucid.plot.models.answers import (
+    Answers,
+    answers,
+    check_fitted,
+    classes_of,
+    codes_of,
+    rows_of,
+)
+from pellucid.plot.models.base import ModelDisplay
+from pellucid.plot.models.contours import contour_lines
+from pellucid.plot.models.model_marks import Outline, joined, xy
+from pellucid.plot.models.plane import Plane, plane, source
+from pellucid.plot.picture import Axis, Heat, Mark, Panel, Picture, Points, Regions
+
+RESOLUTION = 100
+LEVELS = 7  # contour lines of a surface of predictions
+
+
+class Grid:
+    """Predictions at the centres of equal cells of a plane."""
+
+    def __init__(
+        self, model: Any, where: Plane, classes: tuple[Any, ...] | None, resolution: int, owner: str
+    ) -> None:
+        self.limits = where.limits()
+        self.x, self.y = (_centres(ends, resolution) for ends in self.limits)
+        self.flat_x = np.tile(self.x, resolution)
+        self.flat_y = np.repeat(self.y, resolution)
+        table = where.table(self.flat_x, self.flat_y)
+        self.found: Answers = answers(model, table, classes, owner)
+        self.table = table
+
+    def shaped(self, values: np.ndarray) -> np.ndarray:
+        return values.reshape(len(self.y), len(self.x))
+
+    def axes(self, where: Plane) -> tuple[Axis, Axis]:
+        x, y = (
+            Axis(label, *ends, grid=False, dates=where.dates.get(f"{name}_dates", False))
+            for name, label, ends in zip("xy", where.labels, self.limits)
+        )
+        return x, y
+
+
+def _centres(ends: tuple[float, float], n: int) -> np.ndarray:
+    edges = np.linspace(*ends, n + 1)
+    return (edges[:-1] + edges[1:]) / 2
+
+
+def class_points(
+    points: np.ndarray, codes: np.ndarray | None, names: list[str], outline: bool = True
+) -> tuple[Points, ...]:
+    """One series per class; rows without a known class are left out."""
+    if codes is None:
+        return (Points(points[:, 0], points[:, 1], outline=outline),)
+    return tuple(
+        Points(*xy(points[codes == k]), name=name, index=k, outline=outline)
+        for k, name in enumerate(names)
+    )
+
+
+def check_resolution(resolution: Any, owner: str) -> int:
+    if not isinstance(resolution, int | np.integer) or not 2 <= resolution <= 1000:
+        raise ParameterError(
+            f"The 'resolution' parameter of {owner} must be an integer from 2 to 1000. "
+            f"Got {shown(resolution)} instead."
+        )
+    return int(resolution)
+
+
+class RegionsDisplay(ModelDisplay):
+    """Decision regions: the predicted class over a plane, and the rows of a table.
+
+    A stronger colour means a higher probability of the predicted class. `frame()` has one row for
+    each cell of the grid: its centre, the predicted class and, if the model has probabilities, that
+    of the predicted class.
+
+    Examples
+    --------
+    >>> from pellucid import plot
+    >>> from pellucid.data.datasets import load
+    >>> from pellucid.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> iris = load("iris")
+    >>> model = LinearDiscriminantAnalysis().fit(iris.X, iris.y)
+    >>> display = plot.regions(model, iris.X, iris.y, resolution=20)
+    >>> sorted(display.frame())
+    ['discriminant direction 1', 'discriminant direction 2', 'predicted', 'probability']
+    >>> display.svg()[:4]
+    '<svg'
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        columns: Any = None,
+        resolution: int = RESOLUTION,
+        title: str | None = None,
+    ) -> Self:
+        """Regions of a fitted classifier or clusterer; see `regions`."""
+        owner = "plot.regions"
+        check_fitted(model, owner)
+        classes = classes_of(model, owner)
+        if classes is None:
+            raise ParameterError(
+                f"{owner} needs a model that predicts classes, but {type(model).__name__} predicts "
+                "numbers. Use plot.surface."
+            )
+        X, target = rows_of(X, y)
+        codes = None if target is None else codes_of(target, classes)
+        where = plane(source(X, owner), columns, codes)
+        grid = Grid(model, where, classes, check_resolution(resolution, owner), owner)
+        panel = region_panel(grid, where, codes, title or type(model).__name__)
+        return cls(Picture((panel,), kind="Decision regions"), grid_columns(grid, where))
+
+
+def region_panel(
+    grid: Grid, where: Plane, codes: np.ndarray | None, title: str, named: bool = True, **look: Any
+) -> Panel:
+    """The regions with the rows on top; `named` writes the classes into the regions."""
+    names = class_names(grid.found.classes or ())
+    certainty = grid.found.certainty
+    inside = names if named else [""] * len(names)
+    shares = () if certainty is None else grid.shaped(certainty)
+    area = Regions(grid.shaped(grid.found.values), inside, shares)
+    marks = (area, *class_points(where.points, codes, names))
+    settings: dict[str, Any] = {"note": where.note, "width": 460, "height": 300} | look
+    return Panel(marks, *grid.axes(where), title=title, **settings)
+
+
+def class_names(classes: tuple[Any, ...]) -> list[str]:
+    """Names of classes that stay different when they are cleaned."""
+    return distinct(classes)
+
+
+def grid_columns(grid: Grid, where: Plane) -> dict[str, list[Any]]:
+    """The data of a grid: its centres and what the model predicts there."""
+    found = grid.found
+    columns: dict[str, list[Any]] = {
+        where.labels[0]: grid.flat_x.tolist(),
+        where.labels[1]: grid.flat_y.tolist(),
+    }
+    if found.classes is None:
+        return columns | {"predicted": found.values.tolist()}
+    columns["predicted"] = [found.classes[k] for k in found.values]
+    if found.certainty is not None:
+        columns["probability"] = found.certainty.tolist()
+    return columns
+
+
+class SurfaceDisplay(ModelDisplay):
+    """The probability of a class, or the prediction of a regressor, over a plane.
+
+    `frame()` has one row for each cell of the grid. Lines join points of equal value.
+
+    Examples
+    --------
+    >>> from pellucid import plot
+    >>> from pellucid.linear_model import LogisticRegression
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0]], [0, 0, 1, 1]
+    >>> display = plot.surface(LogisticRegression().fit(X, y), X, y, resolution=10)
+    >>> list(display.frame())
+    ['x0', 'x1', 'probability of 1']
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        of: Any = None,
+        columns: Any = None,
+        resolution: int = RESOLUTION,
+        title: str | None = None,
+    ) -> Self:
+        """Surface of a fitted classifier with probabilities, or of a regressor; see `surface`."""
+        owner = "plot.surface"
+        check_fitted(model, owner)
+        classes = classes_of(model, owner)
+        X, target = rows_of(X, y)
+        codes = None if target is None or classes is None else codes_of(target, classes)
+        where = plane(source(X, owner), columns, codes)
+        grid = Grid(model, where, classes, check_resolution(resolution, owner), owner)
+        values, what = _surface_values(grid.found, of, type(model).__name__)
+        z = grid.shaped(values)
+        marks: list[Mark] = [
+            Heat(z, texts=(), limits=(0.0, 1.0) if classes else None), *_level_lines(grid, z, classes)
+        ]  # fmt: skip
+        if codes is not None:
+            marks += class_points(where.points, codes, class_names(classes or ()))
+        elif target is not None:
+            marks.append(Points(*xy(where.points), name="rows", outline=True))
+        panel = Panel(
+            tuple(marks), *grid.axes(where), title=title or f"{type(model).__name__}: {what}",
+            note=where.note, width=460, height=300,
+        )  # fmt: skip
+        table = dict(list(grid_columns(grid, where).items())[:2]) | {what: values.tolist()}
+        return cls(Picture((panel,), kind=f"Surface of {what}"), table)
+
+
+def _surface_values(found: Answers, of: Any, owner: str) -> tuple[np.ndarray, str]:
+    if found.classes is None:
+        if of is not None:
+            raise ParameterError(f"The 'of' parameter names a class, but {owner} predicts numbers.")
+        return found.values, "prediction"
+    if found.proba is None:
+        raise ParameterError(
+            f"plot.surface needs probabilities, but {owner} has none. Use plot.regions."
+        )
+    k = len(found.classes) - 1 if of is None else int(codes_of([of], found.classes)[0])
+    if k < 0:
+        raise ParameterError(
+            f"The 'of' parameter of plot.surface must be one of the classes "
+            f"{', '.join(map(shown, found.classes))}. Got {shown(of)} instead."
+        )
+    return found.proba[:, k], f"probability of {found.classes[k]}"
+
+
+def _level_lines(grid: Grid, z: np.ndarray, classes: tuple[Any, ...] | None) -> list[Outline]:
+    """The line of probability 1/2, or evenly spaced levels of a prediction."""
+    levels = [0.5] if classes else np.linspace(z.min(), z.max(), LEVELS + 2)[1:-1].tolist()
+    return [level_line(grid.x, grid.y, z, level) for level in levels if z.min() < level < z.max()]
+
+
+def level_line(
+    x: np.ndarray, y: np.ndarray, z: np.ndarray, level: float, name: str = "", thin: bool = True
+) -> Outline:
+    """All contour lines of one level as one mark, with NaN between them."""
+    return Outline(*xy(joined(contour_lines(x, y, z, level))), name=name, dotted=thin, width=1.5)
+
+
+def regions(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    columns: Any = None,
+    resolution: int = RESOLUTION,
+    title: str | None = None,
+) -> RegionsDisplay:
+    """The decision regions of a fitted classifier or clusterer.
+
+    Parameters
+    ----------
+    model : any fitted model whose `predict` gives classes or clusters.
+    X : the table whose rows are shown, with the columns of the training table; or a path to it.
+    y : the classes of the rows, or the name of their column in X. None draws the rows in one colour.
+    columns : two columns of numbers, by name or position; the others stay at their median or most
+        frequent value. None shows the plane of the first two discriminant directions (principal
+        directions without y) if the table has more than two columns of numbers.
+    resolution : number of cells along each axis.
+    title : the title; None is the name of the model's class.
+    """
+    return RegionsDisplay.from_estimator(
+        model, X, y, columns=columns, resolution=resolution, title=title
+    )
+
+
+def surface(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    of: Any = None,
+    columns: Any = None,
+    resolution: int = RESOLUTION,
+    title: str | None = None,
+) -> SurfaceDisplay:
+    """The probability of a class, or the prediction of a regressor, over two columns or directions.
+
+    Parameters
+    ----------
+    model : a fitted classifier with `predict_proba`, or a fitted regressor.
+    X : the table whose rows are shown, with the columns of the training table; or a path to it.
+    y : the target of the rows, or the name of its column in X. None shows no rows.
+    of : the class whose probability is shown; None is the last class.
+    columns, resolution, title : as in `regions`.
+    """
+    return SurfaceDisplay.from_estimator(
+        model, X, y, of=of, columns=columns, resolution=resolution, title=title
+    )
