@@ -4,6 +4,7 @@ Invariant: a weight k is k copies of a row, so contiguous folds cut between copi
 be on both sides; splitters and lists refer to the rows that the user passed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +45,7 @@ class Fold:
     test: np.ndarray
 
 
-def make_folds(cv: Any, problem: Problem, split: dict[str, Any] | None = None) -> list[Fold]:
+def make_folds(cv: Any, problem: Problem, split: Mapping[str, Any] | None = None) -> list[Fold]:
     """Folds of the rows of a problem; an int, or None, gives contiguous ones.
 
     `split`: further arguments of the splitter, such as groups of the user's rows.

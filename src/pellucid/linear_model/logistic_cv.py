@@ -1,5 +1,6 @@
 """Logistic regression that chooses its penalty by cross-validation."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -164,7 +165,7 @@ class LogisticRegressionCV(LogisticModel):
         """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
         return _sklearn.splitter_router(self, self._requested(), self.cv)
 
-    def _fit(self, problem: Problem, split: dict[str, Any]) -> dict[str, Any]:
+    def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         from pellucid.linear_model._logistic import path
         from pellucid.linear_model._logistic.preparation import Setting
 

@@ -1,5 +1,6 @@
 """Ridge regression that chooses its penalty by cross-validation."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -119,10 +120,10 @@ class RidgeCV(LinearPredictor):
         """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
         return _sklearn.splitter_router(self, self._requested(), self.cv)
 
-    def _fit(self, problem: Problem, split: dict[str, Any]) -> dict[str, Any]:
+    def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, partial(self._fit_columns, split))
 
-    def _fit_columns(self, split: dict[str, Any], problem: Problem) -> dict[str, Any]:
+    def _fit_columns(self, split: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._ridge import cv_solver as search
         from pellucid.linear_model._ridge import solver as solvers
         from pellucid.linear_model._ridge.eigen import make_spectrum

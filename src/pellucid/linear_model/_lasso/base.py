@@ -5,6 +5,7 @@ Invariant: all minimise one objective; the lasso has l1_ratio = 1. The model tha
 chooses is what `Lasso` or `ElasticNet` finds on all rows at that penalty.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -278,10 +279,10 @@ class L1RegressorCV(LinearPredictor):
         """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
         return _sklearn.splitter_router(self, self._requested(), self.cv)
 
-    def _fit(self, problem: Problem, split: dict[str, Any]) -> dict[str, Any]:
+    def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, partial(self._fit_columns, split))
 
-    def _fit_columns(self, split: dict[str, Any], problem: Problem) -> dict[str, Any]:
+    def _fit_columns(self, split: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
         """Errors along all paths, the best point, and the fit on all rows there."""
         from pellucid.linear_model._lasso import cv_solver as search
         from pellucid.linear_model._lasso.solver import Net, elastic_net
