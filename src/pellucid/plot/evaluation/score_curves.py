@@ -68,11 +68,15 @@ class ScoreCurveDisplay(Display):
     def picture(self) -> Picture:
         means = [part.mean(axis=1) for part in (self.train, self.test)]
         sds = [part.std(axis=1) for part in (self.train, self.test)]
+        folds = self.train.shape[1]
         numeric = all(_is_number(value) for value in self.values)
         marks: list[Mark] = []
         if numeric:
             x = [float(value) for value in self.values]
-            marks += [Band(x, m - s, m + s, index=i) for i, (m, s) in enumerate(zip(means, sds))]
+            if folds > 1:
+                marks += [
+                    Band(x, m - s, m + s, index=i) for i, (m, s) in enumerate(zip(means, sds))
+                ]
             marks += [Line(x, mean, SETS[i], i) for i, mean in enumerate(means)]
             axis = Axis(self.label, log=min(x) > 0 and max(x) > MANY_TIMES * min(x), grid=False)
         else:
@@ -83,6 +87,8 @@ class ScoreCurveDisplay(Display):
         note = "Mean over the folds; band: one standard deviation."
         if not numeric:
             note = "Mean over the folds; lines: one standard deviation."
+        if folds == 1:
+            note = ""
         panel = Panel(tuple(marks), axis, Axis(self.score), note=note)
         return Picture((panel,), f"{self.score} of training and test rows", self.title)
 
