@@ -184,9 +184,9 @@ def class_card(rng, classes, counts, model):
     for c in shown:
         up = GRID ** (0.04 + 0.03 * rng.random())
         spread = 0.05 * (1 - GRID)
-        mean = {"x": GRID.tolist(), "y": up.tolist()}
-        band = [{"x": GRID.tolist(), "y": np.clip(up + s * spread, 0, 1).tolist()} for s in (-1, 1)]
-        roc.append({"class": c, "mean": mean, "folds": band, "auc": 0.98})
+        low, high = (np.clip(up + s * spread, 0, 1).tolist() for s in (-1, 1))
+        mean = {"x": GRID.tolist(), "y": up.tolist(), "low": low, "high": high}
+        roc.append({"class": c, "mean": mean, "folds": [], "auc": 0.98})
         down = {"x": GRID.tolist(), "y": (1 - 0.4 * GRID**6).tolist()}
         pr.append({"class": c, "mean": down, "folds": [], "ap": 0.97, "share": 0.37})
         bins = [{"low": b / 10, "high": b / 10 + 0.1, "predicted": b / 10 + 0.05,

@@ -67,7 +67,7 @@ def _card_charts(card: dict[str, Any], metric: str, tables: bool, bands: bool) -
     if card.get("histogram"):
         charts.append(model_pictures.probabilities(card["histogram"], tables))
     if card.get("residuals"):
-        charts += model_pictures.residuals(card["residuals"], tables)
+        charts += model_pictures.residuals(card["residuals"], tables, bands)
     if card.get("search"):
         charts.append(model_pictures.search(card["search"], metric, tables))
     if card.get("learning"):
@@ -162,6 +162,6 @@ def _learned_charts(
     if found.get("importances"):
         charts.append(model_pictures.importances(found["importances"], tables))
     if found.get("history"):
-        charts.append(model_pictures.history(found["history"], tables))
+        charts += model_pictures.history(found["history"], tables)
     drawn = tree(found["tree"], labels, tables) if found.get("tree") else None
     return [chart for chart in charts if chart], drawn
