@@ -27,6 +27,7 @@ RESULTS = {
     "Description": "pellucid.persist.description",
     "Explanation": "pellucid.records",
     "Prototypes": "pellucid.records",
+    "Replay": "pellucid.replays",
     "Result": "pellucid.comparison.result",
     "Status": "pellucid.records",
     "SummaryTable": "pellucid.records",

@@ -101,6 +101,7 @@ FUNCTIONS: dict[str, str] = {
     "compare": "pellucid.comparison",
     "compile": "pellucid.single_row",
     "load": "pellucid.persist",
+    "replay": "pellucid.replays",
     "set_threads": "pellucid.parallel",
     "show_versions": "pellucid.versions",
     "watching": "pellucid.records",
