@@ -57,6 +57,7 @@ class Line(Mark):
     index: int = 0
     reference: bool = False  # thin and dotted, in the colour of the text
     points: bool = True  # False: never show the points of a short line
+    thin: bool = False  # thin and pale, without points: one of many lines
 
 
 @dataclass(frozen=True)

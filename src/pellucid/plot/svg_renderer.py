@@ -216,10 +216,12 @@ def _line(mark: Line, area: axes.Panel, panel: Panel) -> list[str]:
     places = list(zip(mark.x, mark.y))
     if mark.reference:
         return reference_marks(area, {"": places})
-    if mark.points or len(places) > MARKED_POINTS:
+    if not mark.thin and (mark.points or len(places) > MARKED_POINTS):
         return [line_mark(area, places, mark.index, words.clean(mark.name) or panel.y.label)]
     path = path_data(area, mark.x, mark.y)
     stroke = {"stroke": "currentColor", "stroke_width": "2", "stroke_dasharray": dash(mark.index)}
+    if mark.thin:
+        stroke |= {"stroke_width": "0.7", "stroke_dasharray": None, "opacity": "0.55"}
     return [svg.series_group(mark.index, [svg.element("path", d=path, fill="none", **stroke)])]
 
 
