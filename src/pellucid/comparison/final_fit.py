@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.comparison.analysis.example_rows import explained
+from pellucid.comparison.analysis.example_rows import changed, explained
 from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.analysis.model_details import NO_TIME, describe_model, importances
 from pellucid.comparison.execution.fold_task import FoldTask, counted, reason
@@ -25,6 +25,7 @@ from pellucid.comparison.execution.worker_data import Evaluator
 from pellucid.comparison.execution.worker_pool import limit_memory
 from pellucid.errors import CannotSaveError
 
+CHANGE_SECONDS = 5.0  # for all example rows
 SHARES_OF_ROWS = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 
@@ -90,12 +91,21 @@ def _report_parts(
         },
         "learning": lambda: learning_curve(evaluator, task),
         "importances": lambda: importances(evaluator, fold_task, 0.25 * fold_task.deadline),
+        "changes": lambda: changes(evaluator, fitted, task),
     }
     if task.details_incomplete:
         parts["portrait"] = lambda: describe_model(
             evaluator, fitted, fold_task, 0.1 * fold_task.deadline
         )
     return parts
+
+
+def changes(evaluator: Evaluator, fitted: Any, task: FinalFitTask) -> dict[str, Any]:
+    """What would change the predictions of the example rows, by group."""
+    train, seconds = task.fold_task.train, min(CHANGE_SECONDS, 0.1 * task.fold_task.deadline)
+    rows = [row for group in task.rows.values() for row in group]
+    found = iter(changed(evaluator, fitted, rows, train, seconds))
+    return {name: [next(found) for _ in group] for name, group in task.rows.items()}
 
 
 def details_incomplete(record: dict[str, Any]) -> bool:

@@ -206,6 +206,7 @@ def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
     display = plot.LearningCurveDisplay(
         found["rows"], *([[or_nan(v)] for v in found[part]] for part in ("train", "test")),
         "training rows", wording.metric_name(metric), "Learning curve",
+        ("training rows", "validation rows"),
     )  # fmt: skip
     return figure(display, tables, 220)
 
