@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pellucid.comparison.analysis import model_diagnostics
+from pellucid.comparison.analysis import example_rows, model_diagnostics
 from pellucid.comparison.analysis.model_details import describe_model, region
 from pellucid.comparison.analysis.model_details import tree as portrait_tree
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
@@ -14,6 +14,7 @@ from pellucid.comparison.execution.worker_data import share_table
 from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
+from pellucid.inspection.cells import Cells
 
 
 @pytest.fixture
@@ -173,6 +174,42 @@ def test_neighbours_are_the_nearest_other_rows(fitted):
         told = [near["distance"] for near in entry["near"]]
         np.testing.assert_allclose(told, np.sort(far)[: len(told)], atol=1e-9)
         assert all(evaluator.y[near["row"]] == near["actual"] for near in entry["near"])
+
+
+@pytest.mark.parametrize(
+    ("data", "model"), [("penguins", "logistic"), ("penguins", "tree"), ("diabetes", "ols")]
+)
+def test_what_would_change_a_prediction_changes_it(fitted, data, model):
+    evaluator, found, task = fitted(data, model)
+    table, rows = evaluator.table.to_pandas(), [0, 5, 150, 5]
+    told = example_rows.changed(evaluator, found, rows, task.train, 60.0)
+    assert told[1] == told[3] and any(entry["found"] for entry in told)
+    for row, entry in zip(rows, told, strict=True):
+        before = found.predict(table.iloc[[row]])[0]
+        assert entry["before"] == (str(before) if entry["threshold"] is None else before)
+        for change in entry["found"]:
+            assert 1 <= len(change["columns"]) <= example_rows.MOST_CHANGED
+            changed = table.iloc[[row]].copy()
+            for name, old, new in change["columns"]:
+                assert old == example_rows._text(Cells(table).cell(list(table).index(name), row))
+                cells = Cells(table)
+                texts = [
+                    example_rows._text(cells.cell(list(table).index(name), i))
+                    for i in range(len(table))
+                ]
+                changed[name] = table[name].iloc[[texts.index(new)]].to_numpy()
+            after = found.predict(changed)[0]
+            if entry["threshold"] is None:
+                assert str(after) == change["prediction"] != entry["before"]
+            else:
+                middle = np.median(evaluator.y[task.train])
+                assert after == pytest.approx(change["prediction"], rel=1e-3)
+                assert (after < middle) != (before < middle) and middle == entry["threshold"]
+
+
+def test_rows_left_without_time_have_no_changes(fitted):
+    evaluator, model, task = fitted("penguins", "logistic")
+    assert example_rows.changed(evaluator, model, [0, 1], task.train, -1.0) == [None, None]
 
 
 @pytest.mark.parametrize("model", ["lda", "knn", "tree", "svm_rbf", "majority"])

@@ -337,10 +337,23 @@ def single_rows(rng, columns, classes):
                 "row": 100 * g + i, "cells": [f"{v:.3f}" for v in rng.uniform(0, 30, len(columns))],
                 **said, "base": 0.5, "total": 0.5 + float(amounts.sum()), "scale": "log-odds",
                 "about": None if classes is None else classes[-1],
+                "changes": changes(columns, classes, said["predicted"]) if i < 2 else None,
                 "contributions": [[c, float(a)] for c, a in zip(columns, amounts, strict=True)],
             })  # fmt: skip
         groups.append({"name": name, "rows": rows})
     return {"columns": list(columns), "groups": groups, "all": all_rows(rng, classes, groups)}
+
+
+def changes(columns, classes, before):
+    if classes is None:
+        return {"before": before, "threshold": 21.25, "found": []}
+    other = next(c for c in classes if c != before)
+    columns = [[columns[0], "17.25", "18.5"], [columns[1], None, "3"]]
+    return {
+        "before": before,
+        "threshold": None,
+        "found": [{"prediction": other, "columns": columns}],
+    }
 
 
 def all_rows(rng, classes, groups, n=455):

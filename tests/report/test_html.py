@@ -278,6 +278,24 @@ def test_why_a_row_names_its_values(two):
     assert "= xxxxxxxxx…" in picture and "&lt;gone&gt;" in picture
 
 
+def test_a_row_says_what_would_change_its_prediction(two, two_page):
+    before = two["rows"]["groups"][0]["rows"][0]["changes"]["before"]
+    after = two["rows"]["groups"][0]["rows"][0]["changes"]["found"][0]["prediction"]
+    words = Page(two_page).words
+    assert words.count("What would change this answer?") == 6
+    assert f"the model predicts {before} for this row." in words
+    assert (
+        "mean radius 18.5 instead of 17.25 and mean texture 3 instead of missing : " + after
+        in words
+    )
+    assert "What would change" not in html.render(without_rows(two))
+    words = Page(html.render(sample.regression())).words
+    assert (
+        "makes it predict below 21.25, the median of the training rows." in words
+        and "No change of one or two features" in words
+    )
+
+
 def test_means_of_few_rows_say_how_few():
     shape = {"kind": "means", "labels": ["4", "5"], "means": [2.0, 9.0], "rows": [40, 1]}
     told = str(pictures.column({"name": "cars", "by_target": shape}, "price"))
