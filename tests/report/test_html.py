@@ -285,7 +285,7 @@ def test_a_row_says_what_would_change_its_prediction(two, two_page):
     assert words.count("What would change this answer?") == 6
     assert f"the model predicts {before} for this row." in words
     assert (
-        "mean radius 18.5 instead of 17.25 and mean texture 3 instead of missing : " + after
+        "mean radius 18.5 instead of 17.25 and mean texture 3 instead of missing: " + after
         in words
     )
     assert "What would change" not in html.render(without_rows(two))
