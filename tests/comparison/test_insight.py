@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pellucid.comparison import final_fit
 from pellucid.comparison.analysis import example_rows, model_diagnostics
 from pellucid.comparison.analysis.model_details import describe_model, region
 from pellucid.comparison.analysis.model_details import tree as portrait_tree
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.worker_data import share_table
+from pellucid.comparison.final_fit import FinalFitTask
 from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
@@ -205,6 +207,21 @@ def test_what_would_change_a_prediction_changes_it(fitted, data, model):
                 middle = np.median(evaluator.y[task.train])
                 assert after == pytest.approx(change["prediction"], rel=1e-3)
                 assert (after < middle) != (before < middle) and middle == entry["threshold"]
+
+
+@pytest.mark.filterwarnings("ignore:.*recorded no steps")
+@pytest.mark.parametrize(("model", "steps"), [("tree", True), ("lda", False)])
+def test_a_fit_with_steps_is_replayed_beside_the_model(fitted, tmp_path, monkeypatch, model, steps):
+    evaluator, _, fold_task = fitted("penguins", model)
+    task = FinalFitTask(fold_task, str(tmp_path / "model.pellucid"), {}, {}, [])
+    monkeypatch.setattr(final_fit, "REPLAY_SECONDS", 60.0)
+    found, page = final_fit.save_replay(evaluator, task), tmp_path / "replay.html"
+    assert (found is not None) == steps == page.exists()
+    for name, value in (("MOST_REPLAYED", 10), ("REPLAY_SECONDS", -1.0), ("REPLAY_BYTES", 10)):
+        page.unlink(missing_ok=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(final_fit, name, value)
+            assert final_fit.save_replay(evaluator, task) is None and not page.exists()
 
 
 def test_rows_left_without_time_have_no_changes(fitted):

@@ -20,6 +20,7 @@ from pellucid.report import (
 )
 from pellucid.report.privacy import without_rows
 from pellucid.report.tree_picture import tree
+from pellucid.report.write_report import write_summary
 from tests.report import sample
 
 SECTIONS = [
@@ -285,8 +286,7 @@ def test_a_row_says_what_would_change_its_prediction(two, two_page):
     assert words.count("What would change this answer?") == 6
     assert f"the model predicts {before} for this row." in words
     assert (
-        "mean radius 18.5 instead of 17.25 and mean texture 3 instead of missing: " + after
-        in words
+        "mean radius 18.5 instead of 17.25 and mean texture 3 instead of missing: " + after in words
     )
     assert "What would change" not in html.render(without_rows(two))
     words = Page(html.render(sample.regression())).words
@@ -294,6 +294,19 @@ def test_a_row_says_what_would_change_its_prediction(two, two_page):
         "makes it predict below 21.25, the median of the training rows." in words
         and "No change of one or two features" in words
     )
+
+
+def test_the_replay_is_linked_where_it_lies_beside_the_report(tmp_path):
+    summary = sample.classification(models=("logistic", "majority")) | {"replay": 12}
+    page = tmp_path / "report.html"
+
+    def links(**how):
+        return write_summary(summary, page, **how).read_text().count('href="replay.html"')
+
+    assert links() == 0, "there is no such file"
+    (tmp_path / "replay.html").write_text("")
+    assert links() == 1 and "in 12 steps" in Page(page.read_text()).words
+    assert links(rows=False) == 0, "it shows rows"
 
 
 def test_means_of_few_rows_say_how_few():

@@ -23,7 +23,8 @@ def models(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
         bands = detail.extras == "all" or row["recommended"]
         view = _card(row, cards.get(model) or {}, metric, detail.tables_of(row), bands)
         learned = None if row["baseline"] else _learned(fits.get(model), row, summary, detail)
-        out.append(view | {"learned": learned})
+        steps = summary.get("replay") if row["recommended"] else None
+        out.append(view | {"learned": learned, "replay": steps})
     return out
 
 

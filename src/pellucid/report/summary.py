@@ -72,6 +72,7 @@ sign: `plan.greater_is_better` tells whether higher is better. `schema` increase
                           base, total, scale, contributions: [[column, amount]],
                           changes: {before, threshold (regression), found: [{prediction,
                                     columns: [[column, old, new]]}]} | None}]}]}
+    replay: number of steps of replay.html beside the report | None
     test: {model, rows, metrics, intervals {name: [low, high]}, baseline {name: score}, agrees,
            confusion, openings} | {failed: why} | None
     reproduce: {command, config (TOML), seed, sha256, versions {package: version}, total_seconds,
@@ -145,6 +146,7 @@ def summarise(result: Result) -> Summary:
         },
         "regions": regions(result),
         "rows": single_rows(result),
+        "replay": result.finish.get("replay"),
         "test": test_set(result),
         "reproduce": reproduce(result),
         "complete": data["complete"],
