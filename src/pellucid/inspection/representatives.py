@@ -24,7 +24,7 @@ class RepresentativeRows:
 
     Attributes
     ----------
-    rows : positions of the prototypes in X, those that represent most rows first.
+    rows : positions of the prototypes in X; those that represent most rows first, then by position.
     assignment : (n,), the number 0, 1, ... of the prototype that represents each row.
     distances : (n,), the distance of each row to its prototype.
     criticisms : positions of rows that no prototype represents well, the worst first.
@@ -121,7 +121,7 @@ def prototypes(
         medoids, D = _medoids(cells, rows, k, parallel.stream(seed, "prototypes", part))
         distances[rows], nearest[rows] = D.min(axis=1), len(chosen) + D.argmin(axis=1)
         chosen += medoids.tolist()
-    order = np.argsort(-np.bincount(nearest, minlength=n), kind="stable")
+    order = np.lexsort((np.array(chosen), -np.bincount(nearest, minlength=n)))
     rows = np.array(chosen, dtype=np.intp)[order]
     critics = _criticisms(cells, rows, distances, n_criticisms)
     both = [*rows.tolist(), *critics.tolist()]
