@@ -230,7 +230,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks between two axes. `equal`: one unit has the same length on both axes."""
+    """Marks between two axes.
+
+    equal: one unit has the same length on both axes.
+    tips: points of short lines have tooltips in SVG.
+    """
 
     marks: tuple[Mark, ...]
     x: Axis = Axis()
@@ -241,6 +245,7 @@ class Panel:
     height: int = 240
     equal: bool = False
     right_texts: tuple[str, ...] = ()  # at the right end of the bands of the y axis
+    tips: bool = True
 
 
 @dataclass(frozen=True)

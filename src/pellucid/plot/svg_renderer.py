@@ -99,6 +99,7 @@ def _panel(panel: Panel, picture: Picture) -> tuple[str, tuple[int, int]]:
     settings = Settings(
         title=title, x_label=panel.x.label, y_label=panel.y.label, note=panel.note,
         width=panel.width, height=panel.height, x_dates=panel.x.dates, y_dates=panel.y.dates,
+        tips=panel.tips,
     )  # fmt: skip
     settings = with_note(settings, left_out(_lines(panel), panel.x.log, panel.y.log), thinned)
     area = _layout(panel, settings)
