@@ -137,7 +137,9 @@ class Recording:
         if self.is_classifier:
             wrong = round(error * n)
             verb = "is" if wrong == 1 else "are"
-            return f"{text} {wrong} of {n} {'sampled ' * sampled}training rows {verb} misclassified."
+            return (
+                f"{text} {wrong} of {n} {'sampled ' * sampled}training rows {verb} misclassified."
+            )
         rows = f"{n} sampled training rows" if sampled else "the training rows"
         return f"{text} The root mean squared error on {rows} is {number(error, 4)}."
 

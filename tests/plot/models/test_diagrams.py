@@ -9,8 +9,8 @@ from sklearn.neural_network import MLPClassifier as TheirNetwork
 
 import pellucid
 from pellucid import plot
-from pellucid.data.intake import raw_table
 from pellucid.data.datasets import load
+from pellucid.data.intake import raw_table
 from pellucid.ensemble import (
     AdaBoostClassifier,
     BaggingRegressor,
