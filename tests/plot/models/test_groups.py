@@ -1,6 +1,7 @@
 """Cells, ellipses, silhouettes, margins, components and scatters against independent computations."""
 
 import itertools
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from pellucid.cluster import KMeans
 from pellucid.data.datasets import load
 from pellucid.decomposition import PCA
 from pellucid.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from pellucid.draw.label_text import width
 from pellucid.errors import DataError, NotFittedError, ParameterError
 from pellucid.manifold import TSNE
 from pellucid.mixture import GaussianMixture
@@ -316,3 +318,20 @@ def test_three_columns():
         plot.scatter3d(MATRIX)
     with pytest.raises(DataError, match=r"needs three columns of numbers. Got 2"):
         plot.scatter3d(MATRIX[:, :2])
+
+
+def test_names_of_three_axes_stay_inside_and_their_ends_apart():
+    names = [f"a very long name of column {j}" for j in "abc"]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=names)
+    root = ET.fromstring(plot.scatter3d(X).svg())
+    right, spans = float(root.get("viewBox").split()[2]), []
+    for text in root.iter("{http://www.w3.org/2000/svg}text"):
+        shown = text.text or text[0].tail  # a cut name has its title first
+        wide = width(shown) * float(text.get("font-size", 12)) * 1.05
+        start = {"end": wide, "middle": wide / 2}.get(text.get("text-anchor"), 0.0)
+        left = float(text.get("x")) - start
+        assert left > 0 and left + wide < right, shown
+        spans.append((left, left + wide, float(text.get("y"))))
+    assert len(spans) >= 9
+    for a, b in itertools.combinations(spans, 2):
+        assert abs(a[2] - b[2]) > 8 or a[0] > b[1] or b[0] > a[1]
