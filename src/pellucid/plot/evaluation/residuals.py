@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.base import Estimator
 from pellucid.draw.number import number
 from pellucid.errors import DataError
 from pellucid.model_selection.metrics import METRICS
@@ -263,7 +264,8 @@ def leverage_of(
     Least squares, and ridge with the model's `alpha`, with and without an intercept, are tried. One of
     them is right if its matrix gives the model's own fitted values; otherwise the answer is None.
     """
-    Z = _design(X)
+    Z = model._encoded(X) if isinstance(model, Estimator) else _design(X)
+    Z = Z.toarray() if hasattr(Z, "toarray") else Z
     if Z is None or len(Z) != len(y):
         return None, 1
     alpha = getattr(model, "alpha", None)
