@@ -18,6 +18,7 @@ from pellucid.plain.linear.softmax import SoftmaxRegression
 from pellucid.plain.nonlinear.k_neighbors import KDTree, KNearestClassifier, KNearestRegressor
 from pellucid.plain.nonlinear.network import FeedForward
 from pellucid.plain.nonlinear.svm import SVM, OneVsOneSVM
+from pellucid.plain.probability.baseline import MajorityVote, Mean
 from pellucid.plain.probability.bayesian_regression import BayesianRegression
 from pellucid.plain.probability.bayesian_ridge import BayesianRidge
 from pellucid.plain.probability.discriminants import (
@@ -77,6 +78,8 @@ METHODS = {
     "perceptron": (Perceptron,),
     "pca": (PCA,),
     # probability
+    "majority": (MajorityVote,),
+    "mean": (Mean,),
     "bayesian_regression": (BayesianRegression,),
     "bayesian_ridge": (BayesianRidge,),
     "fisher": (FisherDiscriminant,),

@@ -16,9 +16,9 @@ Lasso, coordinate descent:
 
 LassoProximal, proximal gradient descent:
 1. As above.
-5. Take a gradient step on the squared error alone: z = w + step * Xc'r / n.
-6. Soften: w = S(z, step * alpha). Repeat steps 5 and 6 until w does not change by more than tol.
-   The step is 1 / L, where L, the largest eigenvalue of Xc'Xc / n, bounds the curvature.
+2. Take a gradient step on the squared error alone: z = w + step * Xc'r / n. The step is 1 / L,
+   where L, the largest eigenvalue of Xc'Xc / n, bounds the curvature.
+3. Soften: w = S(z, step * alpha). Repeat steps 2 and 3 until no coefficient changes by more than tol.
 4. As above.
 """
 
@@ -72,8 +72,8 @@ class LassoProximal(Lasso):
             J = r @ r / (2 * n) + self.alpha * np.abs(w).sum()
             self.trace.append({"step": k, "objective": J, "w": w})
             before = w
-            z = w + step * Xc.T @ r / n  # step 5
-            w = soft_threshold(z, step * self.alpha)  # step 6
+            z = w + step * Xc.T @ r / n  # step 2
+            w = soft_threshold(z, step * self.alpha)  # step 3
             if np.abs(w - before).max() <= self.tol:
                 break
         self.w, self.b = w, y_mean - x_mean @ w  # step 4

@@ -5,8 +5,8 @@ Objective: the exponential loss of the vote, lowered by one tree after the other
     sum_i exp(-s_{y_i}(x_i) (K - 1) / K),    s_k(x) = sum_t a_t v_k(f_t(x)),
 
 where v_k is 1 for the class that a tree votes for and -1 / (K - 1) for the others. Tree t multiplies the
-loss of a right row by exp(-a_t (K - 1) / K) and that of a wrong row by exp(a_t / K). If w_i is the loss of
-row i as a share of the total, the total is multiplied by
+loss of a right row by exp(-a_t (K - 1) / K) and that of a wrong row by exp(a_t / K). If w_i is the loss
+of row i as a share of the total, the total is multiplied by
 
     (1 - e_t) exp(-a_t (K - 1) / K) + e_t exp(a_t / K),    e_t = sum of w_i over the wrong rows
 
