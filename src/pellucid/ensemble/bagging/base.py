@@ -262,7 +262,7 @@ class Bagging(Estimator):
 
     def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
         """The trees over all columns of the table, and with all classes."""
-        trees = all(isinstance(tree, TreeModel) for tree in self.estimators_)
+        trees = all(base_estimators.is_tree(tree) for tree in self.estimators_)
         if not trees or self.schema_.layout != "codes":
             raise ParameterError(
                 f"explain of {type(self).__name__} needs a decision tree as its base estimator, "
