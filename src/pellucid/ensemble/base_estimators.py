@@ -23,7 +23,6 @@ from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.base import TreeModel
 from pellucid.tree.nodes import Nodes
 
-
 # Methods that the fast path does not call, or not by their public names.
 _BYPASSED = (
     "fit", "predict", "predict_proba", "predict_log_proba", "decision_function",
