@@ -331,19 +331,31 @@ def test_rounds_of_a_warm_start_are_all_told():
 @pytest.mark.parametrize(
     "case",
     [
-        dict(data="cancer", n_estimators=400, max_leaf_nodes=4, learning_rate=0.5, subsample=0.5),
-        dict(data="hastie", n_estimators=200, max_leaf_nodes=4, learning_rate=1.0, subsample=0.5),
-        dict(data="noisy", n_estimators=200, learning_rate=1.0),
-        dict(data="classes", n_estimators=100, learning_rate=1.0, subsample=0.8),
-        dict(data="cancer", learning_rate=1.0, subsample=0.8),
-        dict(data="noisy", learning_rate=1.0, subsample=0.5, loss="exponential"),
+        {
+            "data": "cancer",
+            "n_estimators": 400,
+            "max_leaf_nodes": 4,
+            "learning_rate": 0.5,
+            "subsample": 0.5,
+        },
+        {
+            "data": "hastie",
+            "n_estimators": 200,
+            "max_leaf_nodes": 4,
+            "learning_rate": 1.0,
+            "subsample": 0.5,
+        },
+        {"data": "noisy", "n_estimators": 200, "learning_rate": 1.0},
+        {"data": "classes", "n_estimators": 100, "learning_rate": 1.0, "subsample": 0.8},
+        {"data": "cancer", "learning_rate": 1.0, "subsample": 0.8},
+        {"data": "noisy", "learning_rate": 1.0, "subsample": 0.5, "loss": "exponential"},
     ],
 )
 def test_large_learning_rates_do_not_diverge(case):
     """As accurate as scikit-learn on other rows, up to the noise of 500 rows."""
     from sklearn.datasets import load_breast_cancer, make_classification, make_hastie_10_2
 
-    case = dict(case)
+    case = case.copy()
     X, y = {
         "cancer": lambda: load_breast_cancer(return_X_y=True),
         "hastie": lambda: make_hastie_10_2(2000, random_state=1),

@@ -217,7 +217,9 @@ def absolute() -> Objective:
 
 def softmax(n_classes: int) -> Objective:
     """Log loss of three and more classes; one tree per class and round."""
-    return Objective("log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax", steep=2)
+    return Objective(
+        "log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax", steep=2
+    )
 
 
 def regression(name: str, q: float | None) -> Objective:
