@@ -139,7 +139,7 @@ def fit_some_columns(
     part = select(problem, columns).reweight(weights)
     learned = base._fit(part, presorted.select(columns))
     nodes = learned["tree_"]
-    feature = np.append(columns, -1)[nodes.feature].astype(np.int32)
+    feature = nodes.over_columns(columns)
     return store_tree(base, problem, replace(nodes, feature=feature, n_levels=problem.n_levels))
 
 

@@ -179,6 +179,7 @@ class TreeModel(Estimator):
         }
 
     explain = explaining.explain
+    to_sklearn = explaining.to_sklearn
 
     def _explain(self, X: np.ndarray, method: str = "path") -> dict[str, Any]:
         values = prediction.values(self.tree_, X)

@@ -272,7 +272,7 @@ class Bagging(Estimator):
         K = len(self.classes_) if classes else self.estimators_[0].tree_.value.shape[1]
         nodes, values = [], []
         for tree, own in zip(self.estimators_, self.estimators_features_):
-            feature = np.append(own, -1)[tree.tree_.feature].astype(np.int32)
+            feature = tree.tree_.over_columns(own)
             nodes.append(replace(tree.tree_, feature=feature, n_levels=self.schema_.n_levels))
             codes = np.asarray(vars(tree).get("classes_", np.arange(K)), dtype=np.int64)
             values.append(np.zeros((len(feature), K)))

@@ -211,6 +211,7 @@ class Forest(Estimator):
         averaging.check_out_of_bag(self)
 
     explain = explaining.explain
+    to_sklearn = explaining.to_sklearn
 
     def _explain(self, X: np.ndarray, method: str = "path") -> dict[str, Any]:
         return averaging.explain_mean(self, X, method)
