@@ -371,3 +371,18 @@ def test_large_learning_rates_do_not_diverge(case):
     )
     assert np.abs(ours.decision_function(X)).max() < 200
     assert ours.score(X[~half], y[~half]) >= peer.score(X[~half], y[~half]) - 0.025
+
+
+def test_partial_dependence_of_scikit_learn_on_log_odds():
+    """Its recursion is for its own classes; brute force gives the log-odds if it is asked for them."""
+    from sklearn.inspection import partial_dependence
+
+    X, y, _ = table()
+    ours = Classifier(n_estimators=20, random_state=0).fit(X, y > 2)
+    with pytest.raises(ValueError, match="'recursion'"):
+        partial_dependence(ours, X, [0], method="recursion")
+    found = partial_dependence(ours, X, [0], response_method="decision_function", grid_resolution=5)
+    for value, mean in zip(found["grid_values"][0], found["average"][0]):
+        moved = X.copy()
+        moved[:, 0] = value
+        assert mean == pytest.approx(ours.decision_function(moved).mean(), rel=1e-12)

@@ -97,7 +97,6 @@ class Forest(Estimator):
     oob_importances_std_: np.ndarray = learned(averaging.OOB_STD)
 
     _layout = "codes"
-    _takes_sparse = False
     _rows = "canonical"
     _splitter = "best"
     # The checks fit hundreds of times; five trees show the same faults as a hundred.
