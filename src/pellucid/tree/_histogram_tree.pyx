@@ -15,7 +15,7 @@ from pellucid.tree._random cimport mix
 
 cdef enum:
     BOTH = 2                    # of `steep`
-    ORDINARY = 2                # length of a step that is never shortened
+    ORDINARY = 6                # length of a step that is never shortened
 
 
 cdef int reserve(GrowingTree* t, int more) noexcept nogil:

@@ -70,7 +70,8 @@ def to_sklearn(self: Any) -> Any:
                 f"others. Column {schema.name(j)!r} is of the kind {kind!r}."
             )
     learned = {name: vars(self)[name] for name in _LEARNED if name in vars(self)}
-    params = {name: getattr(self, name) for name in parameters_of(type(self)) if name not in _OURS}
+    Model: Any = type(self)
+    params = {name: getattr(self, name) for name in parameters_of(Model) if name not in _OURS}
     params["ccp_alpha"] = vars(self).get("ccp_alpha_", self.ccp_alpha)
     ours = (one.__name__ for one in type(self).__mro__ if one.__module__.startswith("pellucid."))
     classes = "classes_" in learned
