@@ -114,3 +114,11 @@ def test_what_tells_a_column_from_its_gaps_is_not_cut_off():
     assert fit("flipper_length_mm <= 206.5", 14) == "flipper_length_… <= 206.5"
     text = f"{'a' * 60} <= 206.5 or missing"
     assert fit(text, 30).endswith("… <= 206.5 or missing")
+
+
+def test_of_a_class_and_a_column_both_are_shortened():
+    assert fit("a very long class: a very long column", 12).count("…") == 2
+    assert fit("Europe: a very long name of a column", 12).startswith("Europe: a ")
+    assert fit("a very long name of a class: weight", 12).endswith("…: weight")
+    for em in (5, 8, 12, 15):
+        assert width(fit("a very long class: a very long column", em)) <= em

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from pellucid.errors import ConvergenceWarning, ParameterError
-from pellucid.linear_model import LogisticRegression
+from pellucid.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from pellucid.numerics.objectives.links import expit
 
 
@@ -178,3 +179,30 @@ def test_a_pass_that_ends_above_the_start_has_not_converged():
     assert model.status_.code == "diverged" and not model.status_.ok
     even = LogisticRegression(solver="sgd", random_state=0, tol=1e-3, standardize=True).fit(X, y)
     assert even.status_.ok and even.history_["objective"][-1] < even.history_["objective"][0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(solver="gd", tol=1e-4),
+        LinearRegression(solver="gd", tol=1e-3),
+        PoissonRegressor(solver="gd", tol=1e-4),
+    ],
+)
+def test_short_steps_on_large_numbers_are_not_convergence(model):
+    """The safe step on a column around 3000 is shorter than tol from the start."""
+    X, y = mixture(300, 0)
+    model = clone(model)
+    with pytest.warns(ConvergenceWarning, match="each iteration still lowers the objective by"):
+        model.fit(3000 + 1000 * X, (y > 0).astype(int))
+    assert model.status_.code == "stopped" and model.n_iter_ < 10
+    objective = model.history_["objective"]
+    saved = float(str(model.status_).split("objective by about ")[1].split(" ")[0])
+    assert saved == pytest.approx(-np.diff(objective)[-1], rel=0.6)
+
+
+def test_a_perfect_fit_by_descent_has_converged():
+    """Its objective falls by the same share at every step, down to 0."""
+    X = np.linspace(-1, 1, 20)[:, None]
+    model = LinearRegression(solver="gd").fit(X, 2 * X[:, 0])
+    assert model.status_.code == "converged"

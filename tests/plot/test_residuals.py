@@ -21,6 +21,17 @@ from tests.plot.reading import line_data, parsed
 X, Y = load_diabetes(return_X_y=True)
 
 
+def test_leverage_with_missing_values():
+    """The model has a column that marks them, and the mean in their place."""
+    rows = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    rows.loc[::7, "b"] = np.nan
+    frame = plot.residuals(LinearRegression().fit(rows, Y), rows, Y).frame()
+    design = np.column_stack([np.ones(len(Y)), rows["a"], rows["b"].fillna(0), rows["b"].isna()])
+    influence = sm.OLS(Y, design).fit().get_influence()
+    np.testing.assert_allclose(frame["leverage"], influence.hat_matrix_diag)
+    np.testing.assert_allclose(frame["Cook's distance"], influence.cooks_distance[0], atol=1e-12)
+
+
 @pytest.mark.parametrize("model", [LinearRegression(), Theirs()])
 def test_leverage_and_cook(model):
     frame = plot.residuals(model.fit(X, Y), X, Y).frame()

@@ -12,7 +12,12 @@ import pytest
 import pellucid
 from pellucid.base import Regressor
 from pellucid.errors import PellucidError, PellucidWarning
-from pellucid.linear_model import LinearRegression, LogisticRegression, SGDClassifier
+from pellucid.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    SGDClassifier,
+)
 from pellucid.records import Recorder, fitting, unwatched, watch, watching
 from pellucid.records.progress_line import ProgressLine
 
@@ -222,11 +227,31 @@ def test_models_of_steps_end_there():
         model = quiet_fit(descent(max_iter=9), X, Y)
     then = seen.model(4)
     assert then.n_iter_.tolist() == [4] and then.history_["iteration"][-1] == 4
-    assert then.status_.message == "The model after iteration 4 of a longer fit."
+    assert then.status_.message == "The model after step 4 of a longer fit."
     assert then is not model and model.n_iter_.tolist() == [9]
     np.testing.assert_array_equal(seen.model(4).coef_, then.coef_)
     exact = seen.model(-1)
     assert exact.history_ is model.history_
+
+
+def test_models_of_steps_count_epochs_where_the_fit_does():
+    for model in (
+        SGDClassifier(max_iter=4, tol=None, random_state=0),
+        LogisticRegression(solver="sgd", batch_size=20, max_iter=4, tol=0, random_state=0),
+    ):
+        with watching() as seen:
+            model.fit(X, Y)
+        i = next(i for i, step in enumerate(seen.steps) if step.event["epoch"] == 2)
+        then = seen.model(i)
+        assert np.max(then.n_iter_) == 2 == then.history_["iteration"][-1]
+        assert np.max(model.n_iter_) == 4 == model.history_["iteration"][-1]
+
+
+def test_models_of_steps_keep_the_table_of_a_search():
+    with watching() as seen:
+        model = LogisticRegressionCV(Cs=30, cv=3, scoring="accuracy").fit(X, Y)
+    assert len(seen.model(1).history_["C"]) == 30
+    np.testing.assert_array_equal(seen.model(1).n_iter_, model.n_iter_)
 
 
 def test_a_model_of_a_step_has_no_inference_of_the_optimum():
@@ -251,8 +276,14 @@ class Terminal(io.StringIO):
         return True
 
 
+class Notebook(io.StringIO):
+    """As IPython's kernel replaces the streams."""
+
+    __module__ = "ipykernel.iostream"
+
+
 def test_progress_is_one_line_in_a_terminal_and_nothing_in_a_file(monkeypatch):
-    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+    for stream, shown in ((Terminal(), True), (Notebook(), True), (io.StringIO(), False)):
         monkeypatch.setattr("sys.stderr", stream)
         with watching(progress=True):
             quiet_fit(descent(max_iter=30), X, Y)

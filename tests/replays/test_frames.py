@@ -449,3 +449,12 @@ def test_weights_of_layers():
             found = (codes(filled(layer["s"])[i]) - 40) / 40 * shown["largest"]
             weights = np.ravel(watch.steps[i].state["coefs_"][k])
             assert np.allclose(found, weights, atol=shown["largest"] / 79)
+
+
+def test_a_sentence_says_that_errors_are_those_of_a_sample():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 2))
+    found = pellucid.replay(LogisticRegression(solver="newton"), X, X[:, 0] > 0.3)
+    assert " of 2000 sampled training rows are misclassified." in found.frames["sentences"][0]
+    found = pellucid.replay(Ridge(solver="gd", max_iter=2), X, X[:, 0])
+    assert "error on 2000 sampled training rows is " in found.frames["sentences"][0]

@@ -129,3 +129,9 @@ def test_a_split_by_date_says_the_date():
     X = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=10)})
     watch = watched(DecisionTreeRegressor(), X, np.repeat([0.0, 1.0], 5))
     assert "day <= 2024-01-05 12:00, which lowers" in watch.steps[1].sentence
+
+
+def test_the_sentence_of_one_sample():
+    with pellucid.watching() as watch:
+        DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    assert watch.steps[1].sentence.endswith("; 1 of 3 samples goes left.")

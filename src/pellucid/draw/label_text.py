@@ -110,7 +110,8 @@ def fit(text: str, em: float) -> str:
     """The text, shortened with an ellipsis if it is wider than `em`.
 
     Of `column=level`, `column <= number` and `column missing`, the column is shortened if the rest
-    fits into half of the width; otherwise levels of one column would look the same.
+    fits into half of the width; otherwise levels of one column would look the same. Of
+    `class: column`, both parts are shortened.
     """
     if width(text) <= em:
         return text
@@ -118,6 +119,11 @@ def fit(text: str, em: float) -> str:
     column, equals, level = text.rpartition(kept)
     if column and 0 < width(level) <= em / 2 - 1:
         return fit(column, em - width(equals + level)) + equals + level
+    first, colon, second = text.partition(": ")
+    if first and second:
+        room = em - width(colon)
+        own = min(width(second), max(room / 2, room - width(first)))
+        return fit(first, room - own) + colon + fit(second, own)
     used, length = 1.0, 0  # the ellipsis itself
     for character in text:
         used += _em(character)

@@ -22,6 +22,7 @@ Solve = Callable[[Array], Array]  # g -> H^-1 g
 
 ARMIJO = 1e-4
 FLAT = 1e-10  # relative change of the objective that may be rounding
+STILL_FALLING = 1e-4  # of the first objective, saved by one more step of a descent
 ROUNDING = 2.0**-51
 MAX_HALVINGS = 50
 PATIENCE = 20  # iterations without progress: L-BFGS only stirs rounding errors
@@ -34,6 +35,22 @@ def _counted(iterations: int) -> str:
 
 def converged(iterations: int) -> Status:
     return Status("converged", f"Converged after {_counted(iterations)}.")
+
+
+def settled(iterations: int, change: float, tol: float, gain: float, start: float) -> Status:
+    """The end of a descent whose last change was at most tol and lowered the objective by `gain`.
+
+    With columns of large numbers even the first step is short. `start` is the first objective.
+    """
+    if not gain > STILL_FALLING * abs(start):
+        return converged(iterations)
+    return Status(
+        "stopped",
+        f"Stopped after {_counted(iterations)} before convergence: the last change was {change:.2g}, "
+        f"tol is {tol:.2g}, but each iteration still lowers the objective by about {gain:.2g} (it "
+        f"started at {start:.4g}).",
+        "Bring the columns to similar scales, or use a smaller tol.",
+    )
 
 
 def out_of_iterations(iterations: int, measure: str) -> Status:
@@ -324,7 +341,9 @@ def gradient_descent(
         if not np.isfinite(value):
             return Solution(x, diverged(k), recorder.history(), k)
         if change <= tol:
-            return Solution(x, converged(k), recorder.history(), k)
+            history = recorder.history()
+            status = settled(k, change, tol, change**2 / (2 * step), history["objective"][0])
+            return Solution(x, status, history, k)
     status = out_of_iterations(max_iter, f"the last change was {change:.2g}, tol is {tol:.2g}")
     return Solution(x, status, recorder.history(), max_iter)
 

@@ -163,23 +163,30 @@ class Watch:
             )
         copies = {name: copied(value) for name, value in step.state.items()}
         model = fit.estimator._at_step(copies)
-        return model if step is fit.steps[-1] else _as_of(model, step)
+        last = fit.steps[-1]
+        return model if step is last else _as_of(model, step, last)
 
 
-def _as_of(model: Any, step: Step) -> Any:
+def _as_of(model: Any, step: Step, last: Step) -> Any:
     """The model without what it learned after the step: inference, history, number of iterations."""
-    own, k = vars(model), step.iteration
+    own, k, end = vars(model), _count(step), _count(last)
     own.pop("inference_", None)
     history = own.get("history_")
-    if isinstance(history, dict) and "iteration" in history and "class" not in history:
-        rows = history["iteration"] <= k
+    counted = np.asarray(history["iteration"] if isinstance(history, dict) else ())
+    if counted.size and counted[-1] == end:
+        rows = counted <= k
         own["history_"] = {name: np.asarray(column)[rows] for name, column in history.items()}
-    if "n_iter_" in own and own["n_iter_"] is not None:
-        n_iter = own["n_iter_"]
+    n_iter = own.get("n_iter_")
+    if n_iter is not None and np.size(n_iter) == 1 and np.max(n_iter) == end:
         own["n_iter_"] = np.full_like(n_iter, k) if isinstance(n_iter, np.ndarray) else k
     if "status_" in own:
-        own["status_"] = Status("step", f"The model after iteration {k} of a longer fit.")
+        own["status_"] = Status("step", f"The model after step {step.iteration} of a longer fit.")
     return model
+
+
+def _count(step: Step) -> int:
+    """The number of a step as history and `n_iter_` count it: by epochs, if it has one."""
+    return int(step.event.get("epoch", step.iteration))
 
 
 @dataclass(frozen=True, eq=False)

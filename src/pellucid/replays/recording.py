@@ -133,11 +133,15 @@ class Recording:
         if "train_score" in self.steps[i].numbers or not self.errors:
             return text
         error, n = self.errors["training rows"][i], min(SCORED, self.rows.n_rows)
+        sampled = n < self.rows.n_rows
         if self.is_classifier:
             wrong = round(error * n)
             verb = "is" if wrong == 1 else "are"
-            return f"{text} {wrong} of {n} training rows {verb} misclassified."
-        return f"{text} The root mean squared error on the training rows is {number(error, 4)}."
+            return (
+                f"{text} {wrong} of {n} {'sampled ' * sampled}training rows {verb} misclassified."
+            )
+        rows = f"{n} sampled training rows" if sampled else "the training rows"
+        return f"{text} The root mean squared error on {rows} is {number(error, 4)}."
 
     @property
     def rebuilds(self) -> bool:

@@ -73,7 +73,7 @@ def network(recording: Recording) -> list[Panel]:
             shown = {
                 f"layer {k + 1}": [weights[k] for weights in layers] for k in range(len(sizes))
             }
-        found = matrices("Weights by layer", shown, wide=True)
+        found = matrices("Weights by layer", shown, wide=sum(b for _, b in sizes) > 30)
         found["note"] = (
             "One row per input and one column per unit of a layer. Colours run from "
             f"{-found['largest']:.3g} to {found['largest']:.3g}; the page colour is 0."

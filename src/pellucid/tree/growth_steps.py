@@ -200,7 +200,7 @@ class _Story:
         return (
             f"Split {int(numbers['iteration'])}: node {event['node']} is split by "
             f"{condition(event, dated)}, which lowers its impurity from {before} to {after}; {left} of "
-            f"{both} samples go left."
+            f"{both} samples {'goes' if left == 1 else 'go'} left."
         )
 
 

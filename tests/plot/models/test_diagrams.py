@@ -10,6 +10,7 @@ from sklearn.neural_network import MLPClassifier as TheirNetwork
 import pellucid
 from pellucid import plot
 from pellucid.data.datasets import load
+from pellucid.data.intake import raw_table
 from pellucid.ensemble import (
     AdaBoostClassifier,
     BaggingRegressor,
@@ -306,3 +307,16 @@ def test_own_losses_and_wrong_ones():
         plot.descent(watch, X, t)
     with pytest.raises(DataError, match="class that the model does not know"):
         plot.loss_surface(LogisticRegression().fit(X, t > 0), X, t)
+
+
+def test_the_table_of_a_surface_is_read_once(monkeypatch):
+    """A wide table of text takes far longer to read than to predict."""
+    X, t = _data()
+    model = LinearRegression().fit(X, t)
+    read = []
+    monkeypatch.setattr(
+        "pellucid.base.raw_table",
+        lambda X, owner: read.append(X) if isinstance(X, np.ndarray) else raw_table(X, owner),
+    )
+    plot.loss_surface(model, X, t, resolution=5)
+    assert read == []

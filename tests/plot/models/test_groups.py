@@ -1,6 +1,10 @@
 """Cells, ellipses, silhouettes, margins, components and scatters against independent computations."""
 
+import itertools
+import xml.etree.ElementTree as ET
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans as TheirKMeans
@@ -14,16 +18,17 @@ from pellucid.cluster import KMeans
 from pellucid.data.datasets import load
 from pellucid.decomposition import PCA
 from pellucid.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from pellucid.draw.label_text import width
 from pellucid.errors import DataError, NotFittedError, ParameterError
 from pellucid.manifold import TSNE
 from pellucid.mixture import GaussianMixture
 from pellucid.naive_bayes import GaussianNB
 from pellucid.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from pellucid.plot.models.model_marks import Rings, Shapes
-from pellucid.plot.picture import Points, Segments
+from pellucid.plot.picture import Points, Segments, Text
 from pellucid.svm import SVC, LinearSVC
 
-IRIS, MOONS = load("iris"), load("moons")
+IRIS, MOONS, TIPS = load("iris"), load("moons"), load("tips")
 MATRIX = np.column_stack([IRIS.X.column(n).to_numpy() for n in IRIS.features])
 PLANE = np.column_stack([MOONS.X.column(n).to_numpy() for n in MOONS.features])
 
@@ -142,7 +147,7 @@ def test_ellipses_of_classifiers():
         plot.ellipses(LinearDiscriminantAnalysis().fit(X, IRIS.y), X)
     with pytest.raises(ParameterError, match="needs a model with means and covariances"):
         plot.ellipses(SVC().fit(X, IRIS.y), X)
-    with pytest.raises(DataError, match="with the 2 columns of the model"):
+    with pytest.raises(DataError, match="one for each of the 2 dimensions"):
         plot.ellipses(GaussianNB().fit(X, IRIS.y), np.column_stack([X, X]), IRIS.y)
 
 
@@ -194,6 +199,36 @@ def test_support_vectors_of_a_linear_model():
         plot.margin(KNeighborsClassifier().fit(PLANE, MOONS.y), PLANE, MOONS.y)
     with pytest.raises(DataError, match="needs the training rows"):
         plot.margin(SVC().fit(PLANE, MOONS.y), PLANE[:3], MOONS.y[:3])
+
+
+def test_silhouettes_of_a_mixed_table_have_the_distances_of_the_model():
+    X = TIPS.X.select(["total_bill", "day", "smoker"])
+    model = KMeans(3, random_state=0).fit(X)
+    levels = [np.array(X.column(name).to_pylist()) for name in ("day", "smoker")]
+    dummies = [column == level for column in levels for level in np.unique(column)]
+    rows = np.column_stack([X.column("total_bill").to_numpy(), *dummies]).astype(float)
+    frame = plot.silhouette(model, X).frame()
+    np.testing.assert_allclose(frame["silhouette"], silhouette_samples(rows, model.labels_))
+    with pytest.raises(DataError, match="needs columns of numbers without missing values"):
+        plot.ellipses(GaussianMixture(2, random_state=0).fit(X), X)
+
+
+def test_names_of_a_biplot_never_cover_each_other():
+    """Columns on small scales have arrows of no length, so their names had one place."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 9)) * [1000, 300, 1, 1, 1, 1, 1, 1, 1]
+    X = pd.DataFrame(X, columns=[f"a long name of column {j}" for j in range(9)])
+    display = plot.biplot(PCA().fit(X), X)
+    names = _marks(display, Text)[0]
+    panel = display.picture().panels[0]
+    assert {"a long name of column 0", "a long name of column 1"} <= set(names.texts)
+    assert f"{9 - len(names.texts)} without a name for lack of room." in panel.note
+    x = (np.array(names.x) - panel.x.low) / (panel.x.high - panel.x.low) * 430
+    y = (np.array(names.y) - panel.y.low) / (panel.y.high - panel.y.low) * 340
+    for i, j in itertools.combinations(range(len(x)), 2):
+        assert abs(x[i] - x[j]) > 130 or abs(y[i] - y[j]) > 14
+    with pytest.raises(ParameterError, match=r"needs a PCA with two components. This one has 1"):
+        plot.biplot(PCA().fit(X.iloc[:, :1]), X.iloc[:, :1])
 
 
 def test_biplot_and_scree():
@@ -283,3 +318,20 @@ def test_three_columns():
         plot.scatter3d(MATRIX)
     with pytest.raises(DataError, match=r"needs three columns of numbers. Got 2"):
         plot.scatter3d(MATRIX[:, :2])
+
+
+def test_names_of_three_axes_stay_inside_and_their_ends_apart():
+    names = [f"a very long name of column {j}" for j in "abc"]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=names)
+    root = ET.fromstring(plot.scatter3d(X).svg())
+    right, spans = float(root.get("viewBox").split()[2]), []
+    for text in root.iter("{http://www.w3.org/2000/svg}text"):
+        shown = text.text or text[0].tail  # a cut name has its title first
+        wide = width(shown) * float(text.get("font-size", 12)) * 1.05
+        start = {"end": wide, "middle": wide / 2}.get(text.get("text-anchor"), 0.0)
+        left = float(text.get("x")) - start
+        assert left > 0 and left + wide < right, shown
+        spans.append((left, left + wide, float(text.get("y"))))
+    assert len(spans) >= 9
+    for a, b in itertools.combinations(spans, 2):
+        assert abs(a[2] - b[2]) > 8 or a[0] > b[1] or b[0] > a[1]

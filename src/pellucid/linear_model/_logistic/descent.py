@@ -21,6 +21,7 @@ from pellucid.numerics.optimise import (
     gradient_descent,
     out_of_iterations,
     schedule,
+    settled,
 )
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parallel import StopFlag
@@ -193,7 +194,8 @@ def _compiled_descent(
     if not np.all(np.isfinite(B)):
         status = diverged(done)
     elif change <= setting.tol:
-        status = converged(done)
+        gain, start = change**2 / (2 * step) * float(w.sum()), recorder.history()["objective"][0]
+        status = settled(done, change, setting.tol, gain, start)
     else:
         status = out_of_iterations(done, f"the last change was {change:.2g}")
     return Solution(B, status, recorder.history(), done)

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.base import Estimator
 from pellucid.data.targets import as_vector
 from pellucid.draw.points import evenly
 from pellucid.errors import DataError, ParameterError
@@ -170,7 +171,8 @@ class EllipsesDisplay(ModelDisplay):
         table = source(X, owner)
         if len(table.columns) != means.shape[1] or len(table.numeric) != means.shape[1]:
             raise DataError(
-                f"{owner} needs a table of numbers with the {means.shape[1]} columns of the model."
+                f"{owner} needs columns of numbers without missing values, one for each of the "
+                f"{means.shape[1]} dimensions of the model. Fit the model to such columns."
             )
         labels = np.asarray(model.predict(X)) if target is None else target
         codes = codes_of(labels, tuple(np.asarray(classes).tolist()))
@@ -273,7 +275,11 @@ class SilhouetteDisplay(ModelDisplay):
         """Silhouettes of the clusters of a fitted model; see `silhouette`."""
         check_fitted(model, "plot.silhouette")
         X, _ = rows_of(X)
-        return cls.from_labels(X, model.predict(X), title=title or type(model).__name__)
+        labels = model.predict(X)
+        if isinstance(model, Estimator):
+            encoded = model._encoded(X)  # with categories and missing values as the model sees them
+            X = encoded if isinstance(encoded, np.ndarray) else X
+        return cls.from_labels(X, labels, title=title or type(model).__name__)
 
     @classmethod
     def from_labels(cls, X: Any, labels: Any, *, title: str | None = None) -> Self:

@@ -67,7 +67,11 @@ class BiplotDisplay(ModelDisplay):
         note = f"Arrows: loadings of the columns, stretched by {factor:.3g}."
         limits = [_roomy(c) for c in np.vstack([scores, ends]).T]
         x, y_axis = (Axis(label, *span) for label, span in zip(labels, limits))
-        marks.append(Text(*xy(names_beside(ends, tips, limits)), tips, bold=True, em=LONGEST))
+        places, free = names_beside(ends, tips, limits)
+        shown_tips = [tip for tip, clear in zip(tips, free) if clear]
+        marks.append(Text(*xy(places[free]), shown_tips, bold=True, em=LONGEST))
+        crowded = len(tips) - len(shown_tips)
+        note += f" {crowded} without a name for lack of room." if crowded else ""
         panel = Panel(
             tuple(marks), x, y_axis, width=480, height=340, title=title or "Biplot",
             note=note + (f" {left} shorter arrows not shown." if left else ""),
@@ -95,6 +99,8 @@ def _check_pca(model: Any, owner: str) -> None:
 
 
 def _pair(components: Any, n: int, owner: str) -> list[int]:
+    if n < 2:
+        raise ParameterError(f"{owner} needs a PCA with two components. This one has {n}.")
     pair = [int(k) - 1 for k in components]
     if len(pair) != 2 or pair[0] == pair[1] or not all(0 <= k < n for k in pair):
         raise ParameterError(

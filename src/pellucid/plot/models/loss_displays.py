@@ -6,6 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.base import Estimator
+from pellucid.data.intake import raw_table
 from pellucid.errors import DataError, DataTypeError, ParameterError
 from pellucid.plot.models.answers import check_fitted, rows_of
 from pellucid.plot.models.base import ModelDisplay
@@ -44,6 +46,8 @@ class _Surface:
             raise ParameterError(f"{owner} needs two different parameters.")
         self.addresses = [address(model, which, owner) for which in pair]
         self.labels = [label_of(model, found) for found in self.addresses]
+        if isinstance(model, Estimator):
+            X = raw_table(X, owner)  # read once; every point of the grid predicts it
         own, self.what = loss_function(model, X, target)
         self.loss = own if loss is None else loss
         self.what = self.what if loss is None else "loss"

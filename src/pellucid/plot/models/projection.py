@@ -11,6 +11,9 @@ from pellucid.plot.models.geometry import View
 from pellucid.plot.models.model_marks import ends_of, xy
 from pellucid.plot.picture import Axis, Mark, Segments, Text
 
+LEFT, RIGHT = -1.2, 1.4  # of the picture, where the cube is about from -0.7 to 0.7
+EM = 13.5  # em of a bold name per unit
+
 
 def unit_cube(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and highest finite value of each of the three columns; never equal."""
@@ -25,7 +28,7 @@ def placed(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def plain_axes() -> tuple[Axis, Axis]:
     """Axes without numbers that leave room for the texts around the cube."""
-    return Axis(low=-1.05, high=1.2, ticks=False, grid=False), Axis(
+    return Axis(low=LEFT, high=RIGHT, ticks=False, grid=False), Axis(
         low=-1.0, high=1.05, ticks=False, grid=False
     )
 
@@ -76,7 +79,8 @@ def _axis_texts(view: View, axis: int, name: str, ends: tuple[float, float]) -> 
     ends_at = np.array([flat[0] + 0.05 * along, flat[2] - 0.05 * along]) + 0.06 * out
     place = flat[1] + 0.08 * out
     anchor = "start" if out[0] > 0.2 else "end" if out[0] < -0.2 else "middle"
+    room = {"start": RIGHT - place[0], "end": place[0] - LEFT}.get(anchor, 1.0)
     return [
-        Text([place[0]], [place[1]], [name], anchor=anchor, bold=True, em=14.0),
-        Text(*xy(ends_at), written, size=11),
+        Text([place[0]], [place[1]], [name], anchor=anchor, bold=True, em=EM * float(room)),
+        Text(*xy(ends_at), written, anchor=anchor, size=11),
     ]
