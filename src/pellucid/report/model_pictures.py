@@ -61,10 +61,9 @@ def curve(
 def _mean_curve(name: str, entry: dict[str, Any], banded: bool) -> Curve:
     """The mean over the folds, with half of its points if it has no band."""
     mean = {key: np.array(values) for key, values in entry["mean"].items()}
-    step = (
-        slice(None) if banded else np.rint(np.linspace(0, len(mean["x"]) - 1, len(mean["x"]) // 2))
-    )
-    x, y = (mean[key][step if banded else step.astype(int)] for key in "xy")
+    n = len(mean["x"])
+    kept = np.arange(n) if banded else np.linspace(0, n - 1, n // 2).round().astype(int)
+    x, y = mean["x"][kept], mean["y"][kept]
     area = or_nan(entry.get("auc", entry.get("ap")))
     ends = (mean.get("low"), mean.get("high")) if banded else (None, None)
     return Curve(name, x, y, np.full(len(x), np.nan), area, *ends)
