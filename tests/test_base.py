@@ -25,6 +25,7 @@ from pellucid.parameters import (
     Predicate,
     RandomState,
     Real,
+    learned,
     param,
 )
 from pellucid.protocol import available_if
@@ -43,6 +44,9 @@ class Sum(base.Regressor):
     error: Exception | None = param(None, ANYTHING, "What `fit` raises.")
     status: Status | None = param(None, ANYTHING, "How `fit` says that it ended.")
     warm_start: bool = WARM_START
+
+    coef_: np.ndarray = learned("The factor, for each column.")
+    status_: Status | None = learned("How the fit ended.")
 
     def fit(self, X, y, sample_weight=None):
         """Fit."""
@@ -252,3 +256,20 @@ def test_a_class_states_its_rows_once(model):
     """The flag of the class is what `prepare` is asked for."""
     assert model._input_spec().rows == model._rows
     assert model._rows in ROWS
+
+
+def test_attributes_of_a_subclass_survive_the_fit_of_its_base():
+    """A subclass may learn something of its own before it calls the fit of its base."""
+
+    class Centred(LinearRegression):
+        def fit(self, X, y):
+            self.mean_ = X.mean(axis=0)
+            return super().fit(X - self.mean_, y)
+
+        def predict(self, X):
+            return super().predict(X - self.mean_)
+
+    X, y = np.arange(12.0).reshape(6, 2) ** 2, np.arange(1.0, 7.0)
+    model = Centred().fit(X, y)
+    np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, y).predict(X))
+    assert (model.fit(2 * X, y).mean_ == 2 * X.mean(axis=0)).all()

@@ -90,6 +90,23 @@ def metadata_request(owner: Any, requests: dict[str, dict[str, Any]]) -> Any:
     return request
 
 
+def splitter_router(owner: Any, own: Any, cv: Any) -> Any:
+    """A `MetadataRouter` that also passes arguments of `fit` on to the splitter."""
+    from sklearn.model_selection import check_cv
+    from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+    mapping = MethodMapping().add(caller="fit", callee="split")
+    router = MetadataRouter(owner=owner).add_self_request(own)
+    return router.add(splitter=check_cv(cv), method_mapping=mapping)
+
+
+def split_arguments(owner: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `fit` that the splitter of `owner` gets."""
+    from sklearn.utils.metadata_routing import process_routing
+
+    return dict(process_routing(owner, "fit", **given).splitter.split)
+
+
 def english_stop_words() -> frozenset[str]:
     """scikit-learn's list of English stop words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS

@@ -153,7 +153,7 @@ class Estimator(SklearnEstimator):
         """Complete the learned attributes on the working copy, then take them over in one step."""
         work._store(learned, problem)
         work._after_fit(rows)
-        self._replace_learned(work._learned())
+        self._replace_learned(learned | work._learned())
         work._warn()
         return self
 
@@ -168,8 +168,8 @@ class Estimator(SklearnEstimator):
             self.feature_names_in_ = np.array(problem.schema.names, dtype=object)
         if problem.classes is not None:
             self.classes_ = problem.classes
-        for name, value in learned.items():
-            setattr(self, name, value)
+        for name, value in learned.items():  # a float of NumPy has `round`, `item`, ... too
+            setattr(self, name, np.float64(value) if type(value) is float else value)
 
     def _warn(self) -> None:
         """One warning at most, after everything is stored: as an error it must lose nothing."""

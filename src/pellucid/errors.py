@@ -26,10 +26,6 @@ class ParameterError(PellucidError, ValueError):
     """A parameter of an estimator or function has a wrong type or value."""
 
 
-class RefusedParameterError(ParameterError, TypeError):
-    """A constructor was given a parameter of scikit-learn that the class does not have."""
-
-
 class NotFittedError(PellucidError, ValueError, AttributeError):
     """The estimator must be fitted before this call."""
 

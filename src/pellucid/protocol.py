@@ -119,8 +119,6 @@ class SklearnEstimator:
     """
 
     _declared: ClassVar[dict[str, Any]] = {}
-    # {parameter of scikit-learn that the class does not have: what to do instead}
-    _refused: ClassVar[dict[str, str]] = {}
     # Arguments a class needs to pass generic checks on tiny data; the reason stands beside them.
     _check_params: ClassVar[dict[str, Any]] = {}
     # Facts for the tags.
@@ -163,7 +161,7 @@ class SklearnEstimator:
         cls._declared = parameters.take_declarations(cls)
         if "__init__" in vars(cls):
             return
-        if cls._declared or "_refused" in vars(cls):
+        if cls._declared:
             cls.__init__ = parameters.Constructor(cls)  # type: ignore[assignment]
         if cls.__doc__:
             cls.__doc__ = parameters.Docstring(cls.__doc__)  # type: ignore[assignment]
@@ -237,6 +235,9 @@ class SklearnEstimator:
 
     def get_metadata_routing(self) -> Any:
         """The metadata that each method requests."""
+        return self._requested()
+
+    def _requested(self) -> Any:
         requests: dict[str, dict[str, Any]] = {}
         for method in _ROUTED:
             setter = getattr(type(self), f"set_{method}_request", None)
@@ -247,8 +248,10 @@ class SklearnEstimator:
         return _sklearn.metadata_request(self, requests)
 
     def _learned(self) -> dict[str, Any]:
-        """Attributes set by fit."""
-        return {k: v for k, v in vars(self).items() if k.endswith("_") and not k.startswith("_")}
+        """Attributes set by fit: those that are declared. A subclass may set others before it."""
+        cls: Any = type(self)
+        declared = parameters.attributes_of(cls)
+        return {k: v for k, v in vars(self).items() if k in declared}
 
     def _check_fitted(self) -> None:
         if "n_features_in_" not in self.__dict__:

@@ -6,14 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pellucid.comparison.analysis import model_diagnostics
+from pellucid.comparison import final_fit
+from pellucid.comparison.analysis import example_rows, model_diagnostics
 from pellucid.comparison.analysis.model_details import describe_model, region
 from pellucid.comparison.analysis.model_details import tree as portrait_tree
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.worker_data import share_table
+from pellucid.comparison.final_fit import FinalFitTask
 from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
+from pellucid.inspection.cells import Cells
 
 
 @pytest.fixture
@@ -173,6 +176,57 @@ def test_neighbours_are_the_nearest_other_rows(fitted):
         told = [near["distance"] for near in entry["near"]]
         np.testing.assert_allclose(told, np.sort(far)[: len(told)], atol=1e-9)
         assert all(evaluator.y[near["row"]] == near["actual"] for near in entry["near"])
+
+
+@pytest.mark.parametrize(
+    ("data", "model"), [("penguins", "logistic"), ("penguins", "tree"), ("diabetes", "ols")]
+)
+def test_what_would_change_a_prediction_changes_it(fitted, data, model):
+    evaluator, found, task = fitted(data, model)
+    table, rows = evaluator.table.to_pandas(), [0, 5, 150, 5]
+    told = example_rows.changed(evaluator, found, rows, task.train, 60.0)
+    assert told[1] == told[3] and any(entry["found"] for entry in told)
+    for row, entry in zip(rows, told, strict=True):
+        before = found.predict(table.iloc[[row]])[0]
+        assert entry["before"] == (str(before) if entry["threshold"] is None else before)
+        for change in entry["found"]:
+            assert 1 <= len(change["columns"]) <= example_rows.MOST_CHANGED
+            changed = table.iloc[[row]].copy()
+            for name, old, new in change["columns"]:
+                assert old == example_rows._text(Cells(table).cell(list(table).index(name), row))
+                cells = Cells(table)
+                texts = [
+                    example_rows._text(cells.cell(list(table).index(name), i))
+                    for i in range(len(table))
+                ]
+                changed[name] = table[name].iloc[[texts.index(new)]].to_numpy()
+            after = found.predict(changed)[0]
+            if entry["threshold"] is None:
+                assert str(after) == change["prediction"] != entry["before"]
+            else:
+                middle = np.median(evaluator.y[task.train])
+                assert after == pytest.approx(change["prediction"], rel=1e-3)
+                assert (after < middle) != (before < middle) and middle == entry["threshold"]
+
+
+@pytest.mark.filterwarnings("ignore:.*recorded no steps")
+@pytest.mark.parametrize(("model", "steps"), [("tree", True), ("lda", False)])
+def test_a_fit_with_steps_is_replayed_beside_the_model(fitted, tmp_path, monkeypatch, model, steps):
+    evaluator, _, fold_task = fitted("penguins", model)
+    task = FinalFitTask(fold_task, str(tmp_path / "model.pellucid"), {}, {}, [])
+    monkeypatch.setattr(final_fit, "REPLAY_SECONDS", 60.0)
+    found, page = final_fit.save_replay(evaluator, task), tmp_path / "replay.html"
+    assert (found is not None) == steps == page.exists()
+    for name, value in (("MOST_REPLAYED", 10), ("REPLAY_SECONDS", -1.0), ("REPLAY_BYTES", 10)):
+        page.unlink(missing_ok=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(final_fit, name, value)
+            assert final_fit.save_replay(evaluator, task) is None and not page.exists()
+
+
+def test_rows_left_without_time_have_no_changes(fitted):
+    evaluator, model, task = fitted("penguins", "logistic")
+    assert example_rows.changed(evaluator, model, [0, 1], task.train, -1.0) == [None, None]
 
 
 @pytest.mark.parametrize("model", ["lda", "knn", "tree", "svm_rbf", "majority"])

@@ -5,8 +5,8 @@ import pytest
 
 import pellucid
 from pellucid.cluster import KMeans
-from pellucid.dummy import DummyClassifier
-from pellucid.errors import DataError
+from pellucid.dummy import DummyClassifier, DummyRegressor
+from pellucid.errors import DataError, DataTypeError
 
 
 def test_dummy_constant_may_be_any_label():
@@ -30,3 +30,9 @@ def test_fits_are_watched_from_outside():
         model = KMeans(n_clusters=2, n_init=1, random_state=0).fit(np.arange(12.0).reshape(6, 2))
     assert not hasattr(model, "set_callbacks")
     assert {"source", "iteration", "objective"} <= set(rows[0])
+
+
+def test_dummies_need_a_table():
+    for Model in (DummyClassifier, DummyRegressor):
+        with pytest.raises(DataTypeError, match="not a table"):
+            Model().fit(None, [0, 1, 1])

@@ -27,7 +27,7 @@ def theirs(Model: type) -> dict[str, inspect.Parameter]:
     return {
         name: parameter
         for name, parameter in inspect.signature(counterpart(Model)).parameters.items()
-        if not is_word(parameter.default, "deprecated")
+        if not is_word(parameter.default, "deprecated") or name in parameters(Model)
     }
 
 

@@ -122,3 +122,7 @@ def test_whole_labels_at_the_ends_of_their_type(kind, rng):
             assert codes.dtype == np.int32 and classes.dtype == y.dtype
             np.testing.assert_array_equal(codes, places)
             np.testing.assert_array_equal(classes, expected)
+
+
+def test_a_weight_may_be_an_array_without_dimensions():
+    assert weights_or_ones(np.array(2.0), 3).tolist() == [2.0, 2.0, 2.0]

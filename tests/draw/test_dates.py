@@ -69,11 +69,3 @@ def test_points_and_rows_tell_a_pointer_what_they_are():
     assert "<title>&lt;x&gt;: 1, 2</title>" in named
     rows = draw.intervals(["tree", "none"], [0.5, None], [0.4, None], [0.6, None])
     assert "<title>tree: 0.5 (0.4 to 0.6)</title>" in rows and rows.count("<title>") == 2
-
-
-def test_a_ring_knows_the_plot_it_moves_in():
-    markup = draw.line({"a": ([0, 1], [0, 1])}, x_range=(0, 1), y_range=(0, 1), ring=(0.25, 0.75))
-    ring = re.search(r"<circle[^>]*>", markup).group(0)
-    at = {key: float(value) for key, value in re.findall(r'([\w-]+)="([\d.]+)"', ring)}
-    assert at["cx"] == pytest.approx(0.25 * at["data-width"], abs=0.1)
-    assert at["cy"] == pytest.approx(0.25 * at["data-height"], abs=0.1)

@@ -58,7 +58,8 @@ def test_share_of_the_weight_in_a_leaf():
     X, y, rng = table(3)
     weights = rng.random(500) + 0.1
     model = Regressor(n_estimators=5, min_weight_fraction_leaf=0.15).fit(X, y, weights)
-    leaves = model.apply(X)[:, :, 0]
+    leaves = model.apply(X)
+    assert leaves.shape == (500, 5)
     for t in range(5):
         for leaf in np.unique(leaves[:, t]):
             assert weights[leaves[:, t] == leaf].sum() >= 0.1499 * weights.sum()

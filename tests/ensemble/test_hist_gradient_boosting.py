@@ -523,8 +523,25 @@ def test_kinds_of_columns_are_those_of_the_table():
     by_kind = Regressor(max_iter=5, table=pellucid.Table(kinds={"x2": "categorical"}))
     assert by_kind.fit(X, target).is_categorical_.tolist() == [False, False, True]
     assert Regressor(max_iter=5).fit(X, target).is_categorical_ is None
+    for given in ([2], np.array([2]), ["x2"], [False, False, True]):
+        named = Regressor(max_iter=5, categorical_features=given).fit(X, target)
+        assert named.is_categorical_.tolist() == [False, False, True]
+        np.testing.assert_array_equal(named.predict(X), by_kind.predict(X))
+        assert named.table is None
     with pytest.raises(ParameterError, match="categorical_features"):
-        Regressor(categorical_features=[2]).fit(X, target)
+        Regressor(categorical_features=2).fit(X, target)
+    with pytest.raises(DataError, match="which X does not have"):
+        Regressor(categorical_features=["height"]).fit(X, target)
+
+
+def test_without_validation_rows_the_training_rows_stop_the_rounds():
+    X, target, _ = table(20)
+    settings = {"max_iter": 200, "early_stopping": True, "validation_fraction": None, "tol": 1e-2}
+    settings |= {"n_iter_no_change": 3, "learning_rate": 0.5}
+    model = Regressor(**settings).fit(X, target)
+    peer = theirs.HistGradientBoostingRegressor(**settings).fit(X, target)
+    assert model.n_iter_ == peer.n_iter_ < 200 and len(model.validation_score_) == 0
+    np.testing.assert_allclose(model.train_score_, peer.train_score_, rtol=1e-6)
 
 
 def test_verbose_prints_nothing(capsys):
@@ -725,3 +742,10 @@ def test_of_equal_splits_the_first_column_and_the_lowest_threshold_win():
     }
     first, second = model.predict([[0.0, 3.0]])[0], model.predict([[3.0, 0.0]])[0]
     assert first == model.predict([[0.0, 0.0]])[0] and second == model.predict([[3.0, 3.0]])[0]
+
+
+def test_infinite_cells_are_named():
+    X, target, _ = table(21)
+    X[3, 1] = np.inf
+    with pytest.raises(DataError, match=r"infinity.*row 3"):
+        Regressor(max_iter=2).fit(X, target)

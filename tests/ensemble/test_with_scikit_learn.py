@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
 from sklearn.ensemble import (
     StackingClassifier,
     StackingRegressor,
@@ -19,12 +21,15 @@ from pellucid.data import Table, datasets
 from pellucid.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    BaggingClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from pellucid.errors import NotFittedError, ParameterError
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.naive_bayes import GaussianNB
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -129,3 +134,45 @@ def test_pipelines_scale_and_route_weights(rng):
     Z = StandardScaler().fit_transform(X)
     kept = GradientBoostingClassifier(n_estimators=5).fit(Z[w > 0], y[w > 0])
     np.testing.assert_array_equal(model.predict_proba(X), kept.predict_proba(Z))
+
+
+@pytest.mark.parametrize(
+    "Model",
+    [RandomForestClassifier, ExtraTreesRegressor, BaggingClassifier, AdaBoostRegressor,
+     GradientBoostingClassifier],
+)  # fmt: skip
+def test_an_ensemble_is_a_sequence_of_its_base_estimators(Model):
+    X, y = load_iris(return_X_y=True)
+    model = Model(n_estimators=3, random_state=0)
+    assert bool(model)
+    with pytest.raises(NotFittedError):
+        len(model)
+    model.fit(X, y)
+    assert len(model) == len(model.estimators_) == len(list(model)) == 3
+    assert len(model[1:]) == 2
+
+
+class Unmarked(BaseEstimator):
+    """Has `fit` and `predict`, but does not say that it is a classifier."""
+
+    def fit(self, X, y):
+        self.model_ = DecisionTreeClassifier(max_depth=1).fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.mark.parametrize("Model", [BaggingClassifier, AdaBoostClassifier])
+def test_base_estimators_need_not_say_what_they_are(Model):
+    X, y = load_iris(return_X_y=True)
+    model = Model(Unmarked(), n_estimators=3, random_state=0).fit(X, y)
+    assert isinstance(model.estimators_[0], Unmarked) and model.score(X, y) > 0.6
+    with pytest.raises(ParameterError, match="needs a classifier"):
+        Model(StandardScaler(), n_estimators=3).fit(X, y)
+
+
+def test_a_bootstrap_sample_of_a_forest_may_be_larger_than_the_table():
+    X, y = load_iris(return_X_y=True)
+    forest = RandomForestClassifier(3, max_samples=1.5, random_state=0).fit(X, y)
+    assert [tree.tree_.n_samples[0] for tree in forest] == [225] * 3

@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+import sklearn.linear_model
 from scipy.special import ndtri
 
 from pellucid.errors import DataError
@@ -216,3 +217,12 @@ def test_summary_of_the_evidence_shows_the_posterior(intercept):
     if intercept:  # the prediction at the origin is the intercept
         ends = model.predict_interval(np.zeros((1, 2)), 0.9, kind="mean")[0]
         np.testing.assert_allclose([frame["low"][0], frame["high"][0]], ends, rtol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_table_of_constant_columns_is_fitted_as_in_scikit_learn(intercept):
+    X, y = np.full((10, 2), float(intercept)), np.arange(10.0)
+    model = BayesianRidge(fit_intercept=intercept).fit(X, y)
+    theirs = sklearn.linear_model.BayesianRidge(fit_intercept=intercept).fit(X, y)
+    for name in ("alpha_", "lambda_", "coef_", "sigma_", "intercept_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(theirs, name), rtol=1e-9)

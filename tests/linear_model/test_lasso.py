@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_regression
 
 from pellucid.errors import ParameterError
 from pellucid.linear_model import ElasticNet, Lasso, LassoCV, Ridge, enet_path, lasso_path
@@ -293,3 +294,14 @@ def test_paths_of_several_targets_are_paths_of_each():
     assert gaps.shape == (2, 4)
     with pytest.raises(TypeError):
         lasso_path(X, Y, sample_weight=np.ones(40))
+
+
+def test_a_wide_gap_does_not_end_a_descent_that_makes_progress():
+    """Sparse wide columns: the gap stays above half its value for hundreds of rounds."""
+    X, y = make_regression(100, 1000, random_state=0)
+    X[X < 2] = 0
+    model = Lasso(0.1, max_iter=100_000).fit(X, y)
+    residual = y - model.predict(X)
+    value = residual @ residual / 200 + 0.1 * np.abs(model.coef_).sum()
+    assert value == pytest.approx(252.27312821, rel=1e-10)  # scikit-learn with tol=1e-9
+    assert model.status_.ok and model.dual_gap_ < 1e-8

@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
+import sklearn
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
 
+import pellucid.linear_model
 from pellucid.errors import ParameterError
 from pellucid.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV
 from tests.oracles import shared
@@ -173,3 +177,26 @@ def test_folds_that_are_almost_interpolated(seed, positive):
             own = Lasso(model.alphas_[a], positive=positive, max_iter=10**5)
             left = y[test] - own.fit(X[~test], y[~test]).predict(X[test])
             assert model.mse_path_[a, k] == pytest.approx(np.mean(left**2), rel=1e-8)
+
+
+def test_given_penalties_are_kept_once_for_all_l1_ratios():
+    """As in scikit-learn: only penalties that follow from the data depend on l1_ratio."""
+    X, y = np.random.default_rng(0).normal(size=(2, 40, 3))[0], np.arange(40.0)
+    model = ElasticNetCV(l1_ratio=[0.5, 0.9], alphas=[0.1, 1.0]).fit(X, y)
+    assert model.alphas_.tolist() == [1.0, 0.1] and model.mse_path_.shape == (2, 2, 5)
+    assert ElasticNetCV(l1_ratio=[0.5, 0.9], alphas=5).fit(X, y).alphas_.shape == (2, 5)
+
+
+@pytest.mark.parametrize("name", ["LassoCV", "ElasticNetCV", "RidgeCV", "LogisticRegressionCV"])
+def test_groups_are_routed_to_the_splitter(name):
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(60, 3)), np.repeat(np.arange(10), 6)
+    y = X @ [1.0, 2.0, 3.0] + rng.normal(size=60)
+    y = y > 0 if name == "LogisticRegressionCV" else y
+    Model, cv = getattr(pellucid.linear_model, name), GroupKFold(3)
+    with pytest.raises(ParameterError, match="only with metadata routing"):
+        Model(cv=cv).fit(X, y, groups=groups)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make_pipeline(Model(cv=cv)).fit(X, y, groups=groups)[-1]
+    given = Model(cv=list(cv.split(X, y, groups))).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, given.coef_)

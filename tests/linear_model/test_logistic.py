@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
@@ -514,16 +515,30 @@ def test_learning_rate_tells_steps_that_were_shortened():
     assert rates.min() < 1 and rates[-1] == 1
 
 
-@pytest.mark.parametrize("arguments", [{"penalty": "l1"}, {"penalty": None}])
-def test_penalty_is_told_by_c_and_l1_ratio(arguments):
-    from inspect import signature
-
-    for Model in (LogisticRegression, LogisticRegressionCV):
-        with pytest.raises(TypeError, match=r"l1_ratio=1 instead of 'l1', .*C=np\.inf"):
-            Model(**arguments)
-        assert "solver" in signature(Model).parameters
-    with pytest.raises(TypeError, match="named parameters"):
-        LogisticRegression("l2")
+@pytest.mark.parametrize(
+    ("penalty", "meant"),
+    [
+        ("l1", {"l1_ratio": 1.0}),
+        ("l2", {}),
+        ("elasticnet", {"l1_ratio": 0.5}),
+        (None, {"C": np.inf}),
+    ],
+)
+def test_penalty_stands_for_l1_ratio_and_c(penalty, meant):
+    """Code for older versions of scikit-learn runs; the parameters stay as they were given."""
+    X, y = data(80, 3, 2, seed=3)
+    share = {"l1_ratio": 0.5} if penalty == "elasticnet" else {}
+    model = LogisticRegression(penalty, **share).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, LogisticRegression(**meant).fit(X, y).coef_)
+    assert model.get_params()["penalty"] == penalty and model.C == 1.0
+    assert hasattr(model, "inference_") == (penalty is None)
+    if penalty in ("l1", "l2"):
+        ratios = (float(penalty == "l1"),)
+        chosen = LogisticRegressionCV(Cs=3, penalty=penalty).fit(X, y)
+        meant = LogisticRegressionCV(Cs=3, l1_ratios=ratios).fit(X, y)
+        np.testing.assert_array_equal(chosen.coef_, meant.coef_)
+    with pytest.raises(ParameterError, match="penalty"):
+        LogisticRegression(penalty="l3").fit(X, y)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -531,3 +546,9 @@ def test_numbers_of_other_precision_as_parameters(dtype):
     X, y = np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 1, 0]
     found = LogisticRegression(C=np.dtype(dtype).type(1)).fit(X, y)
     np.testing.assert_array_equal(found.coef_, LogisticRegression(C=1.0).fit(X, y).coef_)
+
+
+def test_no_warning_if_nothing_is_left_to_gain():
+    """Separated classes with almost no penalty: the objective falls to 0 step by step."""
+    X, y = load_iris(return_X_y=True)
+    assert LogisticRegression(C=1e30).fit(X[:100], y[:100]).status_.ok  # warnings are errors here

@@ -32,7 +32,7 @@ class _Problem:
 @pytest.mark.parametrize("k", [2, 5, 7])
 def test_folds_are_scikit_learns(k):
     y = np.random.default_rng(k).choice(3, 57, p=[0.5, 0.3, 0.2])
-    ours = stratified_folds(k, _Problem(y))
+    ours = stratified_folds(k, _Problem(y), {})
     for fold, (train, test) in zip(ours, StratifiedKFold(k).split(y, y), strict=True):
         np.testing.assert_array_equal(np.flatnonzero(fold.train), train)
         np.testing.assert_array_equal(np.flatnonzero(fold.test), test)
@@ -115,7 +115,7 @@ def test_a_class_that_a_training_part_lacks():
     X, y = DATA[3]
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
-    model = LogisticRegressionCV(Cs=[1.0], cv=KFold(3)).fit(X, y)
+    model = LogisticRegressionCV(Cs=[1.0], cv=KFold(3), scoring="neg_log_loss").fit(X, y)
     assert np.isfinite(model.scores_).all() and np.isfinite(model.coefs_paths_).all()
     assert model.scores_.min() < -10  # rows of a class that was never seen
     assert model.score(X, y) > -0.1
@@ -166,3 +166,11 @@ def test_coefficients_along_the_path_are_those_of_single_fits(K):
             one = LogisticRegression(C=C).fit(X[rows], y[rows])
             found = np.column_stack([one.coef_, one.intercept_])
             np.testing.assert_allclose(model.coefs_paths_[i, 0, j], found, rtol=1e-5, atol=1e-9)
+
+
+def test_accuracy_is_the_default_score():
+    X, y = DATA[3]
+    model = LogisticRegressionCV(Cs=3).fit(X, y)
+    named = LogisticRegressionCV(Cs=3, scoring="accuracy").fit(X, y)
+    np.testing.assert_array_equal(model.scores_, named.scores_)
+    assert model.score(X, y) == np.mean(model.predict(X) == y)

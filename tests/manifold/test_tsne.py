@@ -256,3 +256,20 @@ def test_variances_of_a_metric_are_those_of_all_rows(rng, metric):
     np.testing.assert_allclose(P[0], P[1], rtol=1e-7)
     still = np.column_stack((X[:40], np.ones(40)))  # tells no rows apart, and has no variance
     assert np.isfinite(TSNE(metric=metric, perplexity=5.0).fit(still).embedding_).all()
+
+
+def test_sparse_distances_hold_no_other_neighbours():
+    """The affinities of a graph of the nearest neighbours are those of all distances."""
+    from sklearn.neighbors import KNeighborsTransformer
+
+    X = load_iris().data[:60] + 1e-3 * np.random.default_rng(0).normal(size=(60, 4))
+    graph = KNeighborsTransformer(n_neighbors=20, mode="distance").fit_transform(X)
+    options = {"init": "random", "random_state": 0, "perplexity": 5, "max_iter": 250}
+    options |= {"early_exaggeration": 1.0, "learning_rate": 10.0}
+    dense = TSNE(metric="precomputed", **options).fit(pairwise_distances(X))
+    sparse = TSNE(metric="precomputed", **options).fit(graph)
+    assert sparse.kl_divergence_ == pytest.approx(dense.kl_divergence_, rel=1e-3)
+    with pytest.raises(DataError, match="31 neighbors are required"):
+        TSNE(metric="precomputed", **options | {"perplexity": 10}).fit(graph)
+    with pytest.raises(TypeError, match="method='exact' needs the distances of all pairs"):
+        TSNE(metric="precomputed", method="exact", **options).fit(graph)

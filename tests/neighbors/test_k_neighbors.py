@@ -595,3 +595,59 @@ def test_the_graph_of_a_radius_is_that_of_scikit_learn(mode):
         found = ours.radius_neighbors_graph(rows, radius, mode=mode)
         assert found.shape == expected.shape
         np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-12)
+
+
+def test_sparse_precomputed_distances_hold_no_other_neighbours(tmp_path):
+    """A stored 0 is a distance of 0; a pair that is not stored is no neighbour."""
+    from sklearn.neighbors import KNeighborsTransformer
+
+    X, y = load_iris(return_X_y=True)
+    keeper = KNeighborsTransformer(n_neighbors=10, mode="distance").fit(X[::2])
+    graph, queries = keeper.transform(X[::2]), keeper.transform(X[1::2])
+    theirs = peer.KNeighborsClassifier(5, metric="precomputed").fit(graph, y[::2])
+    model = KNeighborsClassifier(5, metric="precomputed").fit(graph, y[::2])
+    model.save(tmp_path / "model")
+    for one in (model, pellucid.load(tmp_path / "model")):
+        np.testing.assert_array_equal(one.predict(queries), theirs.predict(queries))
+        np.testing.assert_allclose(one.kneighbors(queries)[0], theirs.kneighbors(queries)[0])
+        np.testing.assert_allclose(one.kneighbors()[0], theirs.kneighbors()[0])
+    others = NearestNeighbors(metric="precomputed").fit(graph)
+    theirs = peer.NearestNeighbors(metric="precomputed").fit(graph)
+    for radius in (0.2, np.inf):
+        ours = others.radius_neighbors(queries, radius)[0]
+        for a, b in zip(ours, theirs.radius_neighbors(queries, radius)[0]):
+            np.testing.assert_allclose(a, np.sort(b))
+    with pytest.raises(DataError, match="only 11 neighbors"):
+        model.kneighbors(queries, 40)
+
+
+def test_the_diagonal_of_sparse_distances_need_not_be_stored():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    graph = NearestNeighbors(n_neighbors=4).fit(X).kneighbors_graph(mode="distance")
+    model = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(graph)
+    np.testing.assert_array_equal(
+        model.kneighbors_graph(mode="distance").toarray(), graph.toarray()
+    )
+
+
+def test_without_x_the_training_rows_are_predicted_by_the_others():
+    X, y = load_iris(return_X_y=True)
+    y = y.astype(float)
+    X = X + 1e-3 * np.random.default_rng(0).normal(size=X.shape)
+    for name, options in {
+        "KNeighborsClassifier": {"n_neighbors": 3},
+        "RadiusNeighborsClassifier": {"radius": 2.0},
+        "KNeighborsRegressor": {"n_neighbors": 3, "weights": "distance"},
+        "RadiusNeighborsRegressor": {"radius": 2.0},
+    }.items():
+        model = getattr(pellucid.neighbors, name)(**options).fit(X, y)
+        other = getattr(peer, name)(**options).fit(X, y)
+        np.testing.assert_allclose(model.predict(None), other.predict(None))
+        assert model.score(None, y) == pytest.approx(other.score(None, y))
+
+
+def test_an_infinite_radius_holds_every_row():
+    X, y = load_iris(return_X_y=True)
+    model = pellucid.neighbors.RadiusNeighborsRegressor(np.inf).fit(X, y)
+    np.testing.assert_allclose(model.predict(X[:2]), y.mean())
+    assert len(NearestNeighbors(radius=np.inf).fit(X).radius_neighbors(X[:1])[0][0]) == len(X)

@@ -79,10 +79,9 @@ class Median(Mean):
 
 
 class Needy(Regressor):
-    """Has a parameter without default and refuses one of another library."""
+    """Has a parameter without default."""
 
     size: int = param(REQUIRED, Integer(1), "Number of parts.")
-    _refused = {"parts": "Give size instead."}
 
 
 def names(cls: type) -> list[str]:
@@ -172,17 +171,6 @@ def test_checks_are_those_of_the_declarations(given, words):
     assert (
         str(caught.value) == f"The '{name}' parameter of Mean must be {words}. Got {value} instead."
     )
-
-
-def test_refused_parameters_say_what_to_give():
-    for error in (TypeError, ValueError):
-        with pytest.raises(error, match=r"^Needy has no parameter 'parts'\. Give size instead\.$"):
-            Needy(parts=3)
-    with pytest.raises(
-        TypeError, match="takes named parameters only, and has no parameter 'parts'"
-    ):
-        Needy(3)
-    assert names(Needy) == ["size", "table"] and Needy(size=3).size == 3
 
 
 HELP = """\

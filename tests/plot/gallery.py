@@ -8,11 +8,12 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 
 from pellucid import plot
 from pellucid.discriminant_analysis import LinearDiscriminantAnalysis
-from pellucid.ensemble import GradientBoostingClassifier
+from pellucid.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from pellucid.linear_model import BayesianRidge, Lasso, LinearRegression, LogisticRegression
 from pellucid.naive_bayes import GaussianNB
 from pellucid.neighbors import KNeighborsClassifier
 from pellucid.tree import DecisionTreeRegressor
+from tests.inspection.tables import mixed
 
 LONG = "a very long class name, longer than any label should be, with ünïcode 漢字 <b>"
 
@@ -95,9 +96,37 @@ def curves():
     yield "impurities", plot.impurities()
 
 
+def inspections():
+    frame, y = mixed(150)
+    forest = RandomForestRegressor(n_estimators=20, random_state=0).fit(frame, y)
+    yield "dependence", plot.partial_dependence(forest, frame)
+    yield "dependence and rows", plot.partial_dependence(forest, frame, ["size"], kind="both")
+    yield "rows alone", plot.partial_dependence(forest, frame, "size", kind="individual")
+    both = ["size", "place", "day", ("place", "grade"), ("size", "count"), ("size", "place")]
+    yield "columns and pairs", plot.partial_dependence(forest, frame, both, kind="both")
+    groups = {"where and how good, under a very long name": ["place", "grade"]}
+    yield (
+        "permutation importance",
+        plot.permutation_importance(forest, frame, y, groups=groups, random_state=0),
+    )
+    yield "waterfall", plot.waterfall(forest, frame, 3)
+    yield "beeswarm", plot.beeswarm(forest, frame)
+    yield "contributions of a number", plot.dependence(forest, frame, "size", colour="count")
+    yield "contributions of levels", plot.dependence(forest, frame, "place")
+    X, kind = load_iris(return_X_y=True, as_frame=True)
+    X, names = X.rename(columns={"petal width (cm)": LONG}), np.array(["setosa", "other", "third"])
+    boosted = GradientBoostingClassifier(n_estimators=10).fit(X, names[kind])
+    yield "dependence of three classes", plot.partial_dependence(boosted, X)
+    yield "waterfall of a class", plot.waterfall(boosted, X, 70)
+    cancer, label = load_breast_cancer(return_X_y=True, as_frame=True)
+    logistic = LogisticRegression(C=0.01).fit(cancer, label)
+    yield "waterfall of many", plot.waterfall(logistic, cancer, 1)
+    yield "beeswarm of many", plot.beeswarm(logistic, cancer)
+
+
 def gallery():
     """(name, display) of every example."""
-    for part in (classifiers, many_classes, regressions, curves):
+    for part in (classifiers, many_classes, regressions, curves, inspections):
         yield from part()
 
 

@@ -12,9 +12,10 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 from pellucid.draw import label_text as words
+from pellucid.draw import svg
 from pellucid.draw.number import coordinate
 from pellucid.plot import svg_renderer
-from pellucid.plot.picture import Band, Heat, Intervals, Line, Points, Rule, Steps
+from pellucid.plot.picture import Band, Bars, Heat, Intervals, Line, Points, Rule, Steps
 from tests.plot.gallery import gallery
 from tests.plot.reading import area_of, parsed
 
@@ -140,13 +141,20 @@ def check_others(panel, ax, area, markup):
     for mark in panel.marks:
         if isinstance(mark, Points):
             data = np.asarray(offsets.pop(0))
-            assert all(f"M{place}" in markup for place in pairs(*data.T, area))
+            places = pairs(*data.T, area)
+            if mark.values or mark.sizes:
+                places = ['cx="{}" cy="{}"'.format(*place.split()) for place in places]
+                assert all(place in markup for place in places)
+            else:
+                assert all(f"M{place}" in markup for place in places)
             count += len(data)
         if isinstance(mark, Heat):
-            shown = [text.get_text() for text in ax.texts][: len(mark.values) ** 2]
+            cells = len(mark.values) * len(mark.values[0])
+            shown = [text.get_text() for text in ax.texts][:cells]
             drawn = [t for *_, t in boxes(ET.fromstring(markup))]
-            assert drawn[-len(shown) :] == shown
+            assert drawn[len(drawn) - len(shown) :] == shown
             count += 1
+    count += check_bars(panel, ax, area, markup)
     patches = [p for p in ax.patches if type(p).__name__ == "StepPatch"]
     for mark, patch in zip([m for m in panel.marks if isinstance(m, Steps)], patches):
         heights, edges, _ = patch.get_data()
@@ -172,3 +180,18 @@ def check_others(panel, ax, area, markup):
         assert all(place in markup for place in pairs(*zip(*ends), area))
         count += 1
     return count
+
+
+def check_bars(panel, ax, area, markup):
+    """The corners of every bar."""
+    rectangles = [p for p in ax.patches if type(p).__name__ == "Rectangle"]
+    expected = [m for m in panel.marks if isinstance(m, Bars) for _ in m.at]
+    assert len(rectangles) == len(expected)
+    for bar in rectangles:
+        x, y = (
+            (area.x(v) for v in bar.get_corners()[:, 0]),
+            (area.y(v) for v in bar.get_corners()[:, 1]),
+        )
+        (left, *_, right), (top, *_, bottom) = sorted(x), sorted(y)
+        assert svg.rectangle_path(left, top, right - left, bottom - top) in markup
+    return len(rectangles)

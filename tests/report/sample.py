@@ -184,9 +184,9 @@ def class_card(rng, classes, counts, model):
     for c in shown:
         up = GRID ** (0.04 + 0.03 * rng.random())
         spread = 0.05 * (1 - GRID)
-        mean = {"x": GRID.tolist(), "y": up.tolist()}
-        band = [{"x": GRID.tolist(), "y": np.clip(up + s * spread, 0, 1).tolist()} for s in (-1, 1)]
-        roc.append({"class": c, "mean": mean, "folds": band, "auc": 0.98})
+        low, high = (np.clip(up + s * spread, 0, 1).tolist() for s in (-1, 1))
+        mean = {"x": GRID.tolist(), "y": up.tolist(), "low": low, "high": high}
+        roc.append({"class": c, "mean": mean, "folds": [], "auc": 0.98})
         down = {"x": GRID.tolist(), "y": (1 - 0.4 * GRID**6).tolist()}
         pr.append({"class": c, "mean": down, "folds": [], "ap": 0.97, "share": 0.37})
         bins = [{"low": b / 10, "high": b / 10 + 0.1, "predicted": b / 10 + 0.05,
@@ -337,10 +337,23 @@ def single_rows(rng, columns, classes):
                 "row": 100 * g + i, "cells": [f"{v:.3f}" for v in rng.uniform(0, 30, len(columns))],
                 **said, "base": 0.5, "total": 0.5 + float(amounts.sum()), "scale": "log-odds",
                 "about": None if classes is None else classes[-1],
+                "changes": changes(columns, classes, said["predicted"]) if i < 2 else None,
                 "contributions": [[c, float(a)] for c, a in zip(columns, amounts, strict=True)],
             })  # fmt: skip
         groups.append({"name": name, "rows": rows})
     return {"columns": list(columns), "groups": groups, "all": all_rows(rng, classes, groups)}
+
+
+def changes(columns, classes, before):
+    if classes is None:
+        return {"before": before, "threshold": 21.25, "found": []}
+    other = next(c for c in classes if c != before)
+    columns = [[columns[0], "17.25", "18.5"], [columns[1], None, "3"]]
+    return {
+        "before": before,
+        "threshold": None,
+        "found": [{"prediction": other, "columns": columns}],
+    }
 
 
 def all_rows(rng, classes, groups, n=455):

@@ -155,8 +155,8 @@ def test_the_calibration_of_many_classes_tells_numbers_and_rows_of_each(rng):
     below = picture.partition('<p class="under">')[2]
     for name, entry in zip(["&lt;b&gt;", "b", "c"], found["calibration"], strict=True):
         rows = ", ".join(str(b["rows"]) for b in entry["points"])
-        line = f"{name}</bdi>: Brier score {entry['brier']:.3f}, ECE {entry['ece']:.3f}, "
-        assert f"{line}rows per point {rows}." in below
+        assert f"{name}</bdi>: ECE {entry['ece']:.3f}, rows per point {rows}." in below
+        assert f"{name} (Brier score {entry['brier']:.3f})" in picture
     assert "<b>" not in picture and ">rows</th>" in picture, "the data table has them too"
     assert picture.index("rows per point") < picture.index("<details>")
     for text in (picture, str(model_pictures.calibration(found["calibration"], False))):
@@ -169,7 +169,7 @@ def test_every_class_has_the_band_of_its_folds(rng):
     for kind in ("roc", "pr"):
         picture = str(model_pictures.curve(found[kind], kind, False))
         assert picture.count('fill="currentColor" opacity="0.1"') == 3
-        assert "Shaded: lowest to highest fold." in picture
+        assert "Mean over the folds; band: lowest" in picture
 
 
 def test_a_tie_that_alone_would_be_a_difference_is_marked():
@@ -239,6 +239,6 @@ def test_settings_of_several_parameters_are_labelled_by_what_varies():
 
 def test_a_solver_that_watched_no_rows_gets_no_empty_picture():
     found = {"iteration": [1, 2], "objective": [3.0, 2.0], "validation_score": [None, None]}
-    assert "Validation" not in str(model_pictures.history(found, False))
+    assert "Validation" not in "".join(model_pictures.history(found, False))
     watched = {**found, "validation_score": [None, 0.5]}
-    assert "Validation score by iteration" in str(model_pictures.history(watched, False))
+    assert "Validation score" in "".join(model_pictures.history(watched, False))

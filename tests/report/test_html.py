@@ -20,6 +20,7 @@ from pellucid.report import (
 )
 from pellucid.report.privacy import without_rows
 from pellucid.report.tree_picture import tree
+from pellucid.report.write_report import write_summary
 from tests.report import sample
 
 SECTIONS = [
@@ -122,7 +123,7 @@ def test_every_chart_of_a_classifier(two, two_page):
         assert titles.count(title) == len(scored), title
     assert titles.count("ROC AUC of each model") == 2, "for wide and for narrow windows"
     for title in ("Score by fit time", "Score by prediction time",
-                  "Learning curve", "Coefficients for malignant", "Convergence"):  # fmt: skip
+                  "Learning curve", "Coefficients for malignant", "Objective"):  # fmt: skip
         assert titles.count(title) == 1, title
     assert titles.count("Test set and cross-validation") == 2, "in the answer and in its section"
     assert titles.count("Permutation importance") == len(scored) - 1, "all but the baseline"
@@ -136,8 +137,10 @@ def test_every_chart_of_a_classifier(two, two_page):
 def test_every_chart_of_a_regressor():
     titles = Page(html.render(sample.regression())).titles
     for title in (
-        "Actual against predicted",
-        "Residuals",
+        "Observed against fitted",
+        "Residuals against fitted",
+        "Normal Q-Q",
+        "Scale-location",
         "RMSE of each model",
         "Test set and cross-validation",
         "Ridge regression",
@@ -274,6 +277,36 @@ def test_why_a_row_names_its_values(two):
     picture = str(pictures.contributions(row, columns))
     assert f"{columns[0]} = 17.5" in picture and f"{columns[1]} missing" in picture
     assert "= xxxxxxxxx…" in picture and "&lt;gone&gt;" in picture
+
+
+def test_a_row_says_what_would_change_its_prediction(two, two_page):
+    before = two["rows"]["groups"][0]["rows"][0]["changes"]["before"]
+    after = two["rows"]["groups"][0]["rows"][0]["changes"]["found"][0]["prediction"]
+    words = Page(two_page).words
+    assert words.count("What would change this answer?") == 6
+    assert f"the model predicts {before} for this row." in words
+    assert (
+        "mean radius 18.5 instead of 17.25 and mean texture 3 instead of missing: " + after in words
+    )
+    assert "What would change" not in html.render(without_rows(two))
+    words = Page(html.render(sample.regression())).words
+    assert (
+        "makes it predict below 21.25, the median of the training rows." in words
+        and "No change of one or two features" in words
+    )
+
+
+def test_the_replay_is_linked_where_it_lies_beside_the_report(tmp_path):
+    summary = sample.classification(models=("logistic", "majority")) | {"replay": 12}
+    page = tmp_path / "report.html"
+
+    def links(**how):
+        return write_summary(summary, page, **how).read_text().count('href="replay.html"')
+
+    assert links() == 0, "there is no such file"
+    (tmp_path / "replay.html").write_text("")
+    assert links() == 1 and "in 12 steps" in Page(page.read_text()).words
+    assert links(rows=False) == 0, "it shows rows"
 
 
 def test_means_of_few_rows_say_how_few():
@@ -648,7 +681,9 @@ def test_dates_are_dates_everywhere():
 
 
 def test_histograms_are_shares_so_that_rare_classes_can_be_seen():
-    assert pictures.in_percent([1, 3]) == [25.0, 75.0] and pictures.in_percent([0, 0]) == [0, 0]
+    shape = {"kind": "histogram", "edges": [0, 1, 2], "counts": {"a": [10, 30], "b": [0, 0]}}
+    drawn = str(pictures.column({"name": "age", "by_target": shape}, "y"))
+    assert "% of each class from 0 to 78." in drawn, "75 % and some room, not 30 rows"
     assert "% of each class" in html.render(sample.classification(models=("logistic", "majority")))
 
 
@@ -685,11 +720,11 @@ def test_small_pages_tell_every_point_large_ones_those_of_the_recommended_model(
             page.split('<section id="models"')[1].split("</section>")[0].split('class="card"')[1:]
         )
 
-    tip = "<title>malignant: "  # of a point of the calibration chart
-    assert all(tip in card and "Shaded" in card for card in cards(html.GENTLE[0]))
+    tip = "<title>malignant (Brier score 0.031): "  # of a point of the calibration chart
+    assert all(tip in card and "band: lowest" in card for card in cards(html.GENTLE[0]))
     first, *others = cards(html.GENTLE[2])
-    assert tip in first and "Shaded" in first
-    assert not any(tip in card or "Shaded" in card for card in others)
+    assert tip in first and "band: lowest" in first
+    assert not any(tip in card or "band: lowest" in card for card in others)
 
 
 def test_the_search_of_five_thousand_rows_is_small():

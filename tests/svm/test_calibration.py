@@ -5,7 +5,7 @@ import pytest
 from sklearn import datasets
 
 import pellucid
-from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.errors import DataError, ModelFileError
 from pellucid.numerics import platt
 from pellucid.svm import SVC
 
@@ -98,8 +98,7 @@ def test_given_kernels():
 def test_refusals():
     assert not hasattr(SVC(), "predict_proba")
     assert hasattr(SVC(calibrate=True), "predict_proba")
-    with pytest.raises(ParameterError, match="calibrate=True"):
-        SVC(probability=True)
+    assert not hasattr(SVC(probability=False), "predict_proba")
     with pytest.raises(DataError, match="two rows of each class"):
         SVC(calibrate=True).fit([[0.0], [1.0], [2.0]], [0, 0, 1])
 
@@ -114,3 +113,12 @@ def test_weights_are_repetition_in_given_kernels(rng):
     one = model.fit(X @ X.T, y, sample_weight=w + 1).predict_proba(X @ X.T)
     many = model.fit(X[rows] @ X[rows].T, y[rows]).predict_proba(X @ X[rows].T)
     np.testing.assert_allclose(many, one, atol=1e-4)
+
+
+def test_probability_is_an_older_name_of_calibrate(tmp_path):
+    X, y = datasets.load_iris(return_X_y=True)
+    model, meant = SVC(probability=True).fit(X, y), SVC(calibrate=True).fit(X, y)
+    model.save(tmp_path / "model")
+    for one in (model, pellucid.load(tmp_path / "model")):
+        np.testing.assert_array_equal(one.predict_proba(X), meant.predict_proba(X))
+        np.testing.assert_array_equal(one.predict(X), meant.predict(X))

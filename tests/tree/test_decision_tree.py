@@ -6,7 +6,7 @@ import pytest
 
 import pellucid.ensemble
 import pellucid.tree
-from pellucid.errors import DataError, DataTypeError, ParameterError
+from pellucid.errors import DataError, DataTypeError, NotFittedError, ParameterError
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 
@@ -400,3 +400,9 @@ def test_ctrl_c_ends_a_fit_soon_and_leaves_nothing(rng):
         timer.join()
     assert time.process_time() - pressed[0] < 1  # of work: a busy machine makes it no longer
     assert not hasattr(model, "tree_")
+
+
+def test_methods_of_an_unfitted_tree_say_so():
+    for method in ("apply", "decision_path"):
+        with pytest.raises(NotFittedError):
+            getattr(DecisionTreeClassifier(), method)([[1.0]])

@@ -6,6 +6,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.tree
+from sklearn.datasets import load_iris
 
 from pellucid.ensemble import RandomForestClassifier
 from pellucid.errors import DataError, ParameterError
@@ -210,3 +212,11 @@ def test_dates_are_shown_as_dates():
     assert formatting.date(0.5 + 1 / 86400) == "1970-01-01 12:00:01"
     assert formatting.date(1.5 / 86400) == "1970-01-01 00:00:01.500"
     assert formatting.date(1e9) == "day 1000000000"
+
+
+def test_columns_without_names_are_called_as_in_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    theirs = sklearn.tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    ours = DecisionTreeClassifier(max_depth=2).fit(X[:, [3, 2, 1, 0]], y)
+    assert export_text(ours).startswith("|--- feature_0 <= 0.80\n")
+    assert "feature_3" in sklearn.tree.export_text(theirs)

@@ -230,3 +230,10 @@ def test_rounding_of_weights_keeps_no_useless_branch():
         model = DecisionTreeClassifier().fit(X, y)
         model.prune([[1.0]] * 3, [1, 1, 0], sample_weight=weights)
         assert model.get_n_leaves() == 1
+
+
+def test_entries_of_a_pruning_path_are_attributes():
+    path = DecisionTreeClassifier().cost_complexity_pruning_path([[0.0], [1.0], [2.0]], [0, 1, 0])
+    assert path.ccp_alphas is path["ccp_alphas"] and path.impurities is path["impurities"]
+    with pytest.raises(AttributeError, match="'alphas'"):
+        _ = path.alphas

@@ -12,19 +12,25 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.comparison.analysis.example_rows import explained
+from pellucid.comparison.analysis.example_rows import changed, explained
 from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.analysis.model_details import NO_TIME, describe_model, importances
 from pellucid.comparison.execution.fold_task import FoldTask, counted, reason
+from pellucid.comparison.execution.run_folder import REPLAY
 from pellucid.comparison.execution.worker_data import Evaluator
 from pellucid.comparison.execution.worker_pool import limit_memory
+from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import CannotSaveError
 
+REPLAY_STEPS, REPLAY_SECONDS, REPLAY_BYTES = 60, 1.0, 300_000
+MOST_REPLAYED = 2000  # training rows
+CHANGE_SECONDS = 5.0  # for all example rows
 SHARES_OF_ROWS = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 
@@ -90,12 +96,22 @@ def _report_parts(
         },
         "learning": lambda: learning_curve(evaluator, task),
         "importances": lambda: importances(evaluator, fold_task, 0.25 * fold_task.deadline),
+        "changes": lambda: changes(evaluator, fitted, task),
+        "replay": lambda: save_replay(evaluator, task),
     }
     if task.details_incomplete:
         parts["portrait"] = lambda: describe_model(
             evaluator, fitted, fold_task, 0.1 * fold_task.deadline
         )
     return parts
+
+
+def changes(evaluator: Evaluator, fitted: Any, task: FinalFitTask) -> dict[str, Any]:
+    """What would change the predictions of the example rows, by group."""
+    train, seconds = task.fold_task.train, min(CHANGE_SECONDS, 0.1 * task.fold_task.deadline)
+    rows = [row for group in task.rows.values() for row in group]
+    found = iter(changed(evaluator, fitted, rows, train, seconds))
+    return {name: [next(found) for _ in group] for name, group in task.rows.items()}
 
 
 def details_incomplete(record: dict[str, Any]) -> bool:
@@ -155,6 +171,31 @@ def save_model(fitted: Any, task: FinalFitTask) -> str:
     except CannotSaveError as error:
         return str(error)
     return ""
+
+
+def save_replay(evaluator: Evaluator, task: FinalFitTask) -> int | None:
+    """Write the replay of the final fit beside the model; the number of its steps.
+
+    None for models of other packages, tables that are not small, slow fits, fits without steps, and
+    pages that are too large.
+    """
+    from pellucid.records.watch import watching
+    from pellucid.replays import replay
+
+    train, started = task.fold_task.train, time.monotonic()
+    if evaluator.foreign or len(train) > MOST_REPLAYED:
+        return None
+    X, y = evaluator.rows(train), evaluator.target(train)
+    with watching(max_states=REPLAY_STEPS) as watch:
+        evaluator.fit(evaluator.unfitted(task.fold_task.params, "final"), X, train)
+    if time.monotonic() - started > REPLAY_SECONDS or not any(fit.steps for fit in watch.fits):
+        return None
+    found = replay(watch, X, y, max_steps=REPLAY_STEPS)
+    page = found.html()
+    if len(page.encode()) > REPLAY_BYTES:
+        return None
+    write_whole(Path(task.path).with_name(REPLAY), page)
+    return len(found.frames["sentences"])
 
 
 def _pickled(fitted: Any) -> bytes | None:

@@ -124,3 +124,17 @@ def _labels(name: str, series: nw.Series) -> RawColumn:
         lookup = np.array([*(where[s] for s in seen), -1], dtype=np.int32)
         return RawColumn(name, "categorical", lookup[codes], levels, ordered=True)
     return RawColumn(name, "categorical", codes, seen)
+
+
+def stacked(X: Any, rows: Any) -> Any:
+    """A frame with the rows of another one below, which are converted to its column types."""
+    upper = nw.from_native(X, eager_only=True)
+    lower = nw.from_native(rows, eager_only=True)
+    missing = [name for name in upper.columns if name not in lower.columns]
+    if missing:
+        raise DataError(f"The rows lack the column {missing[0]!r} of X.")
+    lower = lower.select(upper.columns)
+    if upper.schema != lower.schema and not type(X).__module__.startswith("pandas"):
+        same = (nw.col(name).cast(dtype) for name, dtype in upper.schema.items())
+        lower = lower.with_columns(*same)  # pandas widens the types of the upper frame instead
+    return nw.to_native(nw.concat([upper, lower], how="vertical"))

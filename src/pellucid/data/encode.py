@@ -253,3 +253,16 @@ def _level_entries(schema: Schema, j: int, codes: np.ndarray, first: int) -> lis
             np.tile(shares, unknown.size),
         ))  # fmt: skip
     return parts
+
+
+def known_distances(X: Any) -> np.ndarray:
+    """Precomputed distances as a table; entries that a sparse matrix does not store are infinite.
+
+    A stored 0 is a distance of 0.
+    """
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X, dtype=float)
+    X = X.tocsr()
+    table = np.full(X.shape, np.inf)
+    table[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices] = X.data
+    return table

@@ -34,7 +34,7 @@ def _to_categorical(column: RawColumn, name: str) -> RawColumn:
     levels, codes = np.unique(column.values[~np.isnan(column.values)], return_inverse=True)
     values = np.full(len(column.values), -1, dtype=np.int32)
     values[~np.isnan(column.values)] = codes
-    plain = _day if column.kind == "datetime" else _number
+    plain = day if column.kind == "datetime" else _number
     return RawColumn(name, "categorical", values, tuple(plain(float(v)) for v in levels))
 
 
@@ -42,7 +42,7 @@ def _number(value: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def _day(days: float) -> date:
+def day(days: float) -> date:
     """Days since 1970 as a date, with the time of day if there is one."""
     stamp = datetime(1970, 1, 1) + timedelta(days=days)
     return stamp if stamp.time() != time() else stamp.date()
@@ -52,7 +52,7 @@ def _to_text(column: RawColumn, name: str) -> RawColumn:
     if column.kind == "categorical":
         cells = [None if c is None else str(c) for c in column.cells()]
         return RawColumn(name, "text", np.array(cells, dtype=object))
-    plain = _day if column.kind == "datetime" else _number
+    plain = day if column.kind == "datetime" else _number
     cells = [None if np.isnan(v) else str(plain(float(v))) for v in column.values]
     return RawColumn(name, "text", np.array(cells, dtype=object))
 

@@ -250,7 +250,7 @@ def weights_or_ones(weights: Any, n: int) -> np.ndarray:
     """Sample weights: float64, finite, not negative, not all zero."""
     if weights is None:
         return np.ones(n)
-    if np.isscalar(weights):
+    if np.isscalar(weights) or (isinstance(weights, np.ndarray) and weights.ndim == 0):
         weights = np.full(n, weights)
     w = as_vector(weights, "sample_weight")
     if w.dtype == object and all(isinstance(cell, Real | Decimal) for cell in w.ravel()):

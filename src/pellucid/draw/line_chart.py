@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, Unpack
 
@@ -31,8 +31,6 @@ def line(
     y_log: bool = False,
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
-    more: Mapping[str, Sequence[object]] | None = None,
-    ring: tuple[float, float] | None = None,
     **look: Unpack[Look],
 ) -> str:
     """Lines through the points of each series.
@@ -44,9 +42,6 @@ def line(
     references : name -> (x, y), drawn thin and dotted for comparison (random guessing, the diagonal).
     x_log, y_log : logarithmic axes; a note counts the values that are not positive.
     x_range, y_range : limits of the axes; the data's by default.
-    more : further columns of the data table, one value per point, series after series.
-    ring : a place marked by a ring, such as the threshold in use; it has the class `pl-ring` and
-        the size of the plot as data, so that a page can move it.
     """
     lines, thin = read_series(series), read_series(references or {})
     shades = read_bands(bands or {})
@@ -70,21 +65,17 @@ def line(
         ),
         *reference_marks(panel, thin),
         *(line_mark(panel, points, i, n) for i, (n, points) in enumerate(lines.items())),
-        _ring(panel, ring),
     ]
     facts = [
         span(settings.x_label or "x", *x_extent, settings.x_dates),
         span(settings.y_label or "y", *y_extent, settings.y_dates),
     ]
-    places = [
+    rows = [
         (name, date(x) if settings.x_dates else x, y)
         for name, points in lines.items()
         for x, y in points
     ]
-    rows = [
-        (*place, *further) for place, *further in zip(places, *(more or {}).values(), strict=True)
-    ]
-    columns = ["series", settings.x_label or "x", settings.y_label or "y", *(more or {})]
+    columns = ["series", settings.x_label or "x", settings.y_label or "y"]
     clip = x_range is not None or y_range is not None
     return finish(panel, marks, describe("Line chart", facts, names), columns, rows, clip)
 
@@ -111,16 +102,6 @@ def data_extent(
 def _keys(lines: Mapping[str, Points], references: Mapping[str, Points]) -> list[Key]:
     keys = [Key(name, i, "line") for i, name in enumerate(lines)] if len(lines) > 1 else []
     return keys + [Key(name, 0, "reference") for name in references]
-
-
-def _ring(panel: Panel, place: tuple[float, float] | None) -> str:
-    if place is None:
-        return ""
-    return svg.element(
-        "circle", cx=panel.x(place[0]), cy=panel.y(place[1]), r="6", fill="none",
-        stroke="currentColor", stroke_width="2.5", class_="pl-ring",
-        data_width=panel.plot_width, data_height=panel.plot_height,
-    )  # fmt: skip
 
 
 def line_mark(panel: Panel, points: Points, index: int, name: str) -> str:

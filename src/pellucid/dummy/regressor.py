@@ -38,7 +38,7 @@ class DummyRegressor(Regressor):
 
     constant_: np.ndarray = learned("The predicted number of each target, shape (1, n_targets).")
     n_outputs_: int = learned("Number of targets.")
-    several_: bool = learned("Whether y had two dimensions.")
+    several_: bool = learned("Whether y had several columns.")
 
     _min_rows = 1
     _several_targets = True
@@ -54,7 +54,7 @@ class DummyRegressor(Regressor):
         return {
             "constant_": self._value(Y, problem.weights).reshape(1, -1),
             "n_outputs_": Y.shape[1],
-            "several_": problem.y.ndim == 2,
+            "several_": Y.shape[1] > 1,
         }
 
     def _value(self, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -30,7 +30,8 @@ def input_spec_of(
     targets if its base estimator does."""
     ours = isinstance(base, Estimator)
     tags = None if ours else base.__sklearn_tags__()
-    if (base._kind if tags is None else tags.estimator_type) != kind:
+    found = base._kind if tags is None else tags.estimator_type
+    if found != kind and (ours or found is not None or not hasattr(base, "predict")):
         raise ParameterError(f"{owner} needs a {kind}. Got {base!r} instead.")
     if tags is None:
         rows = rows_for(base)
@@ -196,25 +197,27 @@ def predictions(base: Any, X: Any, columns: Any, schema: Schema) -> np.ndarray:
 def probabilities(base: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> np.ndarray:
     """(n, K) class probabilities of encoded rows; 0 and 1 if the base estimator has none.
 
-    Base estimators were fitted on class codes, so `classes_` are the columns that they fill.
+    Base estimators were fitted on class codes, so `classes_` are the columns that they fill; all
+    columns if it has none.
     """
-    if len(base.classes_) == 1:  # a single leaf may have another layout
-        return np.tile(np.arange(n_classes) == base.classes_[0], (X.shape[0], 1)).astype(float)
+    seen = getattr(base, "classes_", np.arange(n_classes))
+    if len(seen) == 1:  # a single leaf may have another layout
+        return np.tile(np.arange(n_classes) == seen[0], (X.shape[0], 1)).astype(float)
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
     if isinstance(base, Estimator) and base._layout == "codes" and base._rows != "user_view":
         part = np.asfortranarray(part)
     if isinstance(base, Classifier) and always_has(base, "_proba"):
         shares = base._proba(part)
     elif isinstance(base, Classifier):
-        shares = np.eye(len(base.classes_))[base._codes(part)]
+        shares = np.eye(len(seen))[base._codes(part)]
     elif hasattr(base, "predict_proba"):
         shares = base.predict_proba(part)
     else:
-        shares = (base.predict(part)[:, None] == base.classes_).astype(np.float64)
-    if len(base.classes_) == n_classes:
+        shares = (np.asarray(base.predict(part))[:, None] == seen).astype(np.float64)
+    if len(seen) == n_classes:
         return shares
     out = np.zeros((shares.shape[0], n_classes))
-    out[:, np.asarray(base.classes_, dtype=np.int64)] = shares
+    out[:, np.asarray(seen, dtype=np.int64)] = shares
     return out
 
 

@@ -84,8 +84,8 @@ class LinearPredictor(Regressor):
         p, several = n_terms(self), np.ndim(vars(self).get("coef_", 0.0)) == 2
         expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
         expect_array(self, "means_", p, finite=True)
-        if several and isinstance(self.intercept_, np.ndarray):
-            expect_array(self, "intercept_", len(self.coef_), finite=True)
+        if isinstance(vars(self).get("intercept_"), np.ndarray):
+            expect_array(self, "intercept_", len(self.coef_) if several else 1, finite=True)
         else:
             expect_number(self, "intercept_")
 
@@ -96,11 +96,11 @@ class LinearPredictor(Regressor):
 
 
 def shaped(coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """coef (k, p) and intercept (k,) by name, without the axis of targets if there is one target."""
-    several = y.ndim == 2
+    """coef (k, p) and intercept (k,) by name, as scikit-learn has them: (p,) and (1,) for a y of one
+    column, (p,) and a number for a vector y."""
     return {
-        "coef_": coef if several else coef[0],
-        "intercept_": intercept if several else float(intercept[0]),
+        "coef_": coef if len(coef) > 1 else coef[0],
+        "intercept_": intercept if y.ndim == 2 else float(intercept[0]),
     }
 
 

@@ -31,7 +31,7 @@ class BayesianRegression(BayesianPredictor):
     ...     noise_variance=2.0, prior_variance=10.0, intercept_variance=10.0
     ... ).fit(X, y)
     >>> model.coef_.round(6), round(model.intercept_, 6)
-    (array([1.900149]), -0.23845)
+    (array([1.900149]), np.float64(-0.23845))
     """
 
     noise_variance: float = positional(

@@ -4,6 +4,7 @@ Invariant: a weight k is k copies of a row, so contiguous folds cut between copi
 be on both sides; splitters and lists refer to the rows that the user passed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,13 +45,16 @@ class Fold:
     test: np.ndarray
 
 
-def make_folds(cv: Any, problem: Problem) -> list[Fold]:
-    """Folds of the rows of a problem; an int, or None, gives contiguous ones."""
+def make_folds(cv: Any, problem: Problem, split: Mapping[str, Any] | None = None) -> list[Fold]:
+    """Folds of the rows of a problem; an int, or None, gives contiguous ones.
+
+    `split`: further arguments of the splitter, such as groups of the user's rows.
+    """
     if cv is None or Integer(2).accepts(cv):
         return _contiguous(int(cv or FOLDS), problem)
     n = problem.n if problem.position is None else len(problem.position)
     if _splits(cv):
-        cv = cv.split(np.zeros((n, 1)), _target(problem, n))
+        cv = cv.split(np.zeros((n, 1)), _target(problem, n), **split or {})
     parts = list(cv)
     if not parts or any(not _iterates(part) or len(part) != 2 for part in parts):
         raise ParameterError(
@@ -62,6 +66,18 @@ def make_folds(cv: Any, problem: Problem) -> list[Fold]:
         if not fold.train.any() or not fold.test.any():
             raise DataError("A fold of cv has no training rows or no test rows.")
     return folds
+
+
+def split_arguments(model: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Further arguments of `fit` that go to the splitter; an error without metadata routing."""
+    if not given:
+        return {}
+    if not _sklearn.config("enable_metadata_routing"):
+        raise ParameterError(
+            f"{type(model).__name__}.fit accepts {', '.join(given)} only with metadata routing. Call "
+            "sklearn.set_config(enable_metadata_routing=True) first."
+        )
+    return _sklearn.split_arguments(model, given)
 
 
 def scorer_of(model: Any) -> Any:

@@ -47,7 +47,7 @@ class ElasticNetCV(L1RegressorCV):
     >>> y = 3 * X[:, 2] + np.random.default_rng(1).normal(size=60)
     >>> model = ElasticNetCV(l1_ratio=[0.1, 0.9]).fit(X, y)
     >>> model.l1_ratio_
-    0.9
+    np.float64(0.9)
     """
 
     l1_ratio: Any = param(

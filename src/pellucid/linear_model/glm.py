@@ -39,7 +39,7 @@ class PoissonRegressor(GLMRegressor):
     >>> from pellucid.linear_model import PoissonRegressor
     >>> model = PoissonRegressor(alpha=0).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 2.0, 4.0, 9.0])
     >>> model.coef_.round(6), round(model.intercept_, 6)
-    (array([0.747759]), -0.808269)
+    (array([0.747759]), np.float64(-0.808269))
     """
 
     bound_predictions: bool = BOUND_PREDICTIONS
@@ -65,7 +65,7 @@ class GammaRegressor(GLMRegressor):
     >>> from pellucid.linear_model import GammaRegressor
     >>> model = GammaRegressor(alpha=0).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 2.0, 4.0, 9.0])
     >>> model.coef_.round(6), round(model.intercept_, 6)
-    (array([0.728685]), -0.752028)
+    (array([0.728685]), np.float64(-0.752028))
     """
 
     bound_predictions: bool = BOUND_PREDICTIONS
@@ -92,7 +92,7 @@ class TweedieRegressor(GLMRegressor):
     >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [1.0, 2.0, 4.0, 9.0]
     >>> model = TweedieRegressor(power=1, alpha=0).fit(X, y)
     >>> model.coef_.round(6), round(model.intercept_, 6)
-    (array([0.747759]), -0.808269)
+    (array([0.747759]), np.float64(-0.808269))
     """
 
     power: float = param(
@@ -136,7 +136,7 @@ class GeneralizedLinearModel(GLMRegressor):
     >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [1.0, 2.0, 4.0, 9.0]
     >>> model = GeneralizedLinearModel(family="poisson").fit(X, y)
     >>> model.coef_.round(6), round(model.intercept_, 6)
-    (array([0.747759]), -0.808269)
+    (array([0.747759]), np.float64(-0.808269))
     """
 
     family: str = param(

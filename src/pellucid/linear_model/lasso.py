@@ -19,7 +19,7 @@ class Lasso(L1Regressor):
     >>> from pellucid.linear_model import Lasso
     >>> model = Lasso(alpha=0.25).fit([[1.0], [2.0], [3.0], [4.0]], [2.0, 3.0, 5.0, 8.0])
     >>> model.coef_.round(12), round(model.intercept_, 12)
-    (array([1.8]), 0.0)
+    (array([1.8]), np.float64(0.0))
     """
 
     copy_X: bool = changed(after="precompute")

@@ -87,7 +87,7 @@ class LinearRegression(LinearPredictor):
     >>> from pellucid.linear_model import LinearRegression
     >>> model = LinearRegression().fit([[1.0], [2.0], [3.0], [4.0]], [2.0, 3.0, 5.0, 8.0])
     >>> model.coef_, model.intercept_
-    (array([2.]), -0.5)
+    (array([2.]), np.float64(-0.5))
     >>> print(model.summary())  # doctest: +ELLIPSIS
     Least squares...
     """

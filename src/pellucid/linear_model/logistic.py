@@ -15,6 +15,7 @@ from pellucid.linear_model._logistic.base import (
     DUAL,
     INTERCEPT_SCALING,
     L1_SOLVERS,
+    PENALTY,
     SOLVERS,
     LogisticModel,
 )
@@ -65,6 +66,7 @@ class LogisticRegression(LogisticModel):
     'converged'
     """
 
+    penalty: Any = PENALTY
     C: float = param(
         1.0, Real(0, None, "right"), "Inverse strength of the penalty; `np.inf` means none."
     )
@@ -150,6 +152,11 @@ class LogisticRegression(LogisticModel):
         "and 'sgd' and otherwise the fraction of the solver's full step that was taken. One-vs-rest "
         "fits follow each other, with their 'class'. `pellucid.watching` records every step of 'sgd'."
     )
+
+    def _meaning_of(self, penalty: str | None) -> dict[str, Any]:
+        if penalty is None:
+            return {"C": np.inf, "l1_ratio": 0.0}
+        return {"l1_ratio": {"l1": 1.0, "l2": 0.0}.get(penalty, self.l1_ratio)}
 
     def _coding(self) -> str:
         return "reference" if np.isinf(self.C) else "onehot"

@@ -1,11 +1,12 @@
 """Logistic regression that chooses its penalty by cross-validation."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from pellucid import parallel
+from pellucid import _sklearn, parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.opening import opened
@@ -15,11 +16,12 @@ from pellucid.linear_model._logistic.base import (
     DUAL,
     INTERCEPT_SCALING,
     L1_SOLVERS,
+    PENALTY,
     SOLVERS,
     LogisticModel,
 )
 from pellucid.linear_model.base import column_means
-from pellucid.linear_model.cv_folds import CV, scored, scorer_of
+from pellucid.linear_model.cv_folds import CV, scored, scorer_of, split_arguments
 from pellucid.parameters import (
     CLASS_WEIGHT,
     N_JOBS,
@@ -60,7 +62,7 @@ class LogisticRegressionCV(LogisticModel):
     >>> iris = load("iris")
     >>> model = LogisticRegressionCV(Cs=[0.01, 1.0, 100.0]).fit(iris.X, iris.y)
     >>> model.C_, model.scores_.shape
-    (100.0, (5, 1, 3))
+    (np.float64(100.0), (5, 1, 3))
     """
 
     Cs: Any = param(
@@ -78,10 +80,17 @@ class LogisticRegressionCV(LogisticModel):
         "(train, test) row numbers.",
     )
     dual: bool = DUAL
+    penalty: Any = PENALTY.replace(
+        check=Choice("l1", "l2", "elasticnet", "deprecated"),
+        description="Older name for the kind of penalty, kept for code that was written for "
+        "scikit-learn: 'l1' is l1_ratios=(1,), 'l2' is l1_ratios=(0,), 'elasticnet' uses l1_ratios. "
+        "'deprecated' means that it is not given.",
+        kw_only=True,
+    )
     scoring: Any = param(
-        "neg_log_loss",
+        None,
         Either(Nothing, Predicate(lambda v: isinstance(v, str), "the name of a scorer"), Function),
-        "Score of the folds, the higher the better: 'neg_log_loss', 'accuracy' (also None), the name "
+        "Score of the folds, the higher the better: 'accuracy' (also None), 'neg_log_loss', the name "
         "of another scorer of scikit-learn, or a function (estimator, X, y) -> number.",
     )
     solver: str = param(
@@ -141,7 +150,22 @@ class LogisticRegressionCV(LogisticModel):
         "score_is_the_share_of_right_answers": "as in scikit-learn, `score` is the scorer of `scoring`"
     }
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
+    def _meaning_of(self, penalty: str | None) -> dict[str, Any]:
+        return {"l1_ratios": {"l1": (1.0,), "l2": (0.0,)}.get(str(penalty), self.l1_ratios)}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose the penalty, then learn the coefficients.
+
+        Further arguments, such as `groups`, go to the splitter `cv` by scikit-learn's metadata routing.
+        """
+        split = split_arguments(self, params)
+        return self._learn(X, y, weights=sample_weight, split=split)
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
+        return _sklearn.splitter_router(self, self._requested(), self.cv)
+
+    def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         from pellucid.linear_model._logistic import path
         from pellucid.linear_model._logistic.preparation import Setting
 
@@ -152,7 +176,7 @@ class LogisticRegressionCV(LogisticModel):
         search = path.Search(Cs, ratios, setting, self.solver)
         factors = class_factors(self.class_weight, problem)
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
-            folds = path.stratified_folds(self.cv, problem)
+            folds = path.stratified_folds(self.cv, problem, split)
             with unwatched():
                 result = path.cross_validate(
                     problem, factors, folds, search, self._score_of(problem.classes)

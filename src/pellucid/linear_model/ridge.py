@@ -53,7 +53,7 @@ class Ridge(LinearPredictor):
     >>> from pellucid.linear_model import Ridge
     >>> model = Ridge(alpha=5.0).fit([[1.0], [2.0], [3.0], [4.0]], [2.0, 3.0, 5.0, 8.0])
     >>> model.coef_.round(12), round(model.intercept_, 12)
-    (array([1.]), 2.0)
+    (array([1.]), np.float64(2.0))
     """
 
     alpha: Any = positional(

@@ -1,14 +1,16 @@
 """Ridge regression that chooses its penalty by cross-validation."""
 
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
-from pellucid import parallel
+from pellucid import _sklearn, parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.base import LinearPredictor, shaped
-from pellucid.linear_model.cv_folds import CV, make_folds, scored, scorer_of
+from pellucid.linear_model.cv_folds import CV, make_folds, scored, scorer_of, split_arguments
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
@@ -53,7 +55,7 @@ class RidgeCV(LinearPredictor):
     >>> from pellucid.linear_model import RidgeCV
     >>> model = RidgeCV(alphas=[0.01, 1.0, 100.0])
     >>> model.fit([[1.0], [2.0], [3.0], [4.0], [5.0]], [2.0, 3.0, 5.0, 8.0, 9.0]).alpha_
-    1.0
+    np.float64(1.0)
     """
 
     alphas: Any = positional(
@@ -106,10 +108,22 @@ class RidgeCV(LinearPredictor):
     _several_targets = True
     _target = "several"
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return penalised_evenly(self, True, problem, self._fit_columns)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose the penalty, then learn the coefficients.
 
-    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
+        Further arguments, such as `groups`, go to the splitter `cv` by scikit-learn's metadata routing.
+        """
+        split = split_arguments(self, params)
+        return self._learn(X, y, weights=sample_weight, split=split)
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
+        return _sklearn.splitter_router(self, self._requested(), self.cv)
+
+    def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
+        return penalised_evenly(self, True, problem, partial(self._fit_columns, split))
+
+    def _fit_columns(self, split: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._ridge import cv_solver as search
         from pellucid.linear_model._ridge import solver as solvers
         from pellucid.linear_model._ridge.eigen import make_spectrum
@@ -122,7 +136,7 @@ class RidgeCV(LinearPredictor):
                 keep = bool(self.store_cv_results)
                 tried = search.leave_one_out(problem, Y, alphas, made, keep, self._score())
             else:
-                folds, solver = make_folds(self.cv, problem), None
+                folds, solver = make_folds(self.cv, problem, split), None
                 score = self._score() or search.r_squared
                 tried = search.by_folds(problem, Y, alphas, folds, self.fit_intercept, score)
             chosen, learned = self._choice(alphas, tried.scores, problem.y.ndim == 2)

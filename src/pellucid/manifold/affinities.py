@@ -49,9 +49,10 @@ def squared_distances(
     X: np.ndarray, rows: slice, metric: Any, params: dict[str, Any] | None
 ) -> np.ndarray:
     """Squared distances of some rows to all rows; X holds distances if metric is "precomputed"."""
-    if isinstance(metric, str) and metric == "precomputed":
-        D = X[rows]
-    elif callable(metric):
+    if isinstance(metric, str) and metric == "precomputed":  # checked already; inf: not known
+        top = X[rows].max(initial=0.0, where=np.isfinite(X[rows]))
+        return np.square(X[rows] if top < 1e150 else X[rows] / top)
+    if callable(metric):
         D = np.array([[metric(a, b, **(params or {})) for b in X] for a in X[rows]], dtype=float)
     else:
         from scipy.spatial.distance import cdist
@@ -115,6 +116,7 @@ def of_neighbours(X: np.ndarray, perplexity: float, metric: Any, params: Any) ->
             D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
             near = _smallest(D, k)
             D = np.take_along_axis(D, near, axis=1)
+            _check_known(D, rows.start)
         best = np.argsort(D, axis=1, kind="stable")[:, :k]
         columns[rows] = np.take_along_axis(near, best, axis=1)
         D = np.ascontiguousarray(np.take_along_axis(D, best, axis=1))
@@ -126,6 +128,18 @@ def of_neighbours(X: np.ndarray, perplexity: float, metric: Any, params: Any) ->
     P = (P + P.T).tocsr()
     P.sort_indices()
     return P / P.sum()
+
+
+def _check_known(D: np.ndarray, first: int) -> None:
+    """Raise an error that names a row with fewer than k known distances."""
+    known = np.isfinite(D).sum(axis=1)
+    row = int(np.argmin(known))
+    if known[row] < D.shape[1]:
+        raise DataError(
+            f"{D.shape[1]} neighbors are required, but some samples have only {known[row]} neighbors "
+            f"in the precomputed graph (first: row {first + row}). Use a smaller perplexity, or store "
+            "more distances in X."
+        )
 
 
 def _euclidean(metric: Any, params: Any) -> bool:

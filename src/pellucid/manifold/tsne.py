@@ -8,8 +8,9 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import Problem
+from pellucid.data.encode import known_distances
 from pellucid.data.opening import opened
-from pellucid.errors import DataError
+from pellucid.errors import DataError, DataTypeError
 from pellucid.parameters import (
     HISTORY,
     N_ITER,
@@ -87,7 +88,8 @@ class TSNE(Estimator):
     metric: Any = param(
         "euclidean",
         Either(Choice(*METRICS), Function),
-        "Distance between rows: a name, or a function of two rows. 'precomputed': X holds distances.",
+        "Distance between rows: a name, or a function of two rows. 'precomputed': X holds distances; "
+        "in a sparse X, pairs that are not stored are no neighbors.",
     )
     metric_params: dict | None = param(
         None,
@@ -163,8 +165,9 @@ class TSNE(Estimator):
         from pellucid.manifold import affinities
         from pellucid.manifold.embedding import Settings, embed
 
-        X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
-        self._check_table(X)
+        self._check_table(problem.table)
+        X = known_distances(problem.table) if self._pairwise else problem.table
+        X = X if isinstance(X, np.ndarray) else X.toarray()
         rate = self.learning_rate
         if rate == "auto":
             rate = max(len(X) / self.early_exaggeration / 4, 50.0)
@@ -190,7 +193,7 @@ class TSNE(Estimator):
             "status_": found.status,
         }
 
-    def _check_table(self, X: np.ndarray) -> None:
+    def _check_table(self, X: Any) -> None:
         if self.method == "barnes_hut" and self.n_components > 3:
             raise DataError(
                 "n_components must be at most 3 for method='barnes_hut'. Use method='exact'."
@@ -202,13 +205,19 @@ class TSNE(Estimator):
                 )
             if X.shape[0] != X.shape[1]:
                 raise DataError(f"X should be a square distance matrix, but has shape {X.shape}.")
-            if (X < 0).any():
+            dense = isinstance(X, np.ndarray)
+            if not dense and self.method == "exact":
+                raise DataTypeError(
+                    "method='exact' needs the distances of all pairs, but X is sparse. Use "
+                    "method='barnes_hut', or a dense table of distances."
+                )
+            if ((X if dense else X.data) < 0).any():
                 raise DataError(
                     "X contains negative values. With metric='precomputed' it must contain distances."
                 )
-        if self.perplexity >= len(X):
+        if self.perplexity >= X.shape[0]:
             raise DataError(
-                f"perplexity ({self.perplexity}) must be less than n_samples ({len(X)})"
+                f"perplexity ({self.perplexity}) must be less than n_samples ({X.shape[0]})"
             )
 
     def _start(self, X: np.ndarray) -> np.ndarray:

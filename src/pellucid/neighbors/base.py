@@ -5,6 +5,7 @@ pairs (distance, position) are the smallest triples (distance, y, row): equally 
 class or value first, and shuffled tables give the same votes.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem, Table
+from pellucid.data.encode import known_distances
 from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import distances, neighbor_search, radius_search
 from pellucid.neighbors.ragged import Lists, joined, of_table
@@ -62,8 +64,9 @@ class NeighborModel(Estimator):
         "missing cells are equal. 'mahalanobis' estimates the covariance of the training rows with "
         "Ledoit and Wolf's shrinkage, unless `metric_params` gives it. 'gower' is for mixed columns: it "
         "uses ranges and categories and leaves missing cells out; all other metrics use the mean of the "
-        "column and an indicator for missing numbers. With 'precomputed' X contains the distances. A "
-        "function gets two rows and returns a number.",
+        "column and an indicator for missing numbers. With 'precomputed' X contains the distances; "
+        "pairs that a sparse X does not store are no neighbours. A function gets two rows and returns a "
+        "number.",
     )
     metric_params: dict[str, Any] | None = param(
         None,
@@ -221,6 +224,13 @@ class NeighborModel(Estimator):
 
     # Searching -----------------------------------------------------------------------------------
 
+    def _answer(self, method: Callable[[Any], Any], X: Any, direct: bool = False) -> Any:
+        """Without X, the result for the training rows, each without itself as a neighbour."""
+        if X is not None:
+            return super()._answer(method, X, direct)
+        self._check_fitted()
+        return self._finite(method(None))
+
     def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
@@ -232,23 +242,27 @@ class NeighborModel(Estimator):
         """The index for k neighbours; exact for more than the recall was measured for."""
         rows = self.rows_
         if isinstance(rows, tuple):
-            from scipy.sparse import csr_array
-
-            rows = csr_array(rows, shape=(self.n_samples_fit_, len(self.space_["centre"])))
+            rows = self._stored(len(self.space_["centre"]))
         hashed = k <= vars(self).get("recall_neighbors_", 0)
         buckets = vars(self).get("buckets_") if hashed else None
         return neighbor_search.Index(rows, self.tree_, self.space_, self.effective_metric_, buckets)
 
+    def _stored(self, width: int) -> Any:
+        """The training rows of sparse X."""
+        from scipy.sparse import csr_array
+
+        return csr_array(self.rows_, shape=(self.n_samples_fit_, width))
+
     def _placed(self, X: Any) -> Any:
         """Encoded queries in the space of the metric."""
         if self._pairwise:
-            X = X if isinstance(X, np.ndarray) else X.toarray()
-            if X.shape[1] != self.n_samples_fit_ or X.min(initial=0.0) < 0:
+            values = X if isinstance(X, np.ndarray) else X.data
+            if X.shape[1] != self.n_samples_fit_ or values.min(initial=0.0) < 0:
                 raise DataError(
                     "Precomputed distances must not be negative and need one column for each of the "
                     f"{self.n_samples_fit_} training rows. X has shape {X.shape}."
                 )
-            return np.ascontiguousarray(X[:, self.order_])
+            return X[:, self.order_]
         placed = distances.place(self.space_, X, self.effective_metric_)
         wide = isinstance(self.rows_, np.ndarray) or callable(self.effective_metric_)
         return placed if not wide or isinstance(placed, np.ndarray) else placed.toarray()
@@ -256,7 +270,10 @@ class NeighborModel(Estimator):
     def _training_rows(self) -> Any:
         """The training rows as queries."""
         if self._pairwise:
-            return np.ascontiguousarray(self.rows_[np.ix_(self.order_, self.order_)])
+            X = self.rows_
+            if isinstance(X, tuple):
+                X = _at_itself(self._stored(self.n_samples_fit_))
+            return X[self.order_][:, self.order_]
         return self.rows_ if callable(self.effective_metric_) else self._index().dense()
 
     def _nearest(self, placed: Any, k: int, own: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -278,12 +295,14 @@ class NeighborModel(Estimator):
         for block in neighbor_search.query_blocks(m):
             _loops.offer_all(self._table(placed[block]), 0, near[block], rows[block])
         _loops.sort(near, rows)
+        if self._pairwise:
+            _check_known(near)
         return near, rows
 
-    def _table(self, placed: np.ndarray) -> np.ndarray:
+    def _table(self, placed: Any) -> np.ndarray:
         """Distances to all training rows, for metric functions and precomputed distances."""
         if self._pairwise:
-            return np.ascontiguousarray(placed, dtype=float)
+            return known_distances(placed)
         metric, params = self.effective_metric_, self.effective_metric_params_
         values = [[metric(q, x, **params) for x in self.rows_] for q in placed]
         try:
@@ -338,6 +357,29 @@ def tie_order(y: Any, n: int) -> np.ndarray:
         return np.argsort(y.astype(np.uint16) if y.max() < 2**16 else y, kind="stable")
     columns = y[:, None] if y.ndim == 1 else y
     return np.lexsort((np.arange(n), *columns.T[::-1]))
+
+
+def _at_itself(graph: Any) -> Any:
+    """Sparse distances, with each row at distance 0 from itself."""
+    from scipy.sparse import csr_array
+
+    n, graph = graph.shape[0], graph.tocoo()
+    others, own = graph.row != graph.col, np.arange(graph.shape[0])
+    data = np.append(graph.data[others], np.zeros(n))
+    places = np.append(graph.row[others], own), np.append(graph.col[others], own)
+    return csr_array((data, places), shape=(n, n))
+
+
+def _check_known(near: np.ndarray) -> None:
+    """Raise an error that names a row with fewer than k known distances."""
+    known = np.isfinite(near).sum(axis=1)
+    if known.min(initial=near.shape[1]) < near.shape[1]:
+        row = int(np.argmin(known))
+        raise DataError(
+            f"{near.shape[1]} neighbors are required, but some samples have only {known[row]} neighbors "
+            f"in the precomputed graph (first: row {row}). Use fewer neighbours, or store more "
+            "distances in X."
+        )
 
 
 def _check_square(problem: Problem) -> None:

@@ -26,7 +26,9 @@ def check(model: Any) -> None:
     same = metric == vars(model).get("effective_metric_")
     _require(model, "metric", same and set(more) == set(model.effective_metric_params_))
     if metric == "precomputed":
-        _require(model, "rows_", _is(rows, np.float64, (n, n)) and space["kind"] == "")
+        stored = isinstance(rows, tuple) and valid_numbers(rows, (n, n))
+        good = stored or _is(rows, np.float64, (n, n))
+        _require(model, "rows_", good and space["kind"] == "")
         return
     _check_space(model, space, metric)
     width = n_terms(model) + (metric == "cosine")
@@ -50,7 +52,7 @@ def _check_buckets(model: Any, rows: Any, n: int) -> None:
     from pellucid.neighbors import hashing
 
     recall, count = (vars(model).get(key) for key in ("recall_", "recall_neighbors_"))
-    _require(model, "recall_", type(recall) is float and 0 <= recall <= 1)
+    _require(model, "recall_", isinstance(recall, float) and 0 <= recall <= 1)
     _require(model, "recall_neighbors_", type(count) is int and count >= 0)
     parts = vars(model).get("buckets_")
     if parts is None:

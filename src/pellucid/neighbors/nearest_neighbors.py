@@ -2,8 +2,9 @@
 
 from typing import Any, Self
 
+from pellucid.neighbors.neighbor_parameters import RADIUS
 from pellucid.neighbors.queries import KNeighborsQueries, RadiusQueries
-from pellucid.parameters import Integer, Real, changed, param
+from pellucid.parameters import Integer, changed, param
 
 
 class NearestNeighbors(KNeighborsQueries, RadiusQueries):
@@ -26,7 +27,7 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries):
     )
     radius: float = param(
         1.0,
-        Real(0, None, "left"),
+        RADIUS,
         "Largest distance of the rows that `radius_neighbors` returns.",
         before="algorithm",
     )

@@ -1,7 +1,10 @@
 """Declarations of the neighbour models that predict: weights of the neighbours, targets."""
 
+import numpy as np
+
 from pellucid.parameters import Choice, Either, Function, Real, param
 
+RADIUS = Either(Real(0, None, "left"), Choice(np.inf))
 _WEIGHTS = Either(Choice("uniform", "distance", "exp", "rational", None), Function)
 _RULES = (
     "Weight of a neighbour at distance d: 'uniform' or None 1, 'distance' 1 / d (if some d are 0, only "

@@ -9,9 +9,10 @@ from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.neighbors import vote_weights
 from pellucid.neighbors.base import NeighborModel
+from pellucid.neighbors.neighbor_parameters import RADIUS
 from pellucid.neighbors.ragged import Lists, of_each, split
 from pellucid.neighbors.votes import KVotes, RadiusVotes
-from pellucid.parameters import Integer, Real
+from pellucid.parameters import Integer
 from pellucid.records import Recorder
 
 ENTRIES = 2**23  # neighbours in memory at a time while rows are predicted, 32 bytes each
@@ -83,7 +84,10 @@ class KNeighborsQueries(NeighborModel):
 
     def _k_votes(self, X: Any) -> KVotes:
         """Neighbours of encoded rows and their weights, for models with `weights` and `beta`."""
-        distances, positions = self._nearest(self._placed(X), self.n_neighbors)
+        if X is None:
+            distances, positions = self._nearest_others(self.n_neighbors)
+        else:
+            distances, positions = self._nearest(self._placed(X), self.n_neighbors)
         return KVotes(distances, positions, vote_weights.weigh(self.weights, distances, self.beta))
 
 
@@ -104,14 +108,16 @@ class RadiusQueries(NeighborModel):
         """
         self._check_fitted()
         r = self.radius if radius is None else radius
-        if not Real(0, None, "left").accepts(r):
+        if not RADIUS.accepts(r):
             raise ParameterError(f"radius must be a number of at least 0. Got {shown(r)} instead.")
-        distances, rows = split(self._lists(X, r), self.order_)
+        encoded = None if X is None else self._encoded(X)
+        distances, rows = split(self._lists(encoded, r), self.order_)
         return (distances, rows) if return_distance else rows
 
     def _lists(self, X: Any, radius: float) -> Lists:
+        """Neighbours of encoded rows; of the training rows, each without itself, if X is None."""
         if X is not None:
-            return self._within(self._placed(self._encoded(X)), radius)
+            return self._within(self._placed(X), radius)
         found = self._within(self._training_rows(), radius)
         each = found.keep(found.rows != found.owners).each()
         return of_each([each[own] for own in np.argsort(self.order_, kind="stable")])
@@ -130,11 +136,13 @@ class RadiusQueries(NeighborModel):
 
     def _radius_votes(self, X: Any) -> RadiusVotes:
         """Neighbours of encoded rows and their shares, for models with `weights` and `beta`."""
-        lists = self._within(self._placed(X), self.radius)
+        lists = self._lists(X, self.radius)
         return RadiusVotes(lists, vote_weights.shares_of_lists(self.weights, lists, self.beta))
 
     def _in_parts(self, X: Any, predict: Callable[[RadiusVotes, int], np.ndarray]) -> np.ndarray:
         """predict(votes, first row) part by part: the lists of all rows might not fit in memory."""
+        if X is None:
+            return predict(self._radius_votes(None), 0)
         size = max(1, ENTRIES // self.n_samples_fit_)
         firsts = range(0, X.shape[0], size)
         return np.concatenate([predict(self._radius_votes(X[i : i + size]), i) for i in firsts])

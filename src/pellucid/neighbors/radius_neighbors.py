@@ -11,6 +11,7 @@ from pellucid.neighbors.neighbor_parameters import (
     BETA,
     CODES,
     OUTPUTS_2D,
+    RADIUS,
     RADIUS_ALGORITHM,
     RADIUS_WEIGHTS,
     TARGETS,
@@ -22,7 +23,6 @@ from pellucid.parameters import (
     Either,
     Nothing,
     Predicate,
-    Real,
     changed,
     learned,
     param,
@@ -50,7 +50,7 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
 
     radius: float = positional(
         default=1.0,
-        check=Real(0, None, "left"),
+        check=RADIUS,
         description="Largest distance of the training rows that vote.",
         kw_only=False,
     )
@@ -129,7 +129,7 @@ class RadiusNeighborsRegressor(RadiusQueries, Regressor):
 
     radius: float = positional(
         default=1.0,
-        check=Real(0, None, "left"),
+        check=RADIUS,
         description="Largest distance of the training rows whose targets are averaged.",
         kw_only=False,
     )

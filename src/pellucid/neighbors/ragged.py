@@ -82,8 +82,8 @@ def of_each(each: list[tuple[np.ndarray, np.ndarray]]) -> Lists:
 
 
 def of_table(table: np.ndarray, radius: float) -> Lists:
-    """Entries of a table of distances (queries, rows) within the radius."""
-    owners, rows = np.nonzero(table <= radius)
+    """Finite entries of a table of distances (queries, rows) within the radius."""
+    owners, rows = np.nonzero(table <= min(radius, np.finfo(float).max))
     near = table[owners, rows]
     order = np.lexsort((rows, near, owners))
     return Lists(np.bincount(owners, minlength=len(table)), near[order], rows[order])

@@ -42,7 +42,7 @@ class MLPRegressor(MultiLayer, Regressor):
     hidden_layer_sizes: Any = HIDDEN_LAYER_SIZES
     activation: str = ACTIVATION
 
-    several_: bool = learned("Whether y had two dimensions.")
+    several_: bool = learned("Whether y had several columns.")
     target_shift_: np.ndarray = learned("Value that is subtracted from each target.")
     target_scale_: np.ndarray = learned("Value that each target is divided by.")
 
@@ -79,7 +79,7 @@ class MLPRegressor(MultiLayer, Regressor):
         attributes = {
             "target_shift_": shift,
             "target_scale_": scale,
-            "several_": problem.y.ndim == 2,
+            "several_": problem.y.size > problem.n,
         }
         return (Y - shift) / scale, problem.weights, attributes
 

@@ -4,11 +4,8 @@ Invariant: the constructor is a plain function with the signature of the declara
 every argument untouched under its own name.
 """
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
-from pellucid.errors import RefusedParameterError
 from pellucid.parameters.declarations import REQUIRED, Parameter, parameters_of
 
 
@@ -41,7 +38,7 @@ def _made(cls: Any) -> Any:
     declared = parameters_of(cls)
     made = _compiled(declared)
     made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    return _refusing(cls, made, declared) if cls._refused else made
+    return made
 
 
 def _compiled(declared: dict[str, Parameter]) -> Any:
@@ -58,20 +55,3 @@ def _compiled(declared: dict[str, Parameter]) -> Any:
     made.__kwdefaults__ = {name: given[name] for name in named if name in given}
     made.__annotations__ = {n: p.type for n, p in declared.items()} | {"return": None}
     return made
-
-
-def _refusing(cls: Any, made: Callable[..., None], declared: dict[str, Parameter]) -> Any:
-    """The constructor, with an error of its own for parameters of scikit-learn that we lack."""
-    most = sum(not p.kw_only for p in declared.values())
-
-    @wraps(made)
-    def __init__(self: Any, *args: Any, **given: Any) -> None:
-        for name, instead in cls._refused.items():
-            if name in given or len(args) > most:
-                only = "" if name in given else "takes named parameters only, and "
-                raise RefusedParameterError(
-                    f"{type(self).__name__} {only}has no parameter {name!r}. {instead}"
-                )
-        made(self, *args, **given)
-
-    return __init__

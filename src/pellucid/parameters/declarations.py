@@ -125,6 +125,7 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
     return {name: found[name] for name in _ordered(found, depth)}
 
 
+@cache
 def attributes_of(cls: type) -> dict[str, Attribute]:
     """Learned attributes and public properties of fitted models, those of the class itself first."""
     found: dict[str, Attribute] = {}

@@ -63,6 +63,22 @@ from pellucid.plot.evaluation.thresholds import (
     ThresholdDisplay,
     threshold_curve,
 )
+from pellucid.plot.inspection.contribution_displays import (
+    BeeswarmDisplay,
+    ContributionDependenceDisplay,
+    WaterfallDisplay,
+    beeswarm,
+    dependence,
+    waterfall,
+)
+from pellucid.plot.inspection.dependence_curves import (
+    PartialDependenceDisplay,
+    partial_dependence,
+)
+from pellucid.plot.inspection.importance_intervals import (
+    PermutationImportanceDisplay,
+    permutation_importance,
+)
 from pellucid.plot.models import (
     BiplotDisplay,
     CellsDisplay,
@@ -105,12 +121,14 @@ from pellucid.plot.models import (
 )
 
 __all__ = [
+    "BeeswarmDisplay",
     "BiplotDisplay",
     "CalibrationDisplay",
     "CellsDisplay",
     "CoefficientPathDisplay",
     "CoefficientsDisplay",
     "ConfusionMatrixDisplay",
+    "ContributionDependenceDisplay",
     "DescentDisplay",
     "Display",
     "EllipsesDisplay",
@@ -126,6 +144,8 @@ __all__ = [
     "MarginDisplay",
     "NetworkDisplay",
     "PairsDisplay",
+    "PartialDependenceDisplay",
+    "PermutationImportanceDisplay",
     "PosteriorDisplay",
     "PrecisionRecallDisplay",
     "PredictionErrorDisplay",
@@ -143,12 +163,15 @@ __all__ = [
     "ThresholdDisplay",
     "TreeDisplay",
     "ValidationCurveDisplay",
+    "WaterfallDisplay",
+    "beeswarm",
     "biplot",
     "calibration",
     "cells",
     "coefficient_path",
     "coefficients",
     "confusion_matrix",
+    "dependence",
     "descent",
     "ellipses",
     "embedding",
@@ -166,6 +189,8 @@ __all__ = [
     "network",
     "observed_fitted",
     "pairs",
+    "partial_dependence",
+    "permutation_importance",
     "posterior",
     "precision_recall",
     "probability_histogram",
@@ -182,4 +207,5 @@ __all__ = [
     "threshold_curve",
     "tree",
     "validation_curve",
+    "waterfall",
 ]

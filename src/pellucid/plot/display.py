@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -97,15 +98,37 @@ class Display(ABC):
         """A static figure with its data as a table below, for notebooks."""
         return svg.element("figure", style_sheet() + self._content(), class_="pl")
 
+    def figures(
+        self, *, width: int | None = None, height: int | None = None, note: str | None = None,
+        table: bool = True,
+    ) -> list[str]:  # fmt: skip
+        """One HTML figure per panel, for a page that has the style sheet of the pictures.
+
+        Parameters
+        ----------
+        width, height : of each panel, in pixels; None keeps those of the display.
+        note : replaces the notes below the panels.
+        table : False leaves out the data table below the last panel, and the tooltips.
+        """
+        given = {"width": width, "height": height, "note": note}
+        look: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        picture = self.picture()
+        panels = tuple(replace(panel, tips=table, **look) for panel in picture.panels)
+        drawn = svg_renderer.panels_svg(replace(picture, panels=panels))
+        drawn[-1] += self._table() if table else ""
+        return [svg.element("figure", panel, class_="pl") for panel in drawn]
+
+    def _table(self) -> str:
+        columns = self.frame()
+        return figure.data_table(list(columns), list(zip(*columns.values())))
+
     def _content(self) -> str:
         picture = self.picture()
         panels = svg_renderer.panels_svg(picture)
         several = len(panels) > 1
         title = svg.element("p", words.escape(words.clean(picture.title)), class_="pl-title")
         inside = svg.element("div", "".join(panels), class_="pl-panels") if several else panels[0]
-        columns = self.frame()
-        table = figure.data_table(list(columns), list(zip(*columns.values())))
-        return (title if several and picture.title else "") + inside + table
+        return (title if several and picture.title else "") + inside + self._table()
 
     def _page(self) -> str:
         """A whole HTML page that needs no network."""

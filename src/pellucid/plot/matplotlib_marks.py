@@ -73,6 +73,10 @@ def _line(mark: Line, ax: Any, panel: Panel) -> None:
     if mark.reference:
         ax.plot(mark.x, mark.y, color=text_colour(), **_DOTTED, **_label(mark))
         return
+    if mark.thin:
+        thin = {"linewidth": 0.7, "alpha": 0.55}
+        ax.plot(mark.x, mark.y, color=series_colour(mark.index), **thin, **_label(mark))
+        return
     shape = _marker(mark.index) if mark.points and len(mark.x) <= MARKED_POINTS else None
     ax.plot(
         mark.x, mark.y, color=series_colour(mark.index), linestyle=_dash(mark.index), linewidth=2,

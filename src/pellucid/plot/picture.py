@@ -57,6 +57,7 @@ class Line(Mark):
     index: int = 0
     reference: bool = False  # thin and dotted, in the colour of the text
     points: bool = True  # False: never show the points of a short line
+    thin: bool = False  # thin and pale, without points: one of many lines
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks between two axes. `equal`: one unit has the same length on both axes."""
+    """Marks between two axes.
+
+    equal: one unit has the same length on both axes.
+    tips: points of short lines have tooltips in SVG.
+    """
 
     marks: tuple[Mark, ...]
     x: Axis = Axis()
@@ -240,6 +245,7 @@ class Panel:
     height: int = 240
     equal: bool = False
     right_texts: tuple[str, ...] = ()  # at the right end of the bands of the y axis
+    tips: bool = True
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,7 @@ def _panel(panel: Panel, picture: Picture) -> tuple[str, tuple[int, int]]:
     settings = Settings(
         title=title, x_label=panel.x.label, y_label=panel.y.label, note=panel.note,
         width=panel.width, height=panel.height, x_dates=panel.x.dates, y_dates=panel.y.dates,
+        tips=panel.tips,
     )  # fmt: skip
     settings = with_note(settings, left_out(_lines(panel), panel.x.log, panel.y.log), thinned)
     area = _layout(panel, settings)
@@ -215,10 +216,12 @@ def _line(mark: Line, area: axes.Panel, panel: Panel) -> list[str]:
     places = list(zip(mark.x, mark.y))
     if mark.reference:
         return reference_marks(area, {"": places})
-    if mark.points or len(places) > MARKED_POINTS:
+    if not mark.thin and (mark.points or len(places) > MARKED_POINTS):
         return [line_mark(area, places, mark.index, words.clean(mark.name) or panel.y.label)]
     path = path_data(area, mark.x, mark.y)
     stroke = {"stroke": "currentColor", "stroke_width": "2", "stroke_dasharray": dash(mark.index)}
+    if mark.thin:
+        stroke |= {"stroke_width": "0.7", "stroke_dasharray": None, "opacity": "0.55"}
     return [svg.series_group(mark.index, [svg.element("path", d=path, fill="none", **stroke)])]
 
 

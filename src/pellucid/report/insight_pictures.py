@@ -1,19 +1,20 @@
 """Charts for some models only: partial dependence, regularization path, projection, support vectors.
 
-Invariant: as in `pictures`, this module only chooses what to show; all text passes through `draw`,
-which escapes it.
+Invariant: as in `pictures`, this module only chooses what to show; `plot` and `draw` draw it and
+escape all text.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
-from pellucid import draw
+from pellucid import draw, plot
 from pellucid.draw.label_text import clean, distinct
 from pellucid.report import wording
-from pellucid.report.pictures import MOST_SERIES, in_percent, look_of, markup, or_nan
+from pellucid.report.pictures import MOST_SERIES, figure, look_of, markup, or_nan
 
 
 def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int) -> list[Markup]:
@@ -31,44 +32,32 @@ def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int)
 
 def path(found: dict[str, Any], tables: bool) -> Markup:
     """Coefficients against the penalty; the chosen value is marked."""
-    lines = {t: (found["x"], y) for t, y in zip(distinct(found["terms"], 40), found["y"])}
-    values = [v for y in found["y"] for v in y if v is not None]
-    ends = [min([0.0, *values]), max([0.0, *values])]
-    word = "penalty strength" if found["param"] == "alpha" else "inverse penalty strength"
-    note = f"The {len(lines)} largest coefficients." if len(lines) > 1 else ""
+    names = distinct(found["terms"], 40)
+    note = f"The {len(names)} largest coefficients." if len(names) > 1 else ""
     if found["classes"] > 1:
         note += " Each is shown for the class where it is largest."
-    return markup(
-        draw.line(
-            lines,
-            references={"chosen": ([found["chosen"]] * 2, ends)},
-            x_log=min(found["x"]) > 0,
-            x_label=f"{found['param']}: {word}",
-            y_label="coefficient per standard deviation",
-            note=note.strip(),
-            **look_of("Regularization path", tables, height=240),
-        )
+    rows = [[or_nan(v) for v in row] for row in zip(*found["y"])]
+    label = "coefficient per standard deviation"
+    display = plot.CoefficientPathDisplay(
+        found["x"], rows, names, found["param"], found["chosen"], label
     )
+    return figure(display, tables, 240, note=note.strip())
 
 
 def projection(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
     """Training rows projected on the discriminants."""
     names = distinct(labels, 40)
     if "edges" in found:
-        look = look_of("Projection on the discriminant", tables, height=220)
-        counts = {name: in_percent(part) for name, part in zip(names, found["counts"])}
-        label = f"discriminant (above 0: {names[1]})"
-        look |= {"x_label": label, "y_label": "% of each class"}
-        return markup(draw.histogram(found["edges"], counts, **look))
-    groups: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in names}
-    for x, y, code in zip(found["x"], found["y"], found["codes"]):
-        groups[names[code]][0].append(x)
-        groups[names[code]][1].append(y)
-    look = look_of("Projection on the discriminants", tables, height=240)
-    shown = dict(list(groups.items())[:MOST_SERIES])
-    return markup(
-        draw.scatter(shown, x_label="first discriminant", y_label="second discriminant", **look)
-    )
+        display = plot.ProjectionHistogramDisplay(
+            dict(zip(names, found["counts"])), found["edges"],
+            f"discriminant (above 0: {names[1]})", "Projection on the discriminant",
+        )  # fmt: skip
+        return figure(display, tables, 220)
+    scatter = plot.ScatterDisplay.from_table(
+        np.column_stack([found["x"], found["y"]]), [names[code] for code in found["codes"]],
+        title="Projection on the discriminants", labels=("first discriminant", "second discriminant"),
+    )  # fmt: skip
+    return figure(scatter, tables, 240)
 
 
 def support(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:

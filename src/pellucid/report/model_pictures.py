@@ -1,7 +1,7 @@
 """Charts of one model: out-of-fold predictions, hyperparameter search, what it learned.
 
-Invariant: as in `pictures`, this module only chooses what to show; all text passes through `draw`,
-which escapes it.
+Invariant: as in `pictures`, this module only chooses what to show; `plot` and `draw` draw it and
+escape all text.
 """
 
 from __future__ import annotations
@@ -10,13 +10,23 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
-from pellucid import draw
+from pellucid import draw, plot
 from pellucid.draw.label_text import clean, distinct
-from pellucid.draw.points import evenly
+from pellucid.plot.evaluation.probabilities import CalibrationBins, wilson
+from pellucid.plot.evaluation.ranking import Curve
 from pellucid.report import wording
-from pellucid.report.pictures import MOST_SERIES, WIDE, in_percent, look_of, markup, or_nan
+from pellucid.report.pictures import (
+    MOST_SERIES,
+    WIDE,
+    figure,
+    figures,
+    look_of,
+    markup,
+    or_nan,
+)
 
 _END = Markup("</figure>")
 
@@ -39,36 +49,25 @@ def curve(
         return None
     roc = kind == "roc"
     names = distinct((e["class"] for e in entries), 40)
-    series = {name: _points(e, banded) for name, e in zip(names, entries)}
-    bands = {name: band for name, e in zip(names, entries) if banded and (band := _band(e))}
-    references = {"random": ([0, 1], [0, 1])} if roc else None
-    if not roc and len(entries) == 1 and entries[0].get("share") is not None:
-        references = {"random": ([0, 1], [entries[0]["share"]] * 2)}
-    notes = ["Shaded: lowest to highest fold."] if bands else []
-    notes += ["Ring: the decision threshold, over all folds."] if cut else []
-    picture = markup(
-        draw.line(
-            series,
-            bands=bands,
-            references=references,
-            x_range=(0, 1),
-            y_range=(0, 1),
-            x_label="false-positive rate" if roc else "recall",
-            y_label="true-positive rate (recall)" if roc else "precision",
-            ring=_at(cut, roc) if cut else None,
-            **look_of(
-                "ROC curve" if roc else "Precision-recall curve",
-                tables, height=220, note=" ".join(notes),
-            ),
-        )
-    )  # fmt: skip
-    return Markup('<div class="curve-{}">{}</div>').format(kind, picture)
+    display = (plot.RocCurveDisplay if roc else plot.PrecisionRecallDisplay)(
+        [_mean_curve(name, e, banded) for name, e in zip(names, entries)],
+        [or_nan(e.get("share")) for e in entries],
+        band="lowest to highest fold",
+        ring=_at(cut, roc) if cut else None,
+    )
+    return Markup('<div class="curve-{}">{}</div>').format(kind, figure(display, tables, 220))
 
 
-def _points(entry: dict[str, Any], fine: bool) -> tuple[list[float], list[float]]:
-    """The mean curve, with half of its points if `fine` is False."""
-    x, y = entry["mean"]["x"], entry["mean"]["y"]
-    return (x, y) if fine else (evenly(x, len(x) // 2), evenly(y, len(y) // 2))
+def _mean_curve(name: str, entry: dict[str, Any], banded: bool) -> Curve:
+    """The mean over the folds, with half of its points if it has no band."""
+    mean = {key: np.array(values) for key, values in entry["mean"].items()}
+    step = (
+        slice(None) if banded else np.rint(np.linspace(0, len(mean["x"]) - 1, len(mean["x"]) // 2))
+    )
+    x, y = (mean[key][step if banded else step.astype(int)] for key in "xy")
+    area = or_nan(entry.get("auc", entry.get("ap")))
+    ends = (mean.get("low"), mean.get("high")) if banded else (None, None)
+    return Curve(name, x, y, np.full(len(x), np.nan), area, *ends)
 
 
 def _at(cut: list[float], roc: bool) -> tuple[float, float]:
@@ -78,17 +77,6 @@ def _at(cut: list[float], roc: bool) -> tuple[float, float]:
     return (fp / max(fp + tn, 1e-300), recall) if roc else (recall, tp / (tp + fp or 1.0))
 
 
-def _band(entry: dict[str, Any]) -> tuple[Any, Any, Any] | None:
-    """The band from the lowest to the highest fold, if all folds have the x values of the mean."""
-    mean, folds = entry["mean"], entry.get("folds") or []
-    if "low" in mean:
-        return mean["x"], mean["low"], mean["high"]
-    if len(folds) < 2 or any(len(fold["y"]) != len(mean["x"]) for fold in folds):
-        return None
-    levels = list(zip(*(fold["y"] for fold in folds)))
-    return mean["x"], [min(level) for level in levels], [max(level) for level in levels]
-
-
 def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
     """Calibration: observed share against predicted probability, with the rows of each point."""
     entries = [entry for entry in found if entry.get("bins")][:MOST_SERIES]
@@ -96,18 +84,11 @@ def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
         return None
     names = distinct((e["class"] for e in entries), 40)
     shown = {name: e.get("points") or e["bins"] for name, e in zip(names, entries)}
-    picture = draw.line(
-        {n: ([b["predicted"] for b in p], [b["observed"] for b in p]) for n, p in shown.items()},
-        references={"perfectly calibrated": ([0, 1], [0, 1])},
-        x_range=(0, 1),
-        y_range=(0, 1),
-        x_label="predicted probability",
-        y_label="observed share",
-        more={"rows": [b["rows"] for points in shown.values() for b in points]},
-        **look_of("Calibration", tables, height=220),
+    display = plot.CalibrationDisplay(
+        [_bins(name, points, e["brier"]) for (name, points), e in zip(shown.items(), entries)]
     )
-    drawn, data, table = markup(picture).partition("<details>")  # the scores go above the data
-    return (
+    drawn, data, table = figure(display, tables, 220).partition("<details>")
+    return (  # the scores go above the data
         drawn.replace("</figure>", "")
         + _calibration_scores(entries, shown)
         + data
@@ -115,16 +96,27 @@ def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
     )
 
 
+def _bins(name: str, points: list[dict[str, Any]], brier: float) -> CalibrationBins:
+    """The points of one class; sums of fractional weights have no interval."""
+    mean, observed, rows = (
+        np.array([b[key] for b in points], dtype=float) for key in ("predicted", "observed", "rows")
+    )
+    whole = bool((rows == np.round(rows)).all())
+    low, high = wilson(observed, rows) if whole else (np.full(len(rows), np.nan),) * 2
+    return CalibrationBins(name, None, None, mean, observed, low, high, rows, brier)
+
+
 def _calibration_scores(
     entries: list[dict[str, Any]], shown: dict[str, list[dict[str, Any]]]
 ) -> Markup:
-    """Brier score, expected calibration error and rows per point of each class."""
+    """Expected calibration error and rows per point of each class."""
     lines = []
     for (name, points), entry in zip(shown.items(), entries):
         rows = ", ".join(str(b["rows"]) for b in points)
         whose = Markup("<bdi>{}</bdi>: ").format(name) if len(entries) > 1 else ""
-        scores = f"Brier score {entry['brier']:.3f}, ECE {entry['ece']:.3f}, rows per point {rows}"
-        lines.append(Markup("{}{}.").format(whose, scores))
+        lines.append(
+            Markup("{}ECE {}, rows per point {}.").format(whose, f"{entry['ece']:.3f}", rows)
+        )
     return Markup('<p class="under">{}</p>').format(Markup("<br>").join(lines))
 
 
@@ -132,16 +124,11 @@ def probabilities(entry: dict[str, Any], tables: bool) -> Markup:
     """Histogram of a predicted probability, by actual class."""
     counts = dict(zip(distinct(entry["counts"], 40), entry["counts"].values()))
     which = "the actual class" if entry["class"] is None else clean(entry["class"], 30)
-    shown = dict(list(counts.items())[:MOST_SERIES])
-    return markup(
-        draw.histogram(
-            entry["edges"],
-            {name: in_percent(values) for name, values in shown.items()},
-            x_label=f"predicted probability of {which}",
-            y_label="% of each actual class",
-            **look_of("Predicted probabilities by actual class", tables, height=220),
-        )
-    )
+    display = plot.ProbabilityHistogramDisplay(
+        dict(list(counts.items())[:MOST_SERIES]), entry["edges"],
+        f"predicted probability of {which}", "Predicted probabilities by actual class",
+    )  # fmt: skip
+    return figure(display, tables, 220)
 
 
 def recalls(found: dict[str, Any] | None, rare: float = 0.2) -> list[dict[str, Any]]:
@@ -161,29 +148,16 @@ def recalls(found: dict[str, Any] | None, rare: float = 0.2) -> list[dict[str, A
     ]  # fmt: skip
 
 
-def residuals(found: dict[str, Any], tables: bool) -> tuple[Markup, Markup]:
-    """Actual values and residuals, both against the prediction."""
-    predicted, actual = found["predicted"], found["actual"]
-    ends = [min([*predicted, *actual]), max([*predicted, *actual])]
+def residuals(found: dict[str, Any], tables: bool, full: bool) -> list[Markup]:
+    """Actual values against predictions, and residuals: all pictures, or the first two."""
     cut = found["shown"] < found["rows"]
     note = f"{found['shown']} of {found['rows']} rows, drawn at random." if cut else ""
-    first = draw.scatter(
-        {"rows": (predicted, actual)},
-        references={"perfect": (ends, ends)},
-        x_label="predicted",
-        y_label="actual",
-        note=note,
-        **look_of("Actual against predicted", tables, height=220),
-    )
-    second = draw.scatter(
-        {"rows": (predicted, [a - b for a, b in zip(actual, predicted)])},
-        references={"zero": ([min(predicted), max(predicted)], [0, 0])},
-        x_label="predicted",
-        y_label="actual minus predicted",
-        note=note,
-        **look_of("Residuals", tables, height=220),
-    )
-    return markup(first), markup(second)
+    pair = found["actual"], found["predicted"]
+    out = figures(plot.PredictionErrorDisplay(*pair), tables, 220, note)
+    if found["shown"] < 3:
+        return out
+    display = plot.ResidualsDisplay(*pair, rows=found["row"])
+    return out + figures(display, tables and full, 220, note)[: None if full else 1]
 
 
 def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
@@ -229,17 +203,12 @@ def setting_labels(settings: list[dict[str, Any]]) -> tuple[str, list[str]]:
 
 def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
     """Learning curve: the score against the number of training rows."""
-    return markup(
-        draw.line(
-            {
-                "validation rows": (found["rows"], found["test"]),
-                "training rows": (found["rows"], found["train"]),
-            },
-            x_label="training rows",
-            y_label=wording.metric_name(metric),
-            **look_of("Learning curve", tables, height=220),
-        )
-    )
+    display = plot.LearningCurveDisplay(
+        found["rows"], *([[or_nan(v)] for v in found[part]] for part in ("train", "test")),
+        "training rows", wording.metric_name(metric), "Learning curve",
+        ("training rows", "validation rows"),
+    )  # fmt: skip
+    return figure(display, tables, 220)
 
 
 # What was learned -----------------------------------------------------------------------------
@@ -263,15 +232,15 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
             note = f"Lines: 95 % intervals ({clean(found['method'], 60)}). {note}".strip()
         elif "low" in found:
             note = f"{note} No intervals: the bootstrap fits took too long or failed.".strip()
-        look = look_of(f"Coefficients{towards}", tables, note=note)
-        look["x_label"] = f"coefficient per {'standard deviation' if scaled else 'unit'}"
-        terms = [found["terms"][j] for j in order]
         low, high = (found.get(f"scaled_{end}" if scaled else end) for end in ("low", "high"))
-        if low and high:
-            parts = ([or_nan(part[k][j]) for j in order] for part in (values, low, high))
-            out.append(markup(draw.intervals(terms, *parts, reference=0.0, **look)))
-        else:
-            out.append(markup(draw.bar(terms, {"coefficient": [row[j] for j in order]}, **look)))
+        none = [[None] * len(row)] * (k + 1)
+        display = plot.CoefficientsDisplay(
+            distinct((found["terms"][j] for j in order), 60),
+            *([or_nan(part[k][j]) for j in order] for part in (values, low or none, high or none)),
+            note, f"Coefficients{towards}",
+            f"coefficient per {'standard deviation' if scaled else 'unit'}",
+        )  # fmt: skip
+        out.append(figure(display, tables))
     return out
 
 
@@ -280,71 +249,42 @@ def negligible(value: float | None, values: Sequence[float | None]) -> bool:
     return abs(value or 0.0) <= 1e-9 * max((abs(v or 0.0) for v in values), default=0.0)
 
 
-def _to_digits_of_the_largest(part: list[float], values: list[float | None]) -> list[float]:
-    """Numbers rounded to the third digit of the largest value."""
-    top = max((abs(v) for v in values if v is not None and v == v), default=0.0)
-    return [round(v, 3 - math.ceil(math.log10(top))) for v in part] if 0 < top < math.inf else part
-
-
 def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     """Permutation importance of each column, with its interval if known."""
     values = found["values"]
     parts = [found[k] for k in ("values", "low", "high") if found.get(k)]
     used = [j for j in range(len(values)) if any(part[j] for part in parts)] or [0]
     order = sorted(used, key=lambda j: -(values[j] or 0.0))[:most]
-    names = [found["columns"][j] for j in order]
-    look = look_of("Permutation importance", tables)
     method = wording.with_names(clean(found.get("method") or "", 200))
     cut = f"The {most} largest of {len(values)}." if len(used) > most else ""
     if not cut and len(used) < len(values):
         rest = len(values) - len(used)
         cut = f"The other {rest} are zero." if rest > 1 else "The other one is zero."
-    look["note"] = " ".join(
-        filter(None, [f"{method[:1].upper()}{method[1:]}." if method else "", cut])
-    )
-    look["x_label"] = "importance"
-    if found.get("low") and found.get("high"):
-        ends = ([or_nan(part[j]) for j in order] for part in parts)
-        shown = (_to_digits_of_the_largest(end, values) for end in ends)
-        return markup(draw.intervals(names, *shown, reference=0.0, **look))
-    return markup(draw.bar(names, {"importance": [values[j] for j in order]}, **look))
+    note = " ".join(filter(None, [f"{method[:1].upper()}{method[1:]}." if method else "", cut]))
+    none = [None] * len(values)
+    ends = (values, found.get("low") or none, found.get("high") or none)
+    display = plot.CoefficientsDisplay(
+        distinct((found["columns"][j] for j in order), 60),
+        *([or_nan(part[j]) for j in order] for part in ends),
+        note, "Permutation importance", "importance",
+    )  # fmt: skip
+    return figure(display, tables)
 
 
-def history(found: dict[str, Any], tables: bool) -> Markup | None:
+def history(found: dict[str, Any], tables: bool) -> list[Markup]:
     """Convergence: the objective, and scores on validation rows, by iteration."""
     steps, loss = found.get("iteration"), found.get("objective")
     if not steps or not loss or len(steps) < 2:
-        return None
-    values = [v for v in loss if v is not None]
-    first = markup(
-        draw.line(
-            {"objective": (steps, [or_nan(v) for v in loss])},
-            x_label="iteration",
-            y_label="objective",
-            y_log=bool(values) and min(values) > 0 and max(values) > 30 * min(values),
-            **look_of("Convergence", tables, height=200),
-        )
-    )
-    return first + _validation(found, tables)
-
-
-def _validation(found: dict[str, Any], tables: bool) -> Markup:
-    """Validation score or loss by iteration, if the solver used validation rows."""
-    aside = found.get("validation_score") or found.get("validation_loss") or []
-    if all(value is None or value != value for value in aside):
-        return Markup("")
-    word = "score" if found.get("validation_score") else "loss"
-    return markup(
-        draw.line(
-            {f"validation {word}": (found["iteration"], [or_nan(v) for v in aside])},
-            x_label="iteration",
-            y_label=word,
-            **look_of(f"Validation {word} by iteration", tables, height=200),
-        )
-    )
+        return []
+    run: dict[str, Any] = {"iteration": steps}
+    for key in ("objective", "validation_score", "validation_loss"):
+        values = [or_nan(value) for value in found.get(key) or ()]
+        if any(map(math.isfinite, values)):
+            run[key] = values
+    return figures(plot.HistoryDisplay({"fit": run}), tables, 200) if len(run) > 1 else []
 
 
 def many_classes(labels: list[str], counts: list[list[int]]) -> Markup:
     """A confusion matrix of many classes as a heat map."""
-    look = look_of("Confusion matrix (rows: actual, columns: predicted)", True, width=WIDE)
-    return markup(draw.heatmap(counts, labels, labels, y_label="actual class", **look))
+    display = plot.ConfusionMatrixDisplay(counts, distinct(labels, 60))
+    return figure(display, True, width=WIDE)

@@ -23,7 +23,8 @@ def models(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
         bands = detail.extras == "all" or row["recommended"]
         view = _card(row, cards.get(model) or {}, metric, detail.tables_of(row), bands)
         learned = None if row["baseline"] else _learned(fits.get(model), row, summary, detail)
-        out.append(view | {"learned": learned})
+        steps = summary.get("replay") if row["recommended"] else None
+        out.append(view | {"learned": learned, "replay": steps})
     return out
 
 
@@ -67,7 +68,7 @@ def _card_charts(card: dict[str, Any], metric: str, tables: bool, bands: bool) -
     if card.get("histogram"):
         charts.append(model_pictures.probabilities(card["histogram"], tables))
     if card.get("residuals"):
-        charts += model_pictures.residuals(card["residuals"], tables)
+        charts += model_pictures.residuals(card["residuals"], tables, bands)
     if card.get("search"):
         charts.append(model_pictures.search(card["search"], metric, tables))
     if card.get("learning"):
@@ -162,6 +163,6 @@ def _learned_charts(
     if found.get("importances"):
         charts.append(model_pictures.importances(found["importances"], tables))
     if found.get("history"):
-        charts.append(model_pictures.history(found["history"], tables))
+        charts += model_pictures.history(found["history"], tables)
     drawn = tree(found["tree"], labels, tables) if found.get("tree") else None
     return [chart for chart in charts if chart], drawn

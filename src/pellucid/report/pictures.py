@@ -6,15 +6,16 @@ Invariant: this module only chooses what to show; all text passes through `draw`
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from markupsafe import Markup
 
-from pellucid import draw
+from pellucid import draw, plot
 from pellucid.draw.label_text import clean, distinct
 from pellucid.draw.number import exponent
 from pellucid.draw.points import evenly
+from pellucid.plot import Display
+from pellucid.plot.evaluation.probabilities import ClassHistogramDisplay
 from pellucid.report import wording
 
 NARROW = 340  # two or three charts side by side, or one on a phone
@@ -32,16 +33,24 @@ def markup(text: str) -> Markup:
     return Markup(text)
 
 
+def figures(
+    display: Display, tables: bool, height: int | None = None, note: str | None = None,
+    width: int = NARROW,
+) -> list[Markup]:  # fmt: skip
+    """The panels of a display, which escapes all text, with the data table below the last one."""
+    found = display.figures(width=width, height=height, note=note, table=tables)
+    return [Markup(panel) for panel in found]
+
+
+def figure(display: Display, tables: bool, height: int | None = None, **look: Any) -> Markup:
+    """The only panel of a display."""
+    return figures(display, tables, height, **look)[0]
+
+
 def look_of(title: str, tables: bool, **more: Any) -> dict[str, Any]:
     """Keyword arguments of all charts; those without a data table have no tooltips either."""
     own = {"title": title, "width": NARROW, "table": tables, "tips": tables, "style": False}
     return {**own, **more}
-
-
-def in_percent(counts: list[float]) -> list[float]:
-    """Counts as percentages of their sum, so that small groups are visible beside large ones."""
-    total = sum(counts)
-    return [round(100 * n / total, 3) if total else 0.0 for n in counts]
 
 
 # Leaderboard ----------------------------------------------------------------------------------
@@ -130,35 +139,24 @@ def region(
 ) -> Markup:
     """Predictions of a model over two columns; `scale` is the range of the colours."""
     own = found["models"][row["model"]]
-    ends = [(found[f"{a}_edges"][0], found[f"{a}_edges"][-1]) for a in ("x", "y")]
-    look = look_of(row["title"], tables, x_label=found["x"], y_label=found["y"], height=220)
-    look |= {"x_dates": found["x"] in dates, "y_dates": found["y"] in dates}
+    limits = tuple((found[f"{a}_edges"][0], found[f"{a}_edges"][-1]) for a in "xy")
+    look = {
+        "labels": (found["x"], found["y"]),
+        "dates": (found["x"] in dates, found["y"] in dates),
+        "title": row["title"],
+    }
     classes = own.get("classes")
     if not classes:
-        rows = own["grid"][::-1]
-        names = [wording.number(v, 3) for v in _places(found["y_edges"], len(rows))][::-1]
-        columns = [wording.number(v, 3) for v in _places(found["x_edges"], len(rows[0]))]
-        look |= {"x_range": ends[0], "y_range": ends[1], "value_range": scale}
-        return markup(draw.heatmap(rows, names, columns, **look))
-    points: dict[str, tuple[list[float], list[float]]] = {}
-    for point in evenly(found.get("points") or [], MOST_POINTS):
-        xs, ys = points.setdefault(str(point["label"]), ([], []))
-        xs.append(point["x"])
-        ys.append(point["y"])
-    known = {label: points[label] for label in map(str, classes) if label in points}
-    certainty = own.get("certainty")
-    return markup(
-        draw.regions(
-            own["grid"], ends[0], ends[1], classes, points=known, certainty=certainty, **look
-        )
+        display = plot.SurfaceDisplay.from_grid(own["grid"], limits, scale=scale, **look)
+        return figure(display, tables, 220)
+    points = [
+        (point["x"], point["y"], str(point["label"]))
+        for point in evenly(found.get("points") or [], MOST_POINTS)
+    ]
+    regions = plot.RegionsDisplay.from_grid(
+        own["grid"], limits, classes, certainty=own.get("certainty"), points=points, **look
     )
-
-
-def _places(edges: list[float], n: int) -> list[float]:
-    """The centres of n cells; `edges` may be the centres themselves."""
-    if len(edges) == n:
-        return edges
-    return [(a + b) / 2 for a, b in itertools.pairwise(edges)]
+    return figure(regions, tables, 220)
 
 
 def _shown(shape: dict[str, Any]) -> dict[str, Any]:
@@ -172,12 +170,12 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
     shape = found.get("by_target")
     if not shape:
         return None
-    look = look_of(clean(found["name"], 60), False, width=260, height=120)
+    look = look_of(clean(found["name"], 60), False, width=260)
     if shape["kind"] == "histogram":
-        shares = {name: in_percent(counts) for name, counts in _shown(shape).items()}
-        look |= {"x_dates": found.get("kind") == "datetime", "note": _outside(shape)}
-        return markup(draw.histogram(shape["edges"], shares, y_label="% of each class", **look))
-    del look["height"]
+        shown = _shown(shape)
+        dates = found.get("kind") == "datetime"
+        display = ClassHistogramDisplay(shown, shape["edges"], "", look["title"], dates=dates)
+        return figure(display, False, 120, note=_outside(shape), width=260)
     if shape["kind"] == "levels":
         return markup(
             draw.bar(shape["labels"], _shown(shape), stacked=True, x_label="rows", **look)

@@ -23,7 +23,7 @@ def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
     if summary.get("no_rows"):
         return summary
     out = copy.deepcopy(summary)
-    out["rows"] = out["regions"] = None
+    out["rows"] = out["regions"] = out["replay"] = None
     for key in ("target_range", "target_histogram"):
         out["data"].pop(key, None)
     for column in out["data"].get("columns") or []:

@@ -291,9 +291,25 @@ def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         "cells": list(zip(found["columns"], row["cells"]))[:60],
         "hidden": max(0, len(row["cells"]) - 60),
         "chart": pictures.contributions(row, found["columns"]),
+        "changes": _changes(row.get("changes")),
         "base": None if row.get("base") is None else number(row["base"], 3),
         "total": None if row.get("total") is None else number(row["total"], 3),
         "scale": row.get("scale") or "",
+    }
+
+
+def _changes(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What would change the prediction of a row, as texts."""
+    if found is None:
+        return None
+    middle, goal = found["threshold"], ""
+    if middle is not None:
+        side = "below" if found["before"] >= middle else "at least"
+        goal = f"{side} {number(middle, 4)}, the median of the training rows"
+    return {
+        "before": target_value(found["before"]),
+        "goal": goal,
+        "found": [(target_value(one["prediction"]), one["columns"]) for one in found["found"]],
     }
 
 

@@ -69,7 +69,10 @@ sign: `plan.greater_is_better` tells whether higher is better. `schema` increase
     rows: {columns: [names], all: {row: [..], actual: [..], predicted: [..], p: [..] | None, rows},
         groups: [{name: "worst mistakes" | "most uncertain" | "random",
                   rows: [{row, cells: [text], actual, predicted, p: {label: share} | None,
-                          base, total, scale, contributions: [[column, amount]]}]}]}
+                          base, total, scale, contributions: [[column, amount]],
+                          changes: {before, threshold (regression), found: [{prediction,
+                                    columns: [[column, old, new]]}]} | None}]}]}
+    replay: number of steps of replay.html beside the report | None
     test: {model, rows, metrics, intervals {name: [low, high]}, baseline {name: score}, agrees,
            confusion, openings} | {failed: why} | None
     reproduce: {command, config (TOML), seed, sha256, versions {package: version}, total_seconds,
@@ -143,6 +146,7 @@ def summarise(result: Result) -> Summary:
         },
         "regions": regions(result),
         "rows": single_rows(result),
+        "replay": result.finish.get("replay"),
         "test": test_set(result),
         "reproduce": reproduce(result),
         "complete": data["complete"],
@@ -274,12 +278,14 @@ def single_rows(result: Result) -> dict[str, Any] | None:
     groups = []
     for name, rows in details["picked"].items():
         reasons = (result.finish.get("rows") or {}).get(name) or [{} for _ in rows]
+        changes = (result.finish.get("changes") or {}).get(name) or [None for _ in rows]
         groups.append({"name": name, "rows": [
             {
                 "row": int(details["numbers"][row]), "cells": cells,
                 **_prediction(answers, where[row], details["y"][row], classes), **why,
+                "changes": change,
             }
-            for row, cells, why in zip(rows, details["cells"][name], reasons)
+            for row, cells, why, change in zip(rows, details["cells"][name], reasons, changes)
         ]})  # fmt: skip
     known = searchable(answers, details["y"], details["weights"], details["numbers"], classes)
     return {"columns": result.data["data"]["features"], "groups": groups, "all": known}

@@ -10,6 +10,7 @@ from shlex import quote
 from typing import Any
 
 from pellucid.comparison.execution.journal import dump
+from pellucid.comparison.execution.run_folder import REPLAY
 from pellucid.comparison.result import SCHEMA, board_columns, to_json
 from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError, ParameterError
@@ -56,6 +57,8 @@ def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Pat
     else:
         from pellucid.report.html import render
 
+        if not path.with_name(REPLAY).is_file():
+            summary = {**summary, "replay": None}
         text = render(summary)
     write_whole(path, text)
     return path

@@ -14,6 +14,7 @@ from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.parameters import (
     Boolean,
     Choice,
+    Either,
     Ignored,
     RandomState,
     Real,
@@ -59,6 +60,13 @@ class SVC(KernelSVM, Classifier):
     max_iter: int = changed(
         description="Largest number of solver steps in each binary problem. -1 allows ten million, or "
         "100 per row if that is more."
+    )
+    probability: Any = param(
+        "deprecated",
+        Either(Boolean, Choice("deprecated")),
+        "Older name of `calibrate`, kept for code that was written for scikit-learn. 'deprecated' "
+        "means that it is not given.",
+        after="shrinking",
     )
     decision_function_shape: str = param(
         "ovr",
@@ -108,10 +116,11 @@ class SVC(KernelSVM, Classifier):
         "Slope, then the bias of each class, of the probabilities; only with `calibrate=True`."
     )
 
-    _refused = {
-        "probability": "Use calibrate=True instead: predict is then always the most probable class, "
-        "which scikit-learn's probability=True does not guarantee."
-    }
+    @property
+    def _calibrates(self) -> bool:
+        return bool(self.calibrate) or (
+            Boolean.accepts(self.probability) and bool(self.probability)
+        )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the margin; weight k counts as k equal rows."""
@@ -120,7 +129,7 @@ class SVC(KernelSVM, Classifier):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """Adds the calibration, which refits the model without calibrating it."""
         learned = self._solve(problem)
-        if self.calibrate:
+        if self._calibrates:
             from pellucid.svm.calibration import calibration
 
             kernel = self._kernel_matrix(problem) if self._pairwise else None
@@ -238,7 +247,7 @@ class SVC(KernelSVM, Classifier):
 
     # Using --------------------------------------------------------------------------------------
 
-    @available_if(lambda self: self.calibrate, "Fit it with calibrate=True.")
+    @available_if(lambda self: self._calibrates, "Fit it with calibrate=True.")
     def _proba(self, X: Any) -> np.ndarray:
         from pellucid.numerics.platt import probabilities
 
@@ -319,7 +328,7 @@ class SVC(KernelSVM, Classifier):
         if (self.n_support_ < 0).any() or self.n_support_.sum() != m:
             raise ModelFileError("the n_support_ of its SVC do not count its support vectors")
         self._check_vectors()
-        if self.calibrate:
+        if self._calibrates:
             expect_array(self, "calibration_", K + 1, finite=True)
             if self.calibration_[0] < 0:
                 raise ModelFileError("the calibration_ of its SVC has a negative slope")

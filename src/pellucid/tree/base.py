@@ -220,13 +220,15 @@ class TreeModel(Estimator):
 
     def apply(self, X: Any) -> np.ndarray:
         """Number of the leaf that each row ends in."""
-        return prediction.apply(self.tree_, self._encoded(X)).astype(np.int64)
+        encoded = self._encoded(X)
+        return prediction.apply(self.tree_, encoded).astype(np.int64)
 
     def decision_path(self, X: Any) -> Any:
         """CSR matrix (rows, nodes), 1 where the row passes the node."""
         from scipy.sparse import csr_matrix
 
-        indices, indptr = prediction.paths(self.tree_, self._encoded(X))
+        encoded = self._encoded(X)
+        indices, indptr = prediction.paths(self.tree_, encoded)
         ones = np.ones(len(indices), dtype=np.int64)
         return csr_matrix((ones, indices, indptr), shape=(len(indptr) - 1, self.tree_.n_nodes))
 
@@ -378,18 +380,17 @@ class TreeModel(Estimator):
             )
         return replace(problem, y=codes[problem.y].astype(np.int32), classes=self.classes_)
 
-    def cost_complexity_pruning_path(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> dict[str, np.ndarray]:
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Penalties at which branches are pruned, and the impurity of the leaves that remain.
 
-        `ccp_alphas[k]` is the lowest `ccp_alpha` that gives the k-th smaller tree.
+        A dict whose entries are also attributes: `ccp_alphas[k]` is the lowest `ccp_alpha` that gives
+        the k-th smaller tree, with the total impurity `impurities[k]` of its leaves.
         """
-        from pellucid.tree.pruning import pruning_path
+        from pellucid.tree.pruning import PruningPath, pruning_path
 
         self._check_parameters()
         X, y, sample_weight = opened(X, y, sample_weight)
         spec: InputSpec = self._input_spec()
         problem = one_or_several(prepare(X, y, sample_weight, None, self.table, spec)[0])
         alphas, impurities = pruning_path(self._grow(problem))
-        return {"ccp_alphas": alphas, "impurities": impurities}
+        return PruningPath(ccp_alphas=alphas, impurities=impurities)

@@ -143,7 +143,10 @@ def _printer(
     check(owner, {"max_depth": max_depth, "spacing": spacing, "decimals": decimals}, _PARAMETERS)
     decision_tree._check_fitted()
     schema, nodes = decision_tree.schema_, decision_tree.tree_
-    names = _names(owner, "feature_names", feature_names, schema.columns, schema.n_columns)
+    known = schema.columns
+    if owner == "export_text" and schema.names is None:  # as in scikit-learn
+        known = tuple(f"feature_{j}" for j in range(schema.n_columns))
+    names = _names(owner, "feature_names", feature_names, known, schema.n_columns)
     labels = decision_tree.__dict__.get("classes_")
     if labels is not None:
         labels = _names(owner, "class_names", class_names, labels, nodes.value.shape[1])

@@ -76,6 +76,16 @@ def _remove(nodes: Nodes, node: int, alive: np.ndarray) -> None:
             waiting += [nodes.left[i], nodes.right[i]]
 
 
+class PruningPath(dict):
+    """A dict whose entries are also attributes."""
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"A pruning path has no {name!r}.") from None
+
+
 def pruning_path(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
     """(alphas, impurity of the leaves): the first entry is the whole tree at alpha 0."""
     leaves = nodes.feature < 0

@@ -49,6 +49,7 @@ class CVDesign:
     folds : number of folds, including repeats
     ratio : test rows / training rows of a fold, on average
     in_time : whether units follow one another in time, so that neighbours may be correlated
+    shared, shared_by_score : weight of the term for shared training rows, for differences and scores
     """
 
     metric: Metric
@@ -60,6 +61,8 @@ class CVDesign:
     ratio: float
     repeats: int = 1
     in_time: bool = False
+    shared: float = SHARED
+    shared_by_score: float = SHARED_BY_SCORE
 
     def inflation(self, shared: float) -> float:
         """Factor on the variance of the rows for shared training rows."""
@@ -166,7 +169,7 @@ class Difference:
 def difference(design: CVDesign, one: Evidence, other: Evidence) -> Difference:
     """The difference of two models that were tested on the same rows; positive if `one` is better."""
     mean, parts, log = _on_scale(design.metric, one, other)
-    factor, df = design.inflation(SHARED), len(parts) - 1
+    factor, df = design.inflation(design.shared), len(parts) - 1
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
     if design.in_time and parts.any():

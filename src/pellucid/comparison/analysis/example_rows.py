@@ -1,18 +1,24 @@
 """Example rows: where the out-of-fold predictions of the recommended model were most wrong or least
-certain, and a few at random; with the contribution of each column.
+certain, and a few at random; with the contribution of each column, and what would change the prediction.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data.io import shared_tables
+from pellucid.draw.label_text import clean
+from pellucid.draw.number import number
+from pellucid.inspection import counterfactuals
 
 EACH = 8
 MAX_CONTRIBUTIONS = 20
+MOST_DONORS = 500  # training rows whose cells are tried as new values of a row
+EACH_CHANGES, MOST_CHANGED = 2, 2  # counterfactuals of a row, and columns that each changes
 
 
 def pick(
@@ -65,6 +71,45 @@ def explained(evaluator: Any, fitted: Any, rows: list[int]) -> list[dict[str, An
             "contributions": [[str(explanation.columns[j]), float(amounts[j])] for j in order],
         })  # fmt: skip
     return out
+
+
+def changed(
+    evaluator: Any, fitted: Any, rows: list[int], train: np.ndarray, seconds: float
+) -> list[dict[str, Any] | None]:
+    """What would change the final model's prediction of each row; None for rows left without time.
+
+    The new values are cells of at most `MOST_DONORS` training rows. A class must become another one; a
+    number must cross the median of the training rows. Columns of text do not change.
+    """
+    end = time.monotonic() + seconds
+    places = np.linspace(0, len(train) - 1, min(len(train), MOST_DONORS)).round().astype(int)
+    donors = evaluator.rows(train[places])
+    middle = None if evaluator.labels is not None else float(np.median(evaluator.y[train]))
+    known: dict[int, dict[str, Any]] = {}
+    for row in dict.fromkeys(rows):
+        if time.monotonic() > end:
+            break
+        found = counterfactuals(
+            fitted, evaluator.rows(np.array([row])), donors, target=middle, n=EACH_CHANGES,
+            max_columns=MOST_CHANGED, fixed=evaluator.text,
+        )  # fmt: skip
+        known[row] = {
+            "before": _plain(found.before[0]), "threshold": middle,
+            "found": [
+                {"prediction": _plain(one.prediction),
+                 "columns": [[name, *map(_text, cells)] for name, cells in one.changes.items()]}
+                for one in found
+            ],
+        }  # fmt: skip
+    return [known.get(row) for row in rows]
+
+
+def _plain(prediction: Any) -> str | float:
+    return float(prediction) if isinstance(prediction, float) else str(prediction)
+
+
+def _text(cell: Any) -> str | None:
+    return None if cell is None else clean(number(cell), 60)
 
 
 def cells(table: Any, rows: list[int]) -> list[list[str | None]]:

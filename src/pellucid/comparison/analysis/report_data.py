@@ -21,6 +21,8 @@ NO_PROFILE: dict[str, Any] = {"target": None, "columns": [], "columns_left_out":
 PARTS = {  # of the final model, by the key of the message
     "rows": "the explanation of example rows",
     "learning": "the learning curve",
+    "replay": "the replay of the fit",
+    "changes": "the search for changes of example rows",
     "importances": "the importances of the columns",
     "portrait": "the description of the model",
 }

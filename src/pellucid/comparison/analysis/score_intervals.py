@@ -19,7 +19,6 @@ import numpy as np
 from pellucid.comparison.analysis import statistics
 from pellucid.comparison.analysis.evidence import (
     ROUNDING,
-    SHARED_BY_SCORE,
     CVDesign,
     Evidence,
     as_loss,
@@ -33,7 +32,7 @@ Ends = tuple[float, float]
 
 def score_interval(design: CVDesign, found: Evidence, sample: EffectiveSample | None) -> Ends:
     """The interval of one model; `sample` has the tested rows of each class."""
-    factor = design.inflation(SHARED_BY_SCORE)
+    factor = design.inflation(design.shared_by_score)
     if sample is not None and sample.rows is not None:
         return _of_share(found, sample, factor)
     if sample is not None and design.metric.name == "roc_auc":

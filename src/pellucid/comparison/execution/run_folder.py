@@ -2,6 +2,7 @@
 
     config.toml  events.jsonl  results.json  timings.json  leaderboard.csv  predictions.parquet
     model.pellucid  summary.json  report.html  log.txt  parts/ (predictions by model and fold)
+    replay.html (the fit of a small recommended model, step by step)
 
 `--use forest` adds forest.pellucid, another model of the leaderboard.
 Invariant: a file appears under its name only when it is complete.
@@ -21,9 +22,11 @@ from pellucid.comparison.execution.journal import dump, hold, read_events
 from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError
 
+REPLAY = "replay.html"
 FILES = (
     "config.toml", "events.jsonl", "results.json", "timings.json", "leaderboard.csv",
     "predictions.parquet", "model.pellucid", "report.html", "summary.json", "log.txt",
+    REPLAY,
 )  # fmt: skip
 RUNS = "runs"
 OPENED = ("opened", "opened before")  # test set used by this run, and by the run it replaced

@@ -143,9 +143,13 @@ class Evaluator:
 
     def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
         """Fit a model on X, the given rows of the table."""
-        y = self.y[rows] if self.labels is None else self.labels[self.y[rows]]
         with parallel.one_blas_thread():
-            return fit(model, X, y, self.weights[rows])
+            return fit(model, X, self.target(rows), self.weights[rows])
+
+    def target(self, rows: np.ndarray) -> np.ndarray:
+        """The labels or numbers of some rows."""
+        codes: np.ndarray = self.y[rows]
+        return codes if self.labels is None else self.labels[codes]
 
     def codes(self, labels: Any) -> np.ndarray:
         """Class codes of a model's labels."""

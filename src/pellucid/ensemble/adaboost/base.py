@@ -13,7 +13,7 @@ from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import EACH, copies_of
-from pellucid.ensemble import base_estimators, stages
+from pellucid.ensemble import base_estimators, collection, stages
 from pellucid.ensemble.adaboost.round_steps import RoundSteps, user_weights
 from pellucid.ensemble.bootstrap_samples import Bag, Sampler
 from pellucid.errors import DataError, ParameterError
@@ -76,6 +76,9 @@ class AdaBoost(Estimator):
 
     # The checks fit hundreds of times; a few base estimators show the same faults as fifty.
     _check_params = {"n_estimators": 5}
+
+    __len__, __getitem__ = collection.length, collection.item
+    __iter__, __bool__ = collection.iterate, collection.true
 
     def _base_estimator(self) -> Any:
         raise NotImplementedError

@@ -14,7 +14,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem
-from pellucid.ensemble import averaging, base_estimators, stages
+from pellucid.ensemble import averaging, base_estimators, collection, stages
 from pellucid.ensemble.bootstrap_samples import Bag, Redrawn, Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.ensemble.shared_table import SharedTable, in_place
@@ -88,6 +88,9 @@ class Bagging(Estimator):
 
     # The checks fit hundreds of times; five base estimators show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
+
+    __len__, __getitem__ = collection.length, collection.item
+    __iter__, __bool__ = collection.iterate, collection.true
 
     def _base_estimator(self) -> Any:
         raise NotImplementedError

@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem
+from pellucid.ensemble import collection
 from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
@@ -119,6 +120,9 @@ class GradientBoosting(Estimator):
     # The checks fit hundreds of times; a few rounds show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
 
+    __len__, __getitem__ = collection.length, collection.item
+    __iter__, __bool__ = collection.iterate, collection.true
+
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None, *, offset: Any = None
     ) -> Self:
@@ -209,13 +213,14 @@ class GradientBoosting(Estimator):
         return self.trees_.importances()
 
     def apply(self, X: Any) -> np.ndarray:
-        """Leaf of each row in each tree, (n, rounds) or (n, rounds, outputs)."""
+        """Leaf of each row in each tree: (n, rounds) for a regressor, else (n, rounds, outputs)."""
         from pellucid.tree import prediction
 
         encoded = self._encoded(X)
         trees = self.trees_
         leaves = [prediction.apply(trees.tree(t), encoded) for t in range(trees.n_trees)]
-        shape = (len(encoded), trees.n_rounds, trees.n_outputs)
+        outputs = () if self._kind == "regressor" else (trees.n_outputs,)
+        shape = (len(encoded), trees.n_rounds, *outputs)
         return np.stack(leaves, axis=1).reshape(shape).astype(np.float64)
 
     @property

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import InputSpec, Problem, prepare
+from pellucid.data import InputSpec, Problem, Table, prepare
 from pellucid.data.opening import opened
 from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
@@ -20,7 +20,6 @@ from pellucid.parameters import (
     Boolean,
     Choice,
     Either,
-    Ignored,
     Integer,
     Nothing,
     Predicate,
@@ -30,6 +29,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
+from pellucid.protocol import copied
 from pellucid.records import is_watched
 from pellucid.tree.growth_parameters import MAX_DEPTH, MAX_LEAF_NODES, MONOTONIC_CST, share
 
@@ -74,11 +74,9 @@ class HistGradientBoosting(Estimator):
     )
     categorical_features: Any = param(
         "from_dtype",
-        Ignored(
-            "the kinds of the columns are those of the table; `table=Table(kinds={...})` changes "
-            "them.",
-            Either(Choice("from_dtype"), Nothing),
-        ),
+        Either(Choice("from_dtype"), SEQUENCE, Nothing),
+        "Columns that are categorical, by number or name, or as one bool per column. 'from_dtype' and "
+        "None use the kinds of the table, which `table=Table(kinds={...})` changes for any model.",
     )
     monotonic_cst: Any = MONOTONIC_CST.replace(check=Either(SEQUENCE, MAPPING, Nothing))
     interaction_cst: Any = param(
@@ -103,8 +101,8 @@ class HistGradientBoosting(Estimator):
     validation_fraction: Any = param(
         0.1,
         Either(share(")"), Integer(1), Nothing),
-        "Share, or number, of the samples that is held back for early stopping. None needs X_val and "
-        "y_val in `fit`.",
+        "Share, or number, of the samples that is held back for early stopping. None holds none back: "
+        "the score of the training rows decides, unless `fit` gets X_val and y_val.",
     )
     n_iter_no_change: int = param(
         10, Integer(1), "Number of rounds without a better score after which boosting stops."
@@ -170,6 +168,18 @@ class HistGradientBoosting(Estimator):
             )
         return self._learn(X, y, sample_weight, offset, validation=validation)
 
+    def _working_copy(self) -> Self:
+        """A copy for a fit, with `categorical_features` as kinds of its table."""
+        work, given = super()._working_copy(), self.categorical_features
+        if given is not None and not isinstance(given, str) and SEQUENCE.accepts(given):
+            cells = list(given)
+            mask = bool(cells) and Boolean.accepts(cells[0])
+            columns = np.flatnonzero(cells).tolist() if mask else cells
+            table = self.table or Table()
+            kinds = dict(table.kinds or {}) | dict.fromkeys(columns, "categorical")
+            work.table = copied(table).set_params(kinds=kinds)
+        return work
+
     def _fit(self, problem: Problem, validation: Validation | None = None) -> dict[str, Any]:
         from pellucid.ensemble.boosting import fit_boosting
 
@@ -185,8 +195,11 @@ class HistGradientBoosting(Estimator):
         objective, stops = self._objective(problem), self._stops_early(problem, validation)
         settings = self._settings(problem, objective, stops)
         earlier = fit_boosting.earlier_fit(self, "max_iter")
-        held = self.validation_fraction
-        rows = held if validation is None else self._prepared(problem, *validation)
+        rows = held = self.validation_fraction
+        if validation is not None:
+            rows = self._prepared(problem, *validation)
+        elif stops and held is None:
+            rows = problem.gathered()
         spec = fit_boosting.BoostingSpec(
             objective, settings, rows, self.random_state, earlier=earlier
         )
@@ -198,11 +211,12 @@ class HistGradientBoosting(Estimator):
             return np.concatenate((before, latest[1:])) if len(before) else latest
 
         none, outcome = np.empty(0), found.outcome
+        apart = stops and (held is not None or validation is not None)
         return found.learned(earlier) | {
             "do_early_stopping_": stops,
             "train_score_": scores("train_score_", outcome.train_scores) if stops else none,
             "validation_score_": (
-                scores("validation_score_", outcome.validation_scores) if stops else none
+                scores("validation_score_", outcome.validation_scores) if apart else none
             ),
             "is_categorical_": levels if levels.any() else None,
         }
@@ -215,12 +229,7 @@ class HistGradientBoosting(Estimator):
                 )
             return True
         stops = self.early_stopping
-        stops = problem.total > MANY_ROWS if stops == "auto" else bool(stops)
-        if stops and self.validation_fraction is None:
-            raise ParameterError(
-                "Early stopping needs validation_fraction, or X_val and y_val in fit."
-            )
-        return stops
+        return problem.total > MANY_ROWS if stops == "auto" else bool(stops)
 
     def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any, offset: Any) -> Problem:
         """Validation rows with the columns and classes of the training rows."""

@@ -17,7 +17,7 @@ from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
-from pellucid.ensemble import averaging, stages
+from pellucid.ensemble import averaging, collection, stages
 from pellucid.ensemble.base_estimators import coded
 from pellucid.ensemble.bootstrap_samples import Redrawn, Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
@@ -31,6 +31,8 @@ from pellucid.parameters import (
     Either,
     Function,
     Integer,
+    Nothing,
+    Real,
     learned,
     param,
     parameters_of,
@@ -86,7 +88,11 @@ class Forest(Estimator):
         description="Whether to keep the trees of the last fit and to add more."
     )
     ccp_alpha: float = CCP_ALPHA
-    max_samples: Any = averaging.MAX_SAMPLES
+    max_samples: Any = averaging.MAX_SAMPLES.replace(
+        check=Either(Integer(1), Real(0, None, "neither"), Nothing),
+        description="Size of a bootstrap sample: a number of samples, or a share of them, which may be "
+        "above 1.0. None draws as many as there are.",
+    )
     monotonic_cst: Any = MONOTONIC_CST
     oob_importances: bool = averaging.OOB_IMPORTANCES
 
@@ -102,6 +108,9 @@ class Forest(Estimator):
     _splitter = "best"
     # The checks fit hundreds of times; five trees show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
+
+    __len__, __getitem__ = collection.length, collection.item
+    __iter__, __bool__ = collection.iterate, collection.true
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw the bags and grow the trees."""

@@ -5,16 +5,18 @@ Invariant: all minimise one objective; the lasso has l1_ratio = 1. The model tha
 chooses is what `Lasso` or `ElasticNet` finds on all rows at that penalty.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
-from pellucid import parallel
+from pellucid import _sklearn, parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.base import POSITIVE, LinearPredictor, shaped
-from pellucid.linear_model.cv_folds import CV, make_folds
+from pellucid.linear_model.cv_folds import CV, make_folds, split_arguments
 from pellucid.linear_model.paths import enet_path, penalty_grid
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.numerics.row_blocks import as_dense
@@ -140,7 +142,7 @@ class L1Regressor(LinearPredictor):
 
 def learned_from(model: Any, found: Any, y: np.ndarray) -> dict[str, Any]:
     """The learned attributes of a solution by coordinate descent."""
-    several = y.ndim == 2
+    several = len(found.coef) > 1
     return model._finished(found.coef, found.intercept, y) | {
         "means_": found.means,
         "dual_gap_": found.gap if several else float(found.gap[0]),
@@ -238,7 +240,7 @@ class L1RegressorCV(LinearPredictor):
     l1_ratio_: float = learned("The chosen share of the L1 penalty; 1 for the lasso.")
     alphas_: np.ndarray = learned(
         "Penalties tried, in falling order, shape (n_alphas,), or (n_l1_ratios, n_alphas) for several "
-        "l1_ratio."
+        "l1_ratio unless `alphas` gives the penalties."
     )
     mse_path_: np.ndarray = learned(
         "Mean squared errors on left-out rows, shape (n_alphas, n_folds), or (n_l1_ratios, n_alphas, "
@@ -265,10 +267,22 @@ class L1RegressorCV(LinearPredictor):
     l1_ratio: Any  # a parameter of the elastic net, 1 for the lasso
     path = staticmethod(enet_path)
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return penalised_evenly(self, True, problem, self._fit_columns)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose the penalty, then learn the coefficients.
 
-    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
+        Further arguments, such as `groups`, go to the splitter `cv` by scikit-learn's metadata routing.
+        """
+        split = split_arguments(self, params)
+        return self._learn(X, y, weights=sample_weight, split=split)
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
+        return _sklearn.splitter_router(self, self._requested(), self.cv)
+
+    def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
+        return penalised_evenly(self, True, problem, partial(self._fit_columns, split))
+
+    def _fit_columns(self, split: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
         """Errors along all paths, the best point, and the fit on all rows there."""
         from pellucid.linear_model._lasso import cv_solver as search
         from pellucid.linear_model._lasso.solver import Net, elastic_net
@@ -280,7 +294,7 @@ class L1RegressorCV(LinearPredictor):
             table = search.prepared(problem, self.fit_intercept)
             pull = search.target_products(table)
             alphas = [_penalties(self, problem, ratio, pull) for ratio in l1_ratios]
-            folds = make_folds(self.cv, problem)
+            folds = make_folds(self.cv, problem, split)
             grid = search.Grid(l1_ratios, alphas, net)
             errors = search.errors_by_fold(table, folds, grid)
             ratio, alpha, best = _best(errors, l1_ratios, alphas)
@@ -299,10 +313,10 @@ class L1RegressorCV(LinearPredictor):
             error = f"mean squared error {best:.4g}"
             message = f"alpha = {alpha:.4g} predicts left-out rows best ({error})."
             status = Status(status.code, message)
-        several = len(l1_ratios) > 1
+        several, own = len(l1_ratios) > 1, Integer(1).accepts(self.alphas)
         return learned | {
             "alpha_": alpha, "l1_ratio_": ratio,
-            "alphas_": np.array(alphas) if several else alphas[0],
+            "alphas_": np.array(alphas) if several and own else alphas[0],
             "mse_path_": errors if several else errors[0], "status_": status,
         }  # fmt: skip
 

@@ -103,7 +103,7 @@ def solve_target(
         update_gap(products, k, l1, l2, state, net)
         record(recorder, state, scale, k)
     yy = float(products.yy[k])
-    tol, stuck = 1e-4 * np.sqrt(max(yy, 1e-300)), 0
+    tol, stuck, best = 1e-4 * np.sqrt(max(yy, 1e-300)), 0, np.inf
     while state.gap > wanted * yy and state.epochs < net.max_iter:
         flag.check()
         before, active = state.gap, working_set(state, l1, l2, net.positive)
@@ -125,9 +125,10 @@ def solve_target(
         if not state.gap < before / 2:
             if tol < ROUNDING * np.sqrt(yy) and stuck > 3:
                 break
-            tol, stuck = max(tol / 16, ROUNDING / 2 * np.sqrt(yy)), stuck + 1
-        else:
-            stuck = 0
+            tol = max(tol / 16, ROUNDING / 2 * np.sqrt(yy))
+        # A gap may be wide for long while the objective still falls.
+        stuck = 0 if state.gap < before / 2 or state.value < best - EXACT * yy else stuck + 1
+        best = min(best, state.value)
     return state
 
 

@@ -4,7 +4,7 @@ Invariant: `coef_` is (1, terms) for two classes and (classes, terms) for more. 
 fits (one-vs-rest) or belong to one softmax model; `_separate` tells which.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pellucid.parameters import (
     Real,
     learned,
     param,
+    positional,
 )
 from pellucid.persist.fitted_state import expect_entries, expect_increasing
 
@@ -47,11 +48,22 @@ DUAL = param(
 INTERCEPT_SCALING = param(1, Ignored("the intercept is never penalised.", Real(0, None)))
 
 
+PENALTY = positional(
+    default="deprecated",
+    check=Choice("l1", "l2", "elasticnet", None, "deprecated"),
+    description="Older name for the kind of penalty, kept for code that was written for scikit-learn: "
+    "'l1' is l1_ratio=1, 'l2' is l1_ratio=0, 'elasticnet' uses l1_ratio, None is C=np.inf. "
+    "'deprecated' means that it is not given.",
+    kw_only=False,
+)
+
+
 class LogisticModel(LinearClassifier):
     """Base of `LogisticRegression` and `LogisticRegressionCV`; scores are log-odds."""
 
     _scale = "log-odds"
     _finite_coef = True
+    penalty: Any  # declared by the subclasses
 
     separating_: list[int] = learned(
         "Positions in `terms_` of the columns that separate classes; found without a penalty only."
@@ -60,11 +72,17 @@ class LogisticModel(LinearClassifier):
         "Statistics from which `summary` and `predict_interval` are computed; without a penalty only."
     )
 
-    _refused = {
-        "penalty": "Use l1_ratio=0 instead of 'l2', l1_ratio=1 instead of 'l1', an l1_ratio between 0 "
-        "and 1 instead of 'elasticnet' (l1_ratios for LogisticRegressionCV), and C=np.inf instead of "
-        "None."
-    }
+    def _working_copy(self) -> Self:
+        """A copy for a fit, with the parameters that `penalty` stands for in its place."""
+        work = super()._working_copy()
+        if not (isinstance(self.penalty, str) and self.penalty == "deprecated"):
+            work._check_parameters()
+            vars(work).update(self._meaning_of(self.penalty), penalty="deprecated")
+        return work
+
+    def _meaning_of(self, penalty: str | None) -> dict[str, Any]:
+        """The parameters that a value of `penalty` stands for."""
+        raise NotImplementedError
 
     def _separate(self) -> bool:
         """Whether every class was fitted separately, against all others."""

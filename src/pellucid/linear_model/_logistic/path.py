@@ -4,7 +4,7 @@ Invariant: tasks (fold, l1_ratio) share nothing, so the number of threads change
 weight k acts like k copies of it, which may go to both sides of a fold.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,10 +61,10 @@ class SearchResult:
     n_iter: np.ndarray
 
 
-def stratified_folds(cv: Any, problem: Problem) -> list[Fold]:
+def stratified_folds(cv: Any, problem: Problem, split: Mapping[str, Any]) -> list[Fold]:
     """Stratified folds for a number; the folds of a splitter or a list otherwise."""
     if cv is not None and not Integer(2).accepts(cv):
-        return make_folds(cv, problem)
+        return make_folds(cv, problem, split)
     k = int(cv or FOLDS)
     whole = problem.counts and problem.weights.sum() < 2.0**52
     copies = problem.weights if whole else np.ones(problem.n)

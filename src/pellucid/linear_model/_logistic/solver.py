@@ -19,6 +19,7 @@ from pellucid.numerics.moments import moments
 from pellucid.numerics.optimise import (
     Point,
     Solve,
+    converged,
     lbfgs,
     length,
     newton,
@@ -32,6 +33,7 @@ NEWTON_SIZE = 600  # number of parameters up to which "auto" uses Newton's metho
 # curvature. They go on until a step promises to lower the objective by less than the share GAIN * tol.
 HANDOVER, GAIN = 10.0, 1e-6
 ACCURACY = 2.0**-47
+NOTHING = 2.0**-52  # mean loss of a row that is 0 up to rounding
 INFERENCE_SIZE = 1500  # number of parameters up to which their covariance is kept
 # Sizes of the samples for a first solution and for the first curvatures: rows, and rows per parameter.
 # A sample costs an iteration or two more, but no accuracy.
@@ -268,6 +270,9 @@ def _solve(
         with converting_x(lambda x: to_classes(prepared, x, setting)):
             found = _minimise(prepared, setting, solver, check)
     size, status, separation, inference = prepared.likelihood.size, found.status, None, None
+    # An objective cannot fall below 0, so nothing is left to gain.
+    if status.code == "max_iter" and found.history["objective"][-1] <= NOTHING * w.sum():
+        status = converged(found.n_iter)
     if check is not None and not setting.firth:  # 3
         exact = solver == "newton" or (solver == "auto" and size <= NEWTON_SIZE)
         status = check.after(found.x, status.ok, exact) or status

@@ -96,7 +96,7 @@ def _tall(task: Ridge) -> Spectrum:
     if np.isfinite(S).all() and p:
         values, vectors = np.linalg.eigh(S)
     rough = ROUGH if task.design.constant else UNCENTRED
-    if not np.isfinite(S).all() or (p and values[0] < rough * values[-1]):
+    if not np.isfinite(S).all() or (p and values[0] <= rough * values[-1]):
         values, vectors, pull = _by_triangle(task, solver)
     else:
         pull = vectors.T @ Sxy

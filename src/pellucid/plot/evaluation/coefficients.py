@@ -44,6 +44,8 @@ class CoefficientPathDisplay(Display):
     coefficients : shape (len(values), n_coefficients).
     names : names of the coefficients.
     parameter : name of the parameter.
+    chosen : value marked by a dotted line.
+    label : of the axis of the coefficients.
 
     Examples
     --------
@@ -55,8 +57,10 @@ class CoefficientPathDisplay(Display):
     """
 
     def __init__(
-        self, values: Any, coefficients: Any, names: Sequence[str], parameter: str
-    ) -> None:
+        self, values: Any, coefficients: Any, names: Sequence[str], parameter: str,
+        chosen: float | None = None, label: str = "coefficient",
+    ) -> None:  # fmt: skip
+        self.chosen, self.label = chosen, label
         self.values, self.parameter = np.asarray(values, dtype=float), parameter
         self.coefficients, self.names = np.asarray(coefficients, dtype=float), list(names)
 
@@ -106,7 +110,9 @@ class CoefficientPathDisplay(Display):
         note = f"The legend names the {MOST_NAMES} largest of {len(self.names)}." if rest else ""
         low, high = self.values.min(), self.values.max()
         axis = Axis(self.parameter, log=bool(low > 0 and high > 20 * low), grid=False)
-        panel = Panel((*lines, Rule(y=0.0)), axis, Axis("coefficient"), note=note, height=300)
+        mark = () if self.chosen is None else (Rule(x=self.chosen, name="chosen"),)
+        marks = (*lines, Rule(y=0.0), *mark)
+        panel = Panel(marks, axis, Axis(self.label), note=note, height=300)
         title = f"Coefficients by {self.parameter}"
         return Picture((panel,), title, title)
 
@@ -130,6 +136,8 @@ class CoefficientsDisplay(Display):
     names, estimate : name and value of each coefficient.
     low, high : ends of the intervals; NaN without one.
     note : what the intervals are.
+    title : title of the picture.
+    label : of the axis.
 
     Examples
     --------
@@ -140,8 +148,11 @@ class CoefficientsDisplay(Display):
     (['x0'], 0.9)
     """
 
-    def __init__(self, names: Sequence[str], estimate: Any, low: Any, high: Any, note: str) -> None:
-        self.names, self.note = list(names), note
+    def __init__(
+        self, names: Sequence[str], estimate: Any, low: Any, high: Any, note: str,
+        title: str = "Coefficients", label: str = "coefficient",
+    ) -> None:  # fmt: skip
+        self.names, self.note, self.title, self.label = list(names), note, title, label
         self.estimate, self.low, self.high = (np.asarray(v, float) for v in (estimate, low, high))
 
     @classmethod
@@ -193,11 +204,11 @@ class CoefficientsDisplay(Display):
             Intervals(at, self.estimate[order], self.low[order], self.high[order]),
         )
         panel = Panel(
-            marks, Axis("coefficient"), Axis("", names=tuple(self.names[i] for i in order)),
+            marks, Axis(self.label), Axis("", names=tuple(self.names[i] for i in order)),
             note=note, height=max(60, 24 * len(order)),
             right_texts=tuple(beside_marks(self.estimate[order].tolist())),
         )  # fmt: skip
-        return Picture((panel,), "Coefficients with intervals", "Coefficients")
+        return Picture((panel,), f"{self.title} with intervals", self.title)
 
 
 def _summary(model: Any, level: float) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Self
@@ -27,11 +27,14 @@ from pellucid.plot.picture import Axis, Intervals, Line, Mark, Panel, Picture, R
 
 @dataclass(frozen=True)
 class CalibrationBins:
-    """Bins of one class: only those with rows. `low` and `high` are Wilson's interval of 95 %."""
+    """Bins of one class: only those with rows. `low` and `high` are Wilson's interval of 95 %.
+
+    edges, counts: of all bins, also empty ones; None leaves out their histogram.
+    """
 
     name: str
-    edges: np.ndarray
-    counts: np.ndarray  # of all bins, also empty ones
+    edges: np.ndarray | None
+    counts: np.ndarray | None
     mean: np.ndarray
     observed: np.ndarray
     low: np.ndarray
@@ -160,21 +163,27 @@ class CalibrationDisplay(Display):
             label = f"{part.name} (Brier score {part.brier:.3f})"
             marks.append(Line(part.mean, part.observed, label, i))
         marks.append(Line([0, 1], [0, 1], "perfect calibration", reference=True))
-        note = "" if several else "Vertical lines: 95 % intervals (Wilson)."
+        known = not several and bool(np.isfinite(self.bins[0].low).any())
+        histogram = self._counts()
         curve = Panel(
             tuple(marks),
             Axis("mean predicted probability", 0.0, 1.0),
             Axis("observed share", 0.0, 1.0),
-            title="Observed against predicted",
-            note=note,
+            title="Observed against predicted" if histogram else "",
+            note="Vertical lines: 95 % intervals (Wilson)." if known else "",
             height=300,
         )
+        return Picture((curve, *histogram), "Calibration curve with counts", "Calibration")
+
+    def _counts(self) -> tuple[Panel, ...]:
+        several = len(self.bins) > 1
         steps = tuple(
             Steps(_strictly(part.edges), part.counts, not several, part.name if several else "", i)
             for i, part in enumerate(self.bins)
+            if part.edges is not None
         )
-        counts = Panel(steps, Axis("predicted probability"), Axis("rows"), title="Rows per bin")
-        return Picture((curve, counts), "Calibration curve with counts", "Calibration")
+        found = Panel(steps, Axis("predicted probability"), Axis("rows"), title="Rows per bin")
+        return (found,) if steps else ()
 
 
 def _strictly(edges: np.ndarray) -> np.ndarray:
@@ -228,27 +237,31 @@ class ClassHistogramDisplay(Display):
 
     Parameters
     ----------
-    values, y : the number and the true class of each row.
+    counts : name of each class -> its rows in each bin.
     edges : limits of the bins.
     label : what the number is.
     title : title of the picture.
     threshold : value marked by a dotted line, such as that of the decision.
+    dates : the numbers are days since 1970, shown as dates.
     """
 
     def __init__(
-        self, values: Any, y: Any, edges: Any, label: str, title: str,
-        threshold: float | None = None,
+        self, counts: Mapping[str, Any], edges: Any, label: str, title: str,
+        threshold: float | None = None, dates: bool = False,
     ) -> None:  # fmt: skip
+        self.edges, self.threshold, self.dates = np.asarray(edges), threshold, dates
+        self.label, self.title = label, title
+        self.counts = {name: np.asarray(part) for name, part in counts.items()}
+
+    @classmethod
+    def from_values(
+        cls, values: Any, y: Any, edges: Any, label: str, title: str,
+        threshold: float | None = None,
+    ) -> Self:  # fmt: skip
+        """From the number and the true class of each row."""
         truth, numbers = pair(y, values, ("y", "values"))
-        self.edges, self.label, self.title, self.threshold = (
-            np.asarray(edges),
-            label,
-            title,
-            threshold,
-        )
-        self.counts = {
-            str(c): np.histogram(numbers[truth == c], self.edges)[0] for c in np.unique(truth)
-        }
+        counts = {str(c): np.histogram(numbers[truth == c], edges)[0] for c in np.unique(truth)}
+        return cls(counts, edges, label, title, threshold)
 
     def columns(self) -> dict[str, Any]:
         n, k = len(self.edges) - 1, len(self.counts)
@@ -268,7 +281,9 @@ class ClassHistogramDisplay(Display):
         ]
         if self.threshold is not None:
             marks.append(Rule(x=self.threshold, name="threshold"))
-        panel = Panel(tuple(marks), Axis(self.label, grid=False), Axis("% of each class"))
+        panel = Panel(
+            tuple(marks), Axis(self.label, grid=False, dates=self.dates), Axis("% of each class")
+        )
         return Picture((panel,), "Histogram by true class", self.title)
 
 
@@ -314,7 +329,7 @@ class ProbabilityHistogramDisplay(ClassHistogramDisplay):
         k = column_of(classes, pos_label)
         label = f"predicted probability of {classes[k]}"
         title = "Predicted probability by true class"
-        return cls(p[:, k], y, np.linspace(0, 1, n_bins + 1), label, title)
+        return cls.from_values(p[:, k], y, np.linspace(0, 1, n_bins + 1), label, title)
 
 
 class ProjectionHistogramDisplay(ClassHistogramDisplay):
@@ -336,7 +351,7 @@ class ProjectionHistogramDisplay(ClassHistogramDisplay):
             values, label, threshold = _decision(model, X, classes, scores, are_probabilities)
         low, high = float(values.min()), float(values.max())
         edges = np.linspace(low, high if high > low else low + 1, n_bins + 1)
-        return cls(values, y, edges, label, "Projection by true class", threshold)
+        return cls.from_values(values, y, edges, label, "Projection by true class", threshold)
 
 
 def _decision(

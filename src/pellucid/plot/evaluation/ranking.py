@@ -27,6 +27,7 @@ from pellucid.plot.given_predictions import (
     two_or_more,
     vector,
 )  # fmt: skip
+from pellucid.plot.models.model_marks import Rings
 from pellucid.plot.picture import Band, Line, Mark
 
 GRID = np.linspace(0.0, 1.0, 101)  # where the curves of folds are averaged
@@ -36,7 +37,8 @@ GRID = np.linspace(0.0, 1.0, 101)  # where the curves of folds are averaged
 class Curve:
     """One curve: points, the score at each, and the area; over folds also a band.
 
-    low, high: mean minus and plus one standard deviation over the folds.
+    threshold: NaN at the points of a mean over folds.
+    low, high: ends of the band over the folds.
     area_sd: standard deviation of the area over the folds.
     """
 
@@ -48,6 +50,11 @@ class Curve:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     area_sd: float = float("nan")
+
+    @property
+    def mean(self) -> bool:
+        """Whether the curve is a mean over folds."""
+        return bool(np.isnan(self.threshold).all())
 
 
 @dataclass(frozen=True)
@@ -72,15 +79,27 @@ class Ranked:
 
 
 class RankingDisplay(Display):
-    """Base of the curves that compare one class with the rest, by the rank of its score."""
+    """Base of the curves that compare one class with the rest, by the rank of its score.
+
+    Parameters
+    ----------
+    curves : one per class.
+    prevalence : share of the rows of each class.
+    band : what the bands of the curves are.
+    ring : a place on the curve marked by a ring: the decision threshold.
+    """
 
     title: ClassVar[str]
     x_label: ClassVar[str]
     y_label: ClassVar[str]
     area_name: ClassVar[str] = ""
 
-    def __init__(self, curves: Sequence[Curve], prevalence: Sequence[float]) -> None:
+    def __init__(
+        self, curves: Sequence[Curve], prevalence: Sequence[float], *,
+        band: str = "one standard deviation", ring: tuple[float, float] | None = None,
+    ) -> None:  # fmt: skip
         self.curves, self.prevalence = tuple(curves), tuple(prevalence)
+        self.band, self.ring = band, ring
 
     @staticmethod
     @abstractmethod
@@ -199,9 +218,9 @@ class RankingDisplay(Display):
         names = np.repeat([curve.name for curve in self.curves], lengths).tolist()
         x, y = (np.concatenate([getattr(c, k) for c in self.curves]) for k in "xy")
         found: dict[str, Any] = {"class": names, self.x_label: x, self.y_label: y}
-        if self.curves[0].low is None:
+        if not self.curves[0].mean:
             return found | {"threshold": np.concatenate([c.threshold for c in self.curves])}
-        for end in ("low", "high"):
+        for end in ("low", "high") if all(curve.low is not None for curve in self.curves) else ():
             found[end] = np.concatenate([getattr(curve, end) for curve in self.curves])
         return found
 
@@ -213,6 +232,8 @@ class RankingDisplay(Display):
         ]
         for i, curve in enumerate(self.curves):
             marks.append(Line(*self.drawn(curve), self._label(curve), i, points=False))
+        if self.ring is not None:
+            marks.append(Rings([self.ring[0]], [self.ring[1]], radius=6.0, movable=True))
         return marks
 
     @staticmethod
@@ -227,8 +248,11 @@ class RankingDisplay(Display):
         return f"{curve.name} ({self.area_name} {curve.area:.3f}{sd})"
 
     def _note(self) -> str:
-        over = "Mean over the folds; band: one standard deviation."
-        return over if self.curves[0].low is not None else ""
+        note = "Mean over the folds" if self.curves[0].mean else ""
+        if any(curve.low is not None for curve in self.curves):
+            note += f"; band: {self.band}"
+        ring = "Ring: the decision threshold." if self.ring is not None else ""
+        return f"{note}. {ring}".strip() if note else ring
 
 
 def _columns(classes: np.ndarray, pos_label: Any) -> list[int]:

@@ -84,7 +84,7 @@ class PrecisionRecallDisplay(RankingDisplay):
 
     @staticmethod
     def drawn(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
-        if curve.low is not None:
+        if curve.mean:
             return curve.x, curve.y
         return np.repeat(curve.x, 2)[:-1], np.repeat(curve.y, 2)[1:]
 

@@ -86,6 +86,7 @@ class ResidualsDisplay(Display):
     leverage : the leverage of each row, which standardises the residuals; None leaves out the fourth
         picture and divides all residuals by their standard deviation.
     n_parameters : number of coefficients, which the residual variance allows for.
+    rows : the number of each row, written beside points far away; 0, 1, 2, ... by default.
 
     Notes
     -----
@@ -102,9 +103,11 @@ class ResidualsDisplay(Display):
     """
 
     def __init__(
-        self, y_true: Any, y_pred: Any, leverage: Any = None, n_parameters: int = 1
-    ) -> None:
+        self, y_true: Any, y_pred: Any, leverage: Any = None, n_parameters: int = 1,
+        rows: Any = None,
+    ) -> None:  # fmt: skip
         observed, self.fitted = numbers(y_true, y_pred)
+        self.rows = np.arange(len(observed)) if rows is None else np.asarray(rows)
         if len(observed) < 3:
             raise DataError(f"Residuals need at least 3 rows. Got {len(observed)}.")
         self.residuals, self.n_parameters = observed - self.fitted, n_parameters
@@ -166,7 +169,7 @@ class ResidualsDisplay(Display):
 
     def columns(self) -> dict[str, Any]:
         found: dict[str, Any] = {
-            "row": np.arange(len(self.fitted)),
+            "row": self.rows,
             "fitted": self.fitted,
             "residual": self.residuals,
             "standardised residual": self.standardized,
@@ -190,7 +193,10 @@ class ResidualsDisplay(Display):
         rows = np.flatnonzero(kept)
         far = rows[np.argsort(-size[rows], kind="stable")[:FARTHEST]]
         rest = np.setdiff1d(rows, far)
-        return [Points(x[rest], y[rest]), Points(x[far], y[far], texts=list(map(str, far)))]
+        return [
+            Points(x[rest], y[rest]),
+            Points(x[far], y[far], texts=list(map(str, self.rows[far]))),
+        ]
 
     def _trend(self, x: np.ndarray, y: np.ndarray) -> Mark:
         kept = np.isfinite(x) & np.isfinite(y)
@@ -243,7 +249,7 @@ class ResidualsDisplay(Display):
                 name = f"Cook's distance {distance:g}"
                 marks.append(Line(both, ends, name, reference=True))
         row = int(np.nanargmax(cook)) if np.isfinite(cook).any() else 0
-        note = f"Largest Cook's distance: {number(cook[row], 2)} (row {row})."
+        note = f"Largest Cook's distance: {number(cook[row], 2)} (row {self.rows[row]})."
         return Panel(
             tuple(marks), Axis("leverage", 0.0, right), Axis("standardised residual", -reach, reach),
             title="Residuals against leverage", note=note,

@@ -48,11 +48,14 @@ class ScoreCurveDisplay(Display):
     label : what the values are.
     score : name of the score.
     title : title of the picture.
+    sets : names of the two sets of rows.
     """
 
     def __init__(
-        self, values: Sequence[Any], train: Any, test: Any, label: str, score: str, title: str
-    ) -> None:
+        self, values: Sequence[Any], train: Any, test: Any, label: str, score: str, title: str,
+        sets: tuple[str, str] = SETS,
+    ) -> None:  # fmt: skip
+        self.sets = sets
         self.values, self.label, self.score, self.title = list(values), label, score, title
         self.train, self.test = np.asarray(train, dtype=float), np.asarray(test, dtype=float)
 
@@ -61,30 +64,36 @@ class ScoreCurveDisplay(Display):
         return {
             self.label: [value for value in self.values for _ in range(n)],
             "fold": list(range(n)) * len(self.values),
-            f"{self.score} of training rows": self.train.ravel(),
-            f"{self.score} of test rows": self.test.ravel(),
+            f"{self.score} of {self.sets[0]}": self.train.ravel(),
+            f"{self.score} of {self.sets[1]}": self.test.ravel(),
         }
 
     def picture(self) -> Picture:
         means = [part.mean(axis=1) for part in (self.train, self.test)]
         sds = [part.std(axis=1) for part in (self.train, self.test)]
+        folds = self.train.shape[1]
         numeric = all(_is_number(value) for value in self.values)
         marks: list[Mark] = []
         if numeric:
             x = [float(value) for value in self.values]
-            marks += [Band(x, m - s, m + s, index=i) for i, (m, s) in enumerate(zip(means, sds))]
-            marks += [Line(x, mean, SETS[i], i) for i, mean in enumerate(means)]
+            if folds > 1:
+                marks += [
+                    Band(x, m - s, m + s, index=i) for i, (m, s) in enumerate(zip(means, sds))
+                ]
+            marks += [Line(x, mean, self.sets[i], i) for i, mean in enumerate(means)]
             axis = Axis(self.label, log=min(x) > 0 and max(x) > MANY_TIMES * min(x), grid=False)
         else:
             for i, (mean, sd) in enumerate(zip(means, sds)):
                 at = np.arange(len(mean)) + (i - 0.5) * 0.2
-                marks.append(Intervals(at, mean, mean - sd, mean + sd, False, SETS[i], i))
+                marks.append(Intervals(at, mean, mean - sd, mean + sd, False, self.sets[i], i))
             axis = Axis(self.label, names=tuple(map(str, self.values)))
         note = "Mean over the folds; band: one standard deviation."
         if not numeric:
             note = "Mean over the folds; lines: one standard deviation."
+        if folds == 1:
+            note = ""
         panel = Panel(tuple(marks), axis, Axis(self.score), note=note)
-        return Picture((panel,), f"{self.score} of training and test rows", self.title)
+        return Picture((panel,), f"{self.score} of {self.sets[0]} and {self.sets[1]}", self.title)
 
 
 def _is_number(value: Any) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from pellucid.draw import figure
 from pellucid.plot.display import Display
 from pellucid.plot.models.shared_legend import shared_svg, unnamed
 from pellucid.plot.picture import Picture
@@ -40,6 +39,5 @@ class ModelDisplay(Display):
     def _content(self) -> str:
         if not self._one_grid:
             return super()._content()
-        columns = self.frame()
-        table = figure.data_table(list(columns), list(zip(*columns.values())))
-        return self._wide_svg(style=False).replace("<svg", '<svg class="pl-wide"', 1) + table
+        drawn = self._wide_svg(style=False).replace("<svg", '<svg class="pl-wide"', 1)
+        return drawn + self._table()

@@ -36,13 +36,18 @@ class Outline(Mark):
 
 @dataclass(frozen=True)
 class Rings(Mark):
-    """Circles of one radius (pixels) in the colour of the text, empty or filled."""
+    """Circles of one radius (pixels) in the colour of the text, empty or filled.
+
+    movable: in SVG they have the class `pl-ring` and the size of the plot as data, so that a page can
+    move them.
+    """
 
     x: Numbers
     y: Numbers
     name: str = ""
     radius: float = 6.5
     filled: bool = False
+    movable: bool = False
     index: None = None
 
     @property
@@ -111,13 +116,17 @@ def _svg_outline(mark: Outline, area: axes.Panel, panel: Panel) -> list[str]:
 @svg_renderer.draw.register
 def _svg_rings(mark: Rings, area: axes.Panel, panel: Panel) -> list[str]:
     places = [(area.x(x), area.y(y)) for x, y in zip(mark.x, mark.y)]
+    data: dict[str, Any] = {}
+    if mark.movable:
+        size = {"data_width": area.plot_width, "data_height": area.plot_height}
+        data = {"class_": "pl-ring", **size}
     circles = [
-        svg.element("circle", cx=x, cy=y, r=float(mark.radius))
+        svg.element("circle", cx=x, cy=y, r=float(mark.radius), **data)
         for x, y in places
         if x == x and y == y
     ]
     pen = {"fill": "currentColor"} if mark.filled else {"fill": "none", "stroke": "currentColor"}
-    return [svg.group(circles, **pen, stroke_width="1.4")]
+    return [svg.group(circles, **pen, stroke_width="2.5" if mark.movable else "1.4")]
 
 
 @svg_renderer.draw.register

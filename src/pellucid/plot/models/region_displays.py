@@ -5,6 +5,7 @@ Invariant: the grid is made of cell centres, and its values are exactly what the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -128,6 +129,58 @@ class RegionsDisplay(ModelDisplay):
         panel = region_panel(grid, where, codes, title or type(model).__name__)
         return cls(Picture((panel,), kind="Decision regions"), grid_columns(grid, where))
 
+    @classmethod
+    def from_grid(
+        cls, codes: Any, limits: Limits, classes: Sequence[Any], *, labels: tuple[str, str],
+        certainty: Any = None, points: Sequence[tuple[float, float, str]] = (),
+        dates: tuple[bool, bool] = (False, False), title: str = "",
+    ) -> Self:  # fmt: skip
+        """From predictions that are known.
+
+        Parameters
+        ----------
+        codes : position of the predicted class in each cell, rows from the smallest y upwards.
+        limits : (low, high) of x and of y.
+        classes : names of the classes.
+        labels : names of the axes.
+        certainty : probability of the predicted class in each cell.
+        points : (x, y, class) of the rows shown.
+        dates : whether x and y are days since 1970, shown as dates.
+        title : the title.
+        """
+        names = class_names(tuple(classes))
+        marks: list[Mark] = [Regions(codes, names, () if certainty is None else certainty)]
+        for k, label in enumerate(map(str, classes)):
+            own = [point[:2] for point in points if point[2] == label]
+            marks += [Points(*zip(*own), name=names[k], index=k, outline=True)] if own else []
+        panel = Panel(tuple(marks), *_given_axes(limits, labels, dates), title=title)
+        data = _cells(limits, labels, [[names[int(k)] for k in row] for row in codes])
+        return cls(Picture((panel,), kind="Decision regions"), data)
+
+
+Limits = tuple[tuple[float, float], tuple[float, float]]
+
+
+def _given_axes(
+    limits: Limits, labels: tuple[str, str], dates: tuple[bool, bool]
+) -> tuple[Axis, Axis]:
+    x, y = (
+        Axis(label, *ends, grid=False, dates=are_dates)
+        for label, ends, are_dates in zip(labels, limits, dates)
+    )
+    return x, y
+
+
+def _cells(limits: Limits, labels: tuple[str, str], values: Any) -> dict[str, list[Any]]:
+    """One row per cell of a grid: its centre and its value."""
+    n_y, n_x = len(values), len(values[0])
+    x, y = _centres(limits[0], n_x), _centres(limits[1], n_y)
+    return {
+        labels[0]: np.tile(x, n_y).tolist(),
+        labels[1]: np.repeat(y, n_x).tolist(),
+        "predicted": [value for row in values for value in row],
+    }
+
 
 def region_panel(
     grid: Grid, where: Plane, codes: np.ndarray | None, title: str, named: bool = True, **look: Any
@@ -213,6 +266,23 @@ class SurfaceDisplay(ModelDisplay):
         )  # fmt: skip
         table = dict(list(grid_columns(grid, where).items())[:2]) | {what: values.tolist()}
         return cls(Picture((panel,), kind=f"Surface of {what}"), table)
+
+    @classmethod
+    def from_grid(
+        cls, values: Any, limits: Limits, *, labels: tuple[str, str],
+        scale: tuple[float, float] | None = None, dates: tuple[bool, bool] = (False, False),
+        title: str = "",
+    ) -> Self:  # fmt: skip
+        """From predictions that are known; the parameters are those of `RegionsDisplay.from_grid`.
+
+        Parameters
+        ----------
+        values : prediction in each cell, rows from the smallest y upwards.
+        scale : values at which the colour is weakest and strongest; those of the data by default.
+        """
+        heat = Heat(values, texts=(), limits=scale)
+        panel = Panel((heat,), *_given_axes(limits, labels, dates), title=title)
+        return cls(Picture((panel,), kind="Surface of predictions"), _cells(limits, labels, values))
 
 
 def _surface_values(found: Answers, of: Any, owner: str) -> tuple[np.ndarray, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -32,20 +33,22 @@ class ScatterDisplay(ModelDisplay):
 
     @classmethod
     def from_table(
-        cls, X: Any, y: Any = None, *, columns: Any = None, title: str | None = None
-    ) -> Self:
-        """The scatter of a table; see `scatter`."""
+        cls, X: Any, y: Any = None, *, columns: Any = None, title: str | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> Self:  # fmt: skip
+        """The scatter of a table; see `scatter`. `labels` are other names of the two axes."""
         X, target = rows_of(X, y)
         found = groups_of(target)
         where = plane(source(X, "plot.scatter"), columns, None if found is None else found[1])
+        labels = where.labels if labels is None else labels
         x, y_axis = (
             Axis(label, dates=where.dates.get(f"{name}_dates", False))
-            for name, label in zip("xy", where.labels)
+            for name, label in zip("xy", labels)
         )
         note = "" if where.basis is None else where.note
         panel = Panel(grouped_points(where.points, target), x, y_axis, title=title or "", note=note,
                       width=460, height=320)  # fmt: skip
-        data: dict[str, Any] = dict(zip(where.labels, where.points.T))
+        data: dict[str, Any] = dict(zip(labels, where.points.T))
         if target is not None:
             data["y"] = target
         return cls(Picture((panel,), kind="Scatter of rows"), data)

@@ -1,0 +1,1 @@
+"""Displays of what `pellucid.inspection` and `explain` find."""
