@@ -90,6 +90,13 @@ def test_every_package_has_one_door():
     assert not wrong, "\n".join(wrong)
 
 
+def test_plain_constructions_need_only_numpy():
+    found = [i for i in IMPORTS if unit(i.path) == "plain"]
+    known = sys.stdlib_module_names | {"numpy"}
+    wrong = [str(i) for i in found if i.package not in known and ".plain" not in i.target]
+    assert found and not wrong, "\n".join(wrong)
+
+
 def test_imports_by_computed_names_are_on_the_page():
     """An import that the levels cannot see must be known, with its reason."""
     listed = set(re.findall(r"^\| `([\w/]+\.py)` \|", PAGE, re.M))

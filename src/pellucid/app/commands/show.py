@@ -22,17 +22,20 @@ ITEM = re.compile(r"[\w, *]+ : |\d+\. |- ")  # starts a new line: `C : float`, `
 
 @click.command()
 @click.argument("what", default=LATEST)
+@click.option("--plain", is_flag=True, help="Print the method in plain NumPy, written to be read.")
 @json_option()
 @message_options
 @click.pass_obj
-def show(messages: Messages, what: str, as_json: bool) -> None:
+def show(messages: Messages, what: str, plain: bool, as_json: bool) -> None:
     """Show WHAT: a method ('logistic'), a model file, or a run folder (default: runs/latest).
 
-    For a method, shows its objective, its parameters and its source file. A model file is described
-    without running any code from it.
+    For a method, shows its objective, its parameters and its source file; with --plain, the method
+    built in short NumPy code. A model file is described without running any code from it.
     """
     path = Path(what)
-    if path.is_file():
+    if plain:
+        show_plain(what, as_json)
+    elif path.is_file():
         show_model(what, as_json, messages)
     elif what == LATEST or path.exists() or (Path("runs") / what).exists():
         show_run(what, as_json, messages)
@@ -99,6 +102,30 @@ def show_method(name: str, as_json: bool, messages: Messages) -> None:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
     messages.show("\n".join(method_text(fact, width()) for fact in facts))
+
+
+def show_plain(name: str, as_json: bool) -> None:
+    """The source of the constructions of a method, each file once."""
+    from pellucid.comparison.planning.registry import ALIASES, ENTRIES
+    from pellucid.data.io.source import did_you_mean
+    from pellucid.errors import DataError
+    from pellucid.plain import METHODS
+
+    low = name.lower()
+    asked = {low, *(e.id for e in ENTRIES if e.class_name.lower() == low)}
+    asked.update(ALIASES.get(low.replace("_", ""), ()))
+    made = [(method, one) for method, several in METHODS.items() for one in several]
+    found = [one for method, one in made if method in asked or one.__name__.lower() == low]
+    if not found:
+        hint = did_you_mean(name, [*METHODS, *(one.__name__ for _, one in made)])
+        raise DataError(
+            f"There is no plain construction of '{name}'.{hint} Methods: {', '.join(METHODS)}."
+        )
+    sources = {one.__module__: inspect.getsource(sys.modules[one.__module__]) for one in found}
+    if as_json:
+        click.echo(json.dumps(sources, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n\n".join(f"# {module}\n{text}" for module, text in sources.items()), nl=False)
 
 
 def method_facts(entry: Any) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Linear models: regression, classification by linear functions."""

@@ -1,0 +1,1 @@
+"""Models of probability distributions: Bayes classifiers, discriminants, Bayesian regression."""

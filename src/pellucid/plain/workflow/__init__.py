@@ -1,0 +1,1 @@
+"""Evaluation: metrics, cross-validation, the bootstrap."""
