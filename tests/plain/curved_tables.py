@@ -39,9 +39,11 @@ def same_tree(made, nodes, tolerance=1e-12):
     """Node by node: the rows, the split, the impurity and the value."""
     found = preorder(made.root)
     assert [t.n for t in found] == nodes.n_samples.tolist()
-    assert [-1 if t.column is None else t.column for t in found] == nodes.feature.tolist()
-    thresholds = [t.split if t.column is not None and np.ndim(t.split) == 0 else 0.0 for t in found]
-    np.testing.assert_allclose(thresholds, nodes.threshold, rtol=1e-15)
+    inner = np.array([t.column is not None for t in found])
+    np.testing.assert_array_equal(inner, nodes.feature >= 0)
+    splits = [t for t in found if t.column is not None]
+    assert [t.column for t in splits] == nodes.feature[inner].tolist()
+    np.testing.assert_allclose([t.split for t in splits], nodes.threshold[inner], rtol=1e-15)
     np.testing.assert_allclose([t.Q for t in found], nodes.impurity, rtol=1e-9, atol=tolerance)
     values = np.array([t.c for t in found]).reshape(len(found), -1)
     np.testing.assert_allclose(values, nodes.value, rtol=1e-12, atol=tolerance)
