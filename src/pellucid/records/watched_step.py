@@ -75,7 +75,7 @@ def copied(value: Any) -> Any:
         return value.copy()
     if isinstance(value, list):
         return [copied(entry) for entry in value]
-    return value
+    return np.float64(value) if type(value) is float else value  # as in a fitted model
 
 
 def size_of(value: Any) -> int:
