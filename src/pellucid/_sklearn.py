@@ -5,10 +5,13 @@ also instances of scikit-learn's, so that code written for it catches them.
 """
 
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 _TWINS = {"NotFittedError", "ConvergenceWarning", "DataConversionWarning"}
 
@@ -88,6 +91,47 @@ def metadata_request(owner: Any, requests: dict[str, dict[str, Any]]) -> Any:
         for param, alias in params.items():
             getattr(request, method).add_request(param=param, alias=alias)
     return request
+
+
+def _with_params(model: Any, params: Mapping[str, Any]) -> Any:
+    """The model with those parameters that it has."""
+    return model.set_params(**{k: v for k, v in params.items() if k in model.get_params()})
+
+
+def fitted_tree(
+    name: str, params: Mapping[str, Any], nodes: Mapping[str, np.ndarray], values: np.ndarray,
+    depth: int, learned: Mapping[str, Any],
+) -> Any:  # fmt: skip
+    """A fitted tree of the class `name`. nodes: arrays by scikit-learn's names; values: (nodes, targets,
+    classes); learned: attributes of the estimator."""
+    import sklearn.tree
+    from sklearn.tree._tree import NODE_DTYPE, Tree
+
+    model = _with_params(getattr(sklearn.tree, name)(), params)
+    records = np.zeros(len(values), dtype=NODE_DTYPE)
+    for field, array in nodes.items():
+        records[field] = array
+    n_targets, n_classes = values.shape[1:]
+    counts = np.full(n_targets, n_classes, dtype=np.intp)
+    model.tree_ = Tree(learned["n_features_in_"], counts, n_targets)
+    state = {"max_depth": depth, "node_count": len(values), "nodes": records}
+    model.tree_.__setstate__(state | {"values": np.ascontiguousarray(values)})
+    vars(model).update(learned)
+    return model
+
+
+def fitted_forest(
+    name: str, params: Mapping[str, Any], trees: list[tuple[Any, ...]], learned: Mapping[str, Any]
+) -> Any:
+    """A fitted forest of the class `name`; trees: (nodes, values, depth, learned) of `fitted_tree`."""
+    import sklearn.ensemble
+
+    model = _with_params(getattr(sklearn.ensemble, name)(), params)
+    model.estimator_ = _with_params(clone(model.estimator), params)
+    member = type(model.estimator_).__name__
+    model.estimators_ = [fitted_tree(member, params, *tree) for tree in trees]
+    vars(model).update(learned)
+    return model
 
 
 def splitter_router(owner: Any, own: Any, cv: Any) -> Any:

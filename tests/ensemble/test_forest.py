@@ -192,3 +192,40 @@ def test_one_job_is_one_thread_inside_the_trees_too(monkeypatch, Model):
     assert regions.count(2) <= 1  # rows are put in order before
     assert all_regions > regions.count(2)
     assert np.array_equal(one.predict_proba(X), several.predict_proba(X))
+
+
+def test_class_weights_set_how_often_rows_are_drawn():
+    """As in scikit-learn since 1.9: the classes have equal shares in the bootstrap samples."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 4))
+    y = np.where(X[:, 0] + 0.8 * rng.normal(size=2000) > 2, "rare", "usual")
+    other = rng.normal(size=(2000, 4))
+    for weights, share in (("balanced", 0.5), ({"rare": 4.0}, None)):
+        ours, peer = (
+            Model(50, class_weight=weights, random_state=0).fit(X, y)
+            for Model in (RandomForestClassifier, theirs.RandomForestClassifier)
+        )
+        roots = [
+            np.mean([t.tree_.value[0].ravel() for t in m.estimators_], 0) for m in (ours, peer)
+        ]
+        np.testing.assert_allclose(*roots, atol=0.01)
+        assert share is None or abs(roots[0][0] - share) < 0.01
+        found = [m.predict_proba(other)[:, 0].mean() for m in (ours, peer)]
+        assert abs(found[0] - found[1]) < 0.01
+    w = rng.integers(0, 3, 2000)
+    copies = rng.permutation(np.repeat(np.arange(2000), w))
+    model = RandomForestClassifier(5, class_weight="balanced", random_state=0)
+    a = model.fit(X, y, w).predict_proba(X)
+    assert np.array_equal(a, model.fit(X[copies], y[copies]).predict_proba(X))
+
+
+def test_limits_on_samples_count_the_copies_that_were_drawn():
+    X, y = load_diabetes(return_X_y=True)
+
+    def leaves(Model, least):
+        model = Model(20, min_samples_leaf=least, random_state=0).fit(X, y)
+        return np.mean([tree.get_n_leaves() for tree in model.estimators_])
+
+    ours, peer = RandomForestRegressor, theirs.RandomForestRegressor
+    assert leaves(ours, 5) > 1.4 * leaves(peer, 5)
+    assert abs(leaves(ours, 8) / leaves(peer, 5) - 1) < 0.1

@@ -327,3 +327,63 @@ def test_rounds_of_a_warm_start_are_all_told():
     assert len(model.train_score_) == 10 and np.isfinite(model.train_score_).all()
     assert np.isnan(model.oob_scores_[8:]).all()
     np.testing.assert_allclose(model.oob_scores_[:8], whole.oob_scores_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {
+            "data": "cancer",
+            "n_estimators": 400,
+            "max_leaf_nodes": 4,
+            "learning_rate": 0.5,
+            "subsample": 0.5,
+        },
+        {
+            "data": "hastie",
+            "n_estimators": 200,
+            "max_leaf_nodes": 4,
+            "learning_rate": 1.0,
+            "subsample": 0.5,
+        },
+        {"data": "noisy", "n_estimators": 200, "learning_rate": 1.0},
+        {"data": "classes", "n_estimators": 100, "learning_rate": 1.0, "subsample": 0.8},
+        {"data": "cancer", "learning_rate": 1.0, "subsample": 0.8},
+        {"data": "noisy", "learning_rate": 1.0, "subsample": 0.5, "loss": "exponential"},
+    ],
+)
+def test_large_learning_rates_do_not_diverge(case):
+    """As accurate as scikit-learn on other rows, up to the noise of 500 rows."""
+    from sklearn.datasets import load_breast_cancer, make_classification, make_hastie_10_2
+
+    case = case.copy()
+    X, y = {
+        "cancer": lambda: load_breast_cancer(return_X_y=True),
+        "hastie": lambda: make_hastie_10_2(2000, random_state=1),
+        "noisy": lambda: make_classification(1000, flip_y=0.1, random_state=0),
+        "classes": lambda: make_classification(
+            1000, n_classes=3, n_informative=6, flip_y=0.1, random_state=0
+        ),
+    }[case.pop("data")]()
+    half = np.random.default_rng(0).random(len(y)) < 0.5
+    ours, peer = (
+        Model(random_state=0, **case).fit(X[half], y[half])
+        for Model in (Classifier, theirs.GradientBoostingClassifier)
+    )
+    assert np.abs(ours.decision_function(X)).max() < 200
+    assert ours.score(X[~half], y[~half]) >= peer.score(X[~half], y[~half]) - 0.025
+
+
+def test_partial_dependence_of_scikit_learn_on_log_odds():
+    """Its recursion is for its own classes; brute force gives the log-odds if it is asked for them."""
+    from sklearn.inspection import partial_dependence
+
+    X, y, _ = table()
+    ours = Classifier(n_estimators=20, random_state=0).fit(X, y > 2)
+    with pytest.raises(ValueError, match="'recursion'"):
+        partial_dependence(ours, X, [0], method="recursion")
+    found = partial_dependence(ours, X, [0], response_method="decision_function", grid_resolution=5)
+    for value, mean in zip(found["grid_values"][0], found["average"][0]):
+        moved = X.copy()
+        moved[:, 0] = value
+        assert mean == pytest.approx(ours.decision_function(moved).mean(), rel=1e-12)

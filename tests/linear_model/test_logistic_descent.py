@@ -201,6 +201,12 @@ def test_short_steps_on_large_numbers_are_not_convergence(model):
     assert saved == pytest.approx(-np.diff(objective)[-1], rel=0.6)
 
 
+def test_a_loose_tol_is_an_early_end_on_purpose():
+    X, y = mixture(300, 0)
+    model = LogisticRegression(solver="gd", tol=0.01).fit(10 * X, y)
+    assert model.status_.code == "converged"
+
+
 def test_a_perfect_fit_by_descent_has_converged():
     """Its objective falls by the same share at every step, down to 0."""
     X = np.linspace(-1, 1, 20)[:, None]

@@ -81,13 +81,17 @@ def test_an_old_file_loads_and_answers_as_it_did(path, tmp_path):
 
 @pytest.mark.parametrize("path", sorted(FILES.glob("*.pellucid")), ids=lambda path: path.stem)
 def test_nothing_of_an_old_file_is_lost(path, tmp_path):
-    """Saved again, its arrays have equal bits."""
+    """Saved again, its arrays have equal bits; only the number of a leaf's column is -2, once -1."""
     pellucid.load(path).save(tmp_path / "m")
     old, new = open_file(path), open_file(tmp_path / "m")
     for name, tensor in old.tensors.items():
         again = new.tensors[name]
         assert (tensor.dtype, tensor.shape) == (again.dtype, again.shape)
-        assert old.data[tensor.begin : tensor.end] == new.data[again.begin : again.end]
+        before, after = old.data[tensor.begin : tensor.end], new.data[again.begin : again.end]
+        if name.endswith("tree_.feature"):
+            columns = np.frombuffer(before, dtype=np.int32)
+            before = np.where(columns == -1, -2, columns).astype(np.int32).tobytes()
+        assert before == after
 
 
 def test_every_format_has_files():

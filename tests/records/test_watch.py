@@ -11,7 +11,7 @@ import pytest
 
 import pellucid
 from pellucid.base import Regressor
-from pellucid.errors import PellucidError, PellucidWarning
+from pellucid.errors import ParameterError, PellucidError, PellucidWarning
 from pellucid.linear_model import (
     LinearRegression,
     LogisticRegression,
@@ -317,3 +317,10 @@ def test_a_fit_that_nobody_watches_asks_one_question_only():
         with fitting(None):
             pass
     assert (time.perf_counter() - start) / 10_000 < 20e-6
+
+
+def test_a_step_that_was_not_recorded_has_no_model():
+    with pellucid.watching() as watch:
+        pass
+    with pytest.raises(ParameterError, match="no step 0: 0 steps were recorded"):
+        watch.model(0)

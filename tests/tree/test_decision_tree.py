@@ -6,7 +6,7 @@ import pytest
 
 import pellucid.ensemble
 import pellucid.tree
-from pellucid.errors import DataError, DataTypeError, NotFittedError, ParameterError
+from pellucid.errors import DataError, NotFittedError, ParameterError
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 
@@ -362,16 +362,29 @@ def test_classifiers_have_one_target(name):
         getattr(module, name + "Classifier")().fit(X, y)
 
 
-def test_wrong_class_weights_and_sparse_tables():
-    from scipy.sparse import csr_matrix
-
+def test_wrong_class_weights():
     X, y = [[0.0], [1.0]], ["a", "b"]
     with pytest.raises(ParameterError, match="'c'"):
         DecisionTreeClassifier(class_weight={"c": 1.0}).fit(X, y)
     with pytest.raises(ParameterError, match="class_weight"):
         DecisionTreeClassifier(class_weight={"a": -1.0}).fit(X, y)
-    with pytest.raises(DataTypeError, match="sparse"):
-        DecisionTreeClassifier().fit(csr_matrix(np.eye(2)), y)
+
+
+def test_sparse_tables_become_dense_up_to_a_limit():
+    from scipy.sparse import csr_matrix, random
+
+    X = random(100, 30, 0.2, format="csr", random_state=0)
+    y = np.asarray(X.sum(axis=1)).ravel() > 3
+    dense = DecisionTreeClassifier().fit(X.toarray(), y)
+    for table in (X, X.tocsc()):
+        thin = DecisionTreeClassifier().fit(table, y)
+        np.testing.assert_array_equal(thin.tree_.threshold, dense.tree_.threshold)
+        np.testing.assert_array_equal(thin.apply(table), dense.apply(X.toarray()))
+    wide = csr_matrix((2**14, 2**14))
+    with pytest.raises(DataError, match=r"makes sparse X dense, up to .* \(2.0 GB\)"):
+        DecisionTreeRegressor().fit(wide, np.arange(2**14))
+    with pytest.raises(DataError, match="makes sparse X dense"):
+        DecisionTreeClassifier().fit(np.eye(2, 2**14), [0, 1]).predict(wide)
 
 
 def test_checks_cannot_be_skipped():

@@ -69,7 +69,7 @@ def test_depth_first_states_are_what_their_rows_give(criterion):
             node = step.event["node"]  # depth first: nodes are split in the order of their numbers
             assert previous < node and one.tree_.feature[node] >= 0
             assert one.tree_.feature[node] == step.event["column"]
-            assert one.tree_.feature[one.tree_.left[node]] == -1
+            assert one.tree_.feature[one.tree_.left[node]] == -2
             previous = node
 
 

@@ -86,7 +86,7 @@ def test_by_hand_and_saved(tmp_path):
     leaves, right = model.get_n_leaves(), int(model.tree_.right[0])
     model.prune(node=right)
     assert model.get_n_leaves() < leaves
-    assert model.tree_.feature[model.tree_.right[0]] == -1
+    assert model.tree_.feature[model.tree_.right[0]] == -2
     model.save(tmp_path / "m.pellucid")
     again = pellucid.load(tmp_path / "m.pellucid")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

@@ -2,7 +2,7 @@
 
 codes  : float64 (n, d), Fortran order; numbers as they are, levels 0..L-1, missing or unseen NaN; 0
          for a text, whose words stand beside them (`words`).
-         As a `view` never a copy where X is a C array of numbers.
+         As a `view` never a copy where X is a C array of numbers. Sparse X becomes dense.
 matrix : float64 (n, p), C order, never a copy where X is one already; or CSR when levels make more
          than `SPARSE_COLUMNS` columns and the model takes sparse input.
 """
@@ -21,7 +21,7 @@ from pellucid.data.text import word_entries
 from pellucid.errors import DataError, DataTypeError
 
 SPARSE_COLUMNS = 50
-DENSE = 2**27  # cells of words that are made dense at most: 1 GB
+DENSE = 2**27  # cells of words or sparse tables that are made dense at most: 1 GB
 
 
 def encode(
@@ -39,7 +39,7 @@ def encode(
     levels (rows of weight 0 in training). `view`: codes may be the user's own array, in C order.
     """
     if table.sparse is not None:
-        if not takes_sparse or schema.layout == "codes":
+        if not takes_sparse:
             raise DataTypeError(
                 f"{owner} does not take sparse X. Use X.toarray() if it fits into memory."
             )
@@ -50,6 +50,8 @@ def encode(
             )
         if not finite:
             check_finite(table.sparse.data, table, allow_nan=False)
+        if schema.layout == "codes":
+            return _dense(table, owner)
         return table.sparse.astype(np.float64, copy=False)
     if schema.layout == "codes":
         return _codes(schema, table, quiet, view)
@@ -73,6 +75,18 @@ def check_room(schema: Schema, what: str, cells: int, most: int, fits: int, hint
         f"Table(text=Text(max_words={fewer})){hint}, or use a model that keeps words sparse: "
         "LogisticRegression, MultinomialNB or MixedNB."
     )
+
+
+def _dense(table: RawTable, owner: str) -> np.ndarray:
+    """Sparse X as codes, if they need at most 1 GB."""
+    n, d = table.sparse.shape
+    if n * d > DENSE:
+        raise DataError(
+            f"{owner} makes sparse X dense, up to {DENSE:.2g} numbers (1 GB). This X has {n} rows and "
+            f"{d} columns ({8 * n * d / 2**30:.1f} GB). Keep fewer columns, give fewer rows at a time, "
+            "or use X.toarray() if it fits into memory."
+        )
+    return table.sparse.toarray(order="F").astype(np.float64, copy=False)
 
 
 def _codes(schema: Schema, table: RawTable, quiet: bool, view: bool) -> np.ndarray:

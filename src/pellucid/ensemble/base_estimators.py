@@ -1,8 +1,9 @@
 """Any classifier or regressor as a base estimator: how to seed it, fit it and predict with it.
 
 Estimators of Pellucid learn from the `Problem` that was encoded once; trees share its sorted columns.
-Others, with scikit-learn's interface, get the encoded matrix and class codes. If a bag lacks a class,
-the base estimator sees the classes that are there, and the others have probability 0.
+Others, with scikit-learn's interface, get the encoded matrix and class codes; so do a user's subclasses
+that override a method which the first way does not call. If a bag lacks a class, the base estimator
+sees the classes that are there, and the others have probability 0.
 """
 
 import inspect
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Classifier, Estimator
+from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem, Schema
 from pellucid.data.canonical import canonical_view
 from pellucid.ensemble.bootstrap_samples import Bag
@@ -21,6 +22,27 @@ from pellucid.protocol import always_has, copied
 from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.base import TreeModel
 from pellucid.tree.nodes import Nodes
+
+# Methods that the fast path does not call, or not by their public names.
+_BYPASSED = (
+    "fit", "predict", "predict_proba", "predict_log_proba", "decision_function",
+    "_fit", "_grow", "_proba", "_predict", "_codes", "_scores",
+)  # fmt: skip
+
+
+def is_ours(base: Any) -> bool:
+    """Whether a base estimator is one of Pellucid, and no subclass overrides what it does."""
+    return isinstance(base, Estimator) and not any(
+        name in vars(owner)
+        for owner in type(base).__mro__
+        if owner.__module__.partition(".")[0] != "pellucid"
+        for name in _BYPASSED
+    )
+
+
+def is_tree(base: Any) -> bool:
+    """Whether a base estimator is a tree of Pellucid, and no subclass overrides what it does."""
+    return isinstance(base, TreeModel) and is_ours(base)
 
 
 def input_spec_of(
@@ -33,7 +55,7 @@ def input_spec_of(
     found = base._kind if tags is None else tags.estimator_type
     if found != kind and (ours or found is not None or not hasattr(base, "predict")):
         raise ParameterError(f"{owner} needs a {kind}. Got {base!r} instead.")
-    if tags is None:
+    if is_ours(base):
         rows = rows_for(base)
         spec = replace(base._input_spec(), owner=owner, rows=rows, table=base.table)
         if spec.layout == "codes":
@@ -41,11 +63,12 @@ def input_spec_of(
         if kind == "classifier":
             return spec
         return replace(spec, target="several" if several and base._several_targets else "numbers")
+    multi_output = base._several_targets if tags is None else tags.target_tags.multi_output
     return InputSpec(
         owner=owner,
-        target=_foreign_target(kind, several and tags.target_tags.multi_output),
+        target=_foreign_target(kind, several and multi_output),
         rows="canonical",
-        takes_sparse=tags.input_tags.sparse,
+        takes_sparse=takes_sparse(base),
         min_rows=Estimator._min_rows,
     )
 
@@ -58,7 +81,7 @@ def _foreign_target(kind: str, several: bool) -> str:
 
 def rows_for(base: Any) -> str:
     """`InputSpec.rows` of an ensemble: canonical rows, in the user's array if `base` can read it."""
-    view = isinstance(base, Estimator) and base._rows.endswith("view")
+    view = is_ours(base) and base._rows.endswith("view")
     return "canonical_view" if view else "canonical"
 
 
@@ -88,7 +111,7 @@ def seeded(base: Any, seed: np.random.SeedSequence, number: int) -> Any:
 
 def fit(base: Any, problem: Problem, bag: Bag, presorted: Any = None) -> Any:
     """Fit a base estimator to a bag; `presorted` is the sorted table, for our trees."""
-    if isinstance(base, TreeModel):
+    if is_tree(base):
         return _fit_tree(base, problem, bag, presorted)
     rows = np.flatnonzero(bag.weights)
     part = select(problem.take(rows, bag.weights[rows]), bag.columns)
@@ -97,7 +120,7 @@ def fit(base: Any, problem: Problem, bag: Bag, presorted: Any = None) -> Any:
         if part.n_classes == 1:
             # Most estimators refuse a single class; a tree of one leaf predicts it.
             return _fit_leaf(part)
-    if isinstance(base, Estimator):
+    if is_ours(base):
         return _fit_ours(base, part)
     return _fit_foreign(base, part)
 
@@ -118,7 +141,7 @@ def fit_some_columns(
     part = select(problem, columns).reweight(weights)
     learned = base._fit(part, presorted.select(columns))
     nodes = learned["tree_"]
-    feature = np.append(columns, -1)[nodes.feature].astype(np.int32)
+    feature = nodes.over_columns(columns)
     return store_tree(base, problem, replace(nodes, feature=feature, n_levels=problem.n_levels))
 
 
@@ -186,7 +209,7 @@ def check_fitted(
 def predictions(base: Any, X: Any, columns: Any, schema: Schema) -> np.ndarray:
     """(n,) predicted numbers of encoded rows, or (n, targets)."""
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
-    if not isinstance(base, Estimator):
+    if not is_ours(base):
         found = np.asarray(base.predict(part), dtype=np.float64)
         return found.reshape(part.shape[0]) if found.size == part.shape[0] else found
     if base._layout == "codes" and base._rows != "user_view":
@@ -204,11 +227,11 @@ def probabilities(base: Any, X: Any, columns: Any, schema: Schema, n_classes: in
     if len(seen) == 1:  # a single leaf may have another layout
         return np.tile(np.arange(n_classes) == seen[0], (X.shape[0], 1)).astype(float)
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
-    if isinstance(base, Estimator) and base._layout == "codes" and base._rows != "user_view":
+    if is_ours(base) and base._layout == "codes" and base._rows != "user_view":
         part = np.asfortranarray(part)
-    if isinstance(base, Classifier) and always_has(base, "_proba"):
+    if is_ours(base) and always_has(base, "_proba"):
         shares = base._proba(part)
-    elif isinstance(base, Classifier):
+    elif is_ours(base):
         shares = np.eye(len(seen))[base._codes(part)]
     elif hasattr(base, "predict_proba"):
         shares = base.predict_proba(part)
@@ -239,7 +262,7 @@ def scores(base: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> n
         if n_classes <= 2:
             return np.full(n, 2.0 * codes[0] - 1.0)
         return np.tile((np.arange(n_classes) == codes[0]).astype(np.float64), (n, 1))
-    found = base._scores(part) if isinstance(base, Classifier) else base.decision_function(part)
+    found = base._scores(part) if is_ours(base) else base.decision_function(part)
     if len(codes) == n_classes:
         return found
     if found.ndim == 1:

@@ -54,6 +54,8 @@ class Sampler:
     max_features: Any
     bootstrap: bool
     bootstrap_features: bool
+    # Of class weights: a row is drawn this many times as often (n,). None: all 1.
+    factors: np.ndarray | None = None
 
     @cached_property
     def _total(self) -> int | None:
@@ -104,7 +106,7 @@ class Sampler:
 
     def weights(self, key: int) -> np.ndarray:
         """The weights of the rows in the bag of a key."""
-        if not self.bootstrap or self._total != self.problem.n:
+        if not self.bootstrap or self._total != self.problem.n or self.factors is not None:
             return self._drawn_weights(np.random.Generator(np.random.PCG64(key)))
         from pellucid.tree._presort import draw_counts
 
@@ -132,7 +134,9 @@ class Sampler:
         w, n, total, count = self.problem.weights, self.problem.n, self._total, self.n_samples
         if not self.bootstrap:
             return self._weights_once(rng, count)
-        if total == n:  # every weight is 1
+        if self.factors is not None:
+            w = w * self.factors
+        elif total == n:  # every weight is 1
             return np.bincount(rng.integers(0, n, count), minlength=n).astype(np.float64)
         if count <= MANY_DRAWS * n:
             cumulative = np.cumsum(w)

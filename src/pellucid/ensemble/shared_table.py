@@ -13,14 +13,14 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.data.row_view import RowView
+from pellucid.ensemble.base_estimators import is_tree
 from pellucid.ensemble.bootstrap_samples import Bag
-from pellucid.tree.base import TreeModel
 
 
 def takes_views(base: Any) -> bool:
     """Whether a base estimator is a tree that adds up rows in the order of the sorted columns alone."""
     return (
-        isinstance(base, TreeModel)
+        is_tree(base)
         and base.ccp_alpha != "cv"
         and base.min_weight_fraction_leaf == 0
         and getattr(base, "class_weight", None) is None
@@ -46,7 +46,7 @@ class SharedTable:
 
     @staticmethod
     def of(problem: Problem, base: Any, n_jobs: int | None = None) -> "SharedTable":
-        if not isinstance(base, TreeModel):
+        if not is_tree(base):
             return SharedTable(problem, None, None)
         from pellucid.tree.presort import presort
 

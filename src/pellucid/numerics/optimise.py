@@ -23,6 +23,7 @@ Solve = Callable[[Array], Array]  # g -> H^-1 g
 ARMIJO = 1e-4
 FLAT = 1e-10  # relative change of the objective that may be rounding
 STILL_FALLING = 1e-4  # of the first objective, saved by one more step of a descent
+LOOSE = 1e-3  # a larger tol is not meant to reach the optimum
 ROUNDING = 2.0**-51
 MAX_HALVINGS = 50
 PATIENCE = 20  # iterations without progress: L-BFGS only stirs rounding errors
@@ -40,9 +41,10 @@ def converged(iterations: int) -> Status:
 def settled(iterations: int, change: float, tol: float, gain: float, start: float) -> Status:
     """The end of a descent whose last change was at most tol and lowered the objective by `gain`.
 
-    With columns of large numbers even the first step is short. `start` is the first objective.
+    With columns of large numbers even the first step is short. `start` is the first objective. A loose
+    tol asks for an early end.
     """
-    if not gain > STILL_FALLING * abs(start):
+    if tol > LOOSE or not gain > STILL_FALLING * abs(start):
         return converged(iterations)
     return Status(
         "stopped",

@@ -154,7 +154,10 @@ class Watch:
 
         It predicts, explains and can be saved. Its `history_` and `n_iter_` end with the step.
         """
-        step = self.steps[i]
+        steps = self.steps
+        if not -len(steps) <= i < len(steps):
+            raise ParameterError(f"There is no step {i}: {len(steps)} steps were recorded.")
+        step = steps[i]
         fit = self.fits[step.fit]
         if fit.estimator is None:
             raise PellucidError(

@@ -61,10 +61,9 @@ def curve(
 def _mean_curve(name: str, entry: dict[str, Any], banded: bool) -> Curve:
     """The mean over the folds, with half of its points if it has no band."""
     mean = {key: np.array(values) for key, values in entry["mean"].items()}
-    step = (
-        slice(None) if banded else np.rint(np.linspace(0, len(mean["x"]) - 1, len(mean["x"]) // 2))
-    )
-    x, y = (mean[key][step if banded else step.astype(int)] for key in "xy")
+    n = len(mean["x"])
+    kept = np.arange(n) if banded else np.linspace(0, n - 1, n // 2).round().astype(int)
+    x, y = mean["x"][kept], mean["y"][kept]
     area = or_nan(entry.get("auc", entry.get("ap")))
     ends = (mean.get("low"), mean.get("high")) if banded else (None, None)
     return Curve(name, x, y, np.full(len(x), np.nan), area, *ends)
@@ -203,9 +202,9 @@ def setting_labels(settings: list[dict[str, Any]]) -> tuple[str, list[str]]:
 
 def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
     """Learning curve: the score against the number of training rows."""
+    train, test = ([[or_nan(v)] for v in found[part]] for part in ("train", "test"))
     display = plot.LearningCurveDisplay(
-        found["rows"], *([[or_nan(v)] for v in found[part]] for part in ("train", "test")),
-        "training rows", wording.metric_name(metric), "Learning curve",
+        found["rows"], train, test, "training rows", wording.metric_name(metric), "Learning curve",
         ("training rows", "validation rows"),
     )  # fmt: skip
     return figure(display, tables, 220)
@@ -234,10 +233,12 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
             note = f"{note} No intervals: the bootstrap fits took too long or failed.".strip()
         low, high = (found.get(f"scaled_{end}" if scaled else end) for end in ("low", "high"))
         none = [[None] * len(row)] * (k + 1)
+        middle, lower, upper = (
+            [or_nan(part[k][j]) for j in order] for part in (values, low or none, high or none)
+        )
         display = plot.CoefficientsDisplay(
-            distinct((found["terms"][j] for j in order), 60),
-            *([or_nan(part[k][j]) for j in order] for part in (values, low or none, high or none)),
-            note, f"Coefficients{towards}",
+            distinct((found["terms"][j] for j in order), 60), middle, lower, upper, note,
+            f"Coefficients{towards}",
             f"coefficient per {'standard deviation' if scaled else 'unit'}",
         )  # fmt: skip
         out.append(figure(display, tables))
@@ -263,10 +264,10 @@ def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     note = " ".join(filter(None, [f"{method[:1].upper()}{method[1:]}." if method else "", cut]))
     none = [None] * len(values)
     ends = (values, found.get("low") or none, found.get("high") or none)
+    middle, lower, upper = ([or_nan(part[j]) for j in order] for part in ends)
     display = plot.CoefficientsDisplay(
-        distinct((found["columns"][j] for j in order), 60),
-        *([or_nan(part[j]) for j in order] for part in ends),
-        note, "Permutation importance", "importance",
+        distinct((found["columns"][j] for j in order), 60), middle, lower, upper, note,
+        "Permutation importance", "importance",
     )  # fmt: skip
     return figure(display, tables)
 

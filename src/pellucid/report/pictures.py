@@ -139,7 +139,8 @@ def region(
 ) -> Markup:
     """Predictions of a model over two columns; `scale` is the range of the colours."""
     own = found["models"][row["model"]]
-    limits = tuple((found[f"{a}_edges"][0], found[f"{a}_edges"][-1]) for a in "xy")
+    x, y = found["x_edges"], found["y_edges"]
+    limits = (x[0], x[-1]), (y[0], y[-1])
     look = {
         "labels": (found["x"], found["y"]),
         "dates": (found["x"] in dates, found["y"] in dates),

@@ -220,16 +220,16 @@ cdef class Packing:
 
     def _columns(self, trees):
         """The columns that some tree looks at, one at least."""
-        seen = np.zeros(len(trees[0].n_levels) + 1, dtype=np.uint8)
-        cdef uint8_t[::1] marks = seen[1:]
+        seen = np.zeros(len(trees[0].n_levels) + 2, dtype=np.uint8)
+        cdef uint8_t[::1] marks = seen[2:]
         cdef const int32_t[::1] feature
         cdef uint8_t* mark = &marks[0]
         cdef Py_ssize_t i
         for tree in trees:
             feature = tree.feature
             for i in range(feature.shape[0]):
-                mark[feature[i]] = 1               # a leaf, -1, marks the cell before the columns
-        seen = seen[1:]
+                mark[feature[i]] = 1               # a leaf, -2, marks a cell before the columns
+        seen = seen[2:]
         if not seen.any():
             seen[0] = 1
         used = np.flatnonzero(seen).astype(np.int32)

@@ -99,7 +99,7 @@ cdef struct Limits:             # when a node is not split; `histogram_grower.Hi
     double share                # of the columns that a node may look at
     int32_t max_leaves, max_depth
     bint bounded                # by monotone constraints
-    int steep                   # the side (1, -1) on which curvature grows as the exponential, or 0
+    int steep                   # the side (1, -1, 2: both) on which curvature grows as exp, or 0
 
 
 cdef struct Setup:              # what the tasks of all trees share

@@ -1,6 +1,6 @@
 """One growing tree: the order of its nodes, splitting them, its leaves (steps 1 and 2)."""
 
-from libc.math cimport fabs, log1p
+from libc.math cimport copysign, fabs, log1p
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -12,6 +12,10 @@ from pellucid.tree._histogram_records cimport (
     limited, resize, scratch_of,
 )
 from pellucid.tree._random cimport mix
+
+cdef enum:
+    BOTH = 2                    # of `steep`
+    ORDINARY = 6                # length of a step that is never shortened
 
 
 cdef int reserve(GrowingTree* t, int more) noexcept nogil:
@@ -246,7 +250,9 @@ cdef void set_leaf(const Setup* s, GrowingTree* t, int32_t number) noexcept nogi
     if total.h + s.limits.l2 > 0:
         value = min(max(-total.g / (total.h + s.limits.l2), node.lower), node.upper)
     node.value = s.rate * value
-    if s.limits.steep * value > 0:    # the loss of a leaf is lowest at log(1 + v), never beyond it
+    if s.limits.steep == BOTH:        # the loss of a leaf cannot grow up to log(1 + |v|)
+        node.value = copysign(min(s.rate * fabs(value), max(ORDINARY, log1p(fabs(value)))), value)
+    elif s.limits.steep * value > 0:  # the loss of a leaf is lowest at log(1 + v), never beyond it
         node.value = s.limits.steep * min(s.rate * fabs(value), log1p(fabs(value)))
     if s.update:
         for i in range(node.end - node.start):

@@ -133,7 +133,6 @@ class TreeModel(Estimator):
     )
 
     _layout = "codes"
-    _takes_sparse = False
     _rows = "user_view"
     _invariant = ("weight scale", "column scale")
     _in_forest: ClassVar[bool] = False  # True for a copy that `estimators_` of a forest returns
@@ -179,6 +178,7 @@ class TreeModel(Estimator):
         }
 
     explain = explaining.explain
+    to_sklearn = explaining.to_sklearn
 
     def _explain(self, X: np.ndarray, method: str = "path") -> dict[str, Any]:
         values = prediction.values(self.tree_, X)

@@ -28,7 +28,7 @@ class HistogramLimits:
     share: float = 1.0  # of the columns that a node may look at
     max_leaves: int = UNLIMITED
     max_depth: int = UNLIMITED
-    steep: int = 0  # the side (1, -1) on which the curvature grows as exp, see `losses.Objective`
+    steep: int = 0  # the side (1, -1, 2: both) where curvature grows as exp, see `losses.Objective`
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 from pellucid.errors import DataError
 from pellucid.tree import _apply, _node_buffer
 
+LEAF = np.int32(-2)  # `feature` of a leaf, as in scikit-learn
 _DTYPES = {
     "feature": "int32", "threshold": "float64", "left": "int32", "right": "int32",
     "missing_left": "uint8", "set_start": "int32", "sets": "uint32", "value": "float64",
@@ -26,7 +27,7 @@ _DTYPES = {
 class Nodes:
     """The arrays of one tree with m nodes over d columns."""
 
-    feature: np.ndarray  # int32 (m,), -1 leaf
+    feature: np.ndarray  # int32 (m,), LEAF at leaves
     threshold: np.ndarray  # float64 (m,), 0 at leaves and sets, inf: present | missing
     left: np.ndarray  # int32 (m,), -1 leaf
     right: np.ndarray  # int32 (m,), -1 leaf
@@ -61,6 +62,8 @@ class Nodes:
             raise DataError("the values of a tree are not finite")
         self._check_links()
         self._check_sets()
+        if (self.feature == -1).any():  # files of earlier versions
+            object.__setattr__(self, "feature", np.where(self.feature < 0, LEAF, self.feature))
 
     def _check_links(self) -> None:
         inner, numbers = self.feature >= 0, np.arange(len(self.feature))
@@ -71,7 +74,7 @@ class Nodes:
         once = np.bincount(links[(links > 0) & (links <= numbers[-1])], minlength=len(numbers))
         late = (self.left[inner] == numbers[inner] + 1) & (self.right[inner] > numbers[inner])
         if (
-            (self.feature < -1).any()
+            (self.feature < LEAF).any()
             or (self.feature >= len(self.n_levels)).any()
             or not late.all()
             or (links > numbers[-1]).any()
@@ -115,6 +118,7 @@ class Nodes:
     weighted_n_node_samples = property(lambda self: self.weight)
     missing_go_to_left = property(lambda self: self.missing_left)
     max_depth = property(lambda self: self.depth)
+    n_features = property(lambda self: len(self.n_levels))
 
     @property
     def n_leaves(self) -> int:
@@ -134,6 +138,34 @@ class Nodes:
         inner = self.feature >= 0
         sums = np.bincount(self.feature[inner], self.decrease[inner], minlength=len(self.n_levels))
         return sums / sums.sum() if sums.sum() > 0 else sums
+
+    def compute_feature_importances(self, normalize: bool = True) -> np.ndarray:
+        """scikit-learn's name for `importances`; with normalize=False in units of the impurity."""
+        if normalize:
+            return self.importances()
+        inner = self.feature >= 0
+        saved = self.impurity[0] * self.decrease[inner]
+        return np.bincount(self.feature[inner], saved, minlength=self.n_features)
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Leaf of each row of an array of numbers; a column of levels holds their codes."""
+        from pellucid.tree import prediction
+
+        return prediction.apply(self, self._numbers(X)).astype(np.int64)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Value of the leaf of each row, (rows, classes or targets)."""
+        return self.value[self.apply(X)]
+
+    def _numbers(self, X: np.ndarray) -> np.ndarray:
+        X = np.asfortranarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise DataError(f"This tree needs a table of {self.n_features} columns.")
+        return X
+
+    def over_columns(self, columns: np.ndarray) -> np.ndarray:
+        """`feature` of the same tree in a table where its columns have these numbers."""
+        return np.append(columns, (LEAF, LEAF))[self.feature].astype(np.int32)
 
     def levels_left(self, node: int) -> np.ndarray:
         """Codes of the levels that go left at a node with a set."""
@@ -171,6 +203,7 @@ def trees(
     same = found.like >= 0
     if not scale.classes and not len(found.lower):
         value[same] = y[found.like[same]].reshape(-1, value.shape[1])
+    found.feature[found.feature < 0] = LEAF
     # The gathered arrays are changed in place, because copies of many large trees take long.
     root = found.cost[found.starts[:-1]].repeat(np.diff(found.starts))
     decrease = np.divide(found.decrease, root, out=found.decrease, where=root > 0)

@@ -12,7 +12,7 @@ from dataclasses import fields
 import numpy as np
 
 from pellucid.tree._apply import preorder
-from pellucid.tree.nodes import Nodes
+from pellucid.tree.nodes import LEAF, Nodes
 
 
 def weakest_links(nodes: Nodes, unit: float | None = None) -> list[tuple[float, int, float]]:
@@ -119,7 +119,8 @@ def collapse(nodes: Nodes, cut: list[int]) -> Nodes:
     if not cut:
         return nodes
     left, right, feature = nodes.left.copy(), nodes.right.copy(), nodes.feature.copy()
-    left[cut] = right[cut] = feature[cut] = -1
+    left[cut] = right[cut] = -1
+    feature[cut] = LEAF
     order = preorder(left, right)
     number = np.full(nodes.n_nodes + 1, -1, dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)

@@ -31,7 +31,6 @@ from pellucid.parameters import (
 )
 from pellucid.records import Status, is_watched, unwatched
 from pellucid.tree import explaining
-from pellucid.tree.base import TreeModel
 
 NO_BETTER = 1e-12  # an error that is lower than that of guessing by less than this is rounding
 
@@ -115,7 +114,7 @@ class AdaBoost(Estimator):
 
     def _trees(self) -> list[Any]:
         """The `Nodes` of the base estimators, which must be trees."""
-        if not all(isinstance(tree, TreeModel) for tree in self.estimators_):
+        if not all(base_estimators.is_tree(tree) for tree in self.estimators_):
             raise ParameterError(
                 f"explain of {type(self).__name__} needs a decision tree as its base estimator, "
                 "because other models do not attribute a prediction to columns on the same scale."
@@ -247,7 +246,7 @@ def one_row_per_sample(problem: Problem, base: Any) -> Problem:
 
 def _counts(base: Any) -> bool:
     """Whether the number of samples can matter to a base estimator that is given weights."""
-    if not isinstance(base, TreeModel):
+    if not base_estimators.is_tree(base):
         return base_estimators.takes_weights(base)
     limits = (base.min_samples_leaf, base.min_samples_split)
     return limits != (1, 2) or base.ccp_alpha == "cv"

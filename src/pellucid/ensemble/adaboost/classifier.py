@@ -64,7 +64,7 @@ class AdaBoostClassifier(AdaBoost, Classifier):
     def _fitter(self, problem: Problem) -> Any:
         """A function (t, weights) -> base estimator t and its votes; trees share sorted columns."""
         base, seed = self._base_estimator(), parallel.seed_sequence(self.random_state)
-        if isinstance(base, DecisionTreeClassifier):
+        if base_estimators.is_tree(base):
             base._check_parameters()
         weighted = base_estimators.takes_weights(base)
         filtered = None
@@ -105,7 +105,7 @@ class AdaBoostClassifier(AdaBoost, Classifier):
 
     def _last(self, X: Any) -> np.ndarray:
         """Scores (n, K) after all base estimators; trees are evaluated together."""
-        if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
+        if not all(base_estimators.is_tree(tree) for tree in self.estimators_):
             *_, scores = self._staged(X)
             return scores
         a = self._vote_weights()
@@ -176,7 +176,7 @@ class _Votes:
 def _sorted(base: Any, problem: Problem) -> tuple[Problem, Any]:
     """The problem with a table of its own, and for trees its sorted columns."""
     problem = problem.gathered()
-    if not isinstance(base, DecisionTreeClassifier):
+    if not base_estimators.is_tree(base):
         return problem, None
     from pellucid.tree.presort import presort
 
@@ -187,8 +187,10 @@ def _sorted(base: Any, problem: Problem) -> tuple[Problem, Any]:
 
 def _votes(base: Any, X: Any, owner: Any, K: int) -> np.ndarray:
     """Class code that a base estimator votes for."""
-    if isinstance(base, DecisionTreeClassifier) and len(base.classes_) == K:
+    if base_estimators.is_tree(base) and len(base.classes_) == K:
         return base._codes(X)
+    if not base_estimators.is_ours(base):
+        return np.asarray(base.predict(X)).astype(np.int64)
     schema = owner.schema if isinstance(owner, Problem) else owner.schema_
     return base_estimators.probabilities(base, X, None, schema, K).argmax(axis=1)
 

@@ -16,7 +16,6 @@ from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.parameters import Choice, param
 from pellucid.tree import DecisionTreeRegressor, explaining, prediction
-from pellucid.tree.base import TreeModel
 
 MEDIANS = 2**24  # rows times squared rounds up to which a watched fit scores every round
 LAST_BITS = 4 * float(np.finfo(float).eps)
@@ -100,7 +99,7 @@ class AdaBoostRegressor(AdaBoost, Regressor):
 
     def _all(self, X: Any) -> np.ndarray:
         """Predictions of all base estimators, (n, T)."""
-        if all(isinstance(tree, TreeModel) for tree in self.estimators_):
+        if all(base_estimators.is_tree(tree) for tree in self.estimators_):
             return prediction.each(self._trees(), X)
         return np.stack(
             [base_estimators.predictions(one, X, None, self.schema_) for one in self.estimators_],

@@ -25,7 +25,7 @@ from pellucid.tree import DecisionTreeClassifier, _stumps
 from pellucid.tree._presort import buckets_of, sort_column
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 from pellucid.tree.histogram_bins import midpoints
-from pellucid.tree.nodes import Nodes
+from pellucid.tree.nodes import LEAF, Nodes
 
 MANY_ROWS = 2**14  # rows from which the filter is faster
 MOST_CLASSES = 4  # corners of a box double with each class
@@ -159,7 +159,7 @@ class Filter:
         cost = weight * impurity
         saved = max(cost[0] - cost[1] - cost[2], 0.0) / cost[0]
         return Nodes(
-            feature=np.array([j, -1, -1], dtype=np.int32),
+            feature=np.array([j, LEAF, LEAF], dtype=np.int32),
             threshold=np.array([threshold, 0.0, 0.0]),
             left=np.array([1, -1, -1], dtype=np.int32),
             right=np.array([2, -1, -1], dtype=np.int32),

@@ -265,7 +265,7 @@ class Bagging(Estimator):
 
     def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
         """The trees over all columns of the table, and with all classes."""
-        trees = all(isinstance(tree, TreeModel) for tree in self.estimators_)
+        trees = all(base_estimators.is_tree(tree) for tree in self.estimators_)
         if not trees or self.schema_.layout != "codes":
             raise ParameterError(
                 f"explain of {type(self).__name__} needs a decision tree as its base estimator, "
@@ -275,7 +275,7 @@ class Bagging(Estimator):
         K = len(self.classes_) if classes else self.estimators_[0].tree_.value.shape[1]
         nodes, values = [], []
         for tree, own in zip(self.estimators_, self.estimators_features_):
-            feature = np.append(own, -1)[tree.tree_.feature].astype(np.int32)
+            feature = tree.tree_.over_columns(own)
             nodes.append(replace(tree.tree_, feature=feature, n_levels=self.schema_.n_levels))
             codes = np.asarray(vars(tree).get("classes_", np.arange(K)), dtype=np.int64)
             values.append(np.zeros((len(feature), K)))

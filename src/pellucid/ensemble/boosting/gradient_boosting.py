@@ -115,7 +115,6 @@ class GradientBoosting(Estimator):
 
     _layout = "codes"
     _rows = "canonical_view"
-    _takes_sparse = False
     _invariant = ("column scale",)
     # The checks fit hundreds of times; a few rounds show the same faults as a hundred.
     _check_params = {"n_estimators": 5}

@@ -133,7 +133,6 @@ class HistGradientBoosting(Estimator):
 
     _layout = "codes"
     _rows = "canonical_view"
-    _takes_sparse = False
     _invariant = ("column scale",)
     # The checks fit hundreds of times to a few dozen rows; leaves of 20 would allow hardly any split.
     _check_params = {"max_iter": 5, "min_samples_leaf": 5}

@@ -35,7 +35,8 @@ class Objective:
     adapt: Callable[[Array, Array], None] | None = None  # (residuals, weights) of all rows
     power: int = 2  # exponent of the unit of y in the unit of the loss, with the identity link
     link: str = "identity"
-    # The side (1, -1) on which the curvature grows as exp, so that a Newton step may overshoot.
+    # The side (1, -1) on which the curvature grows as exp, so that a Newton step may overshoot; 2: it
+    # grows at most as exp on both sides.
     steep: int = 0
 
     def gradients(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
@@ -182,9 +183,9 @@ def _same(raw: Array) -> Array:
 
 SQUARED = Objective("squared_error", 1, _fill_squared, _start_mean, _same, constant_curvature=True)
 EXPONENTIAL = Objective(
-    "exponential", 1, _fill_exponential, _start_exponential, expit, link="logit"
+    "exponential", 1, _fill_exponential, _start_exponential, expit, link="logit", steep=2
 )
-LOGISTIC = Objective("log_loss", 1, _fill_logistic, _start_logistic, expit, link="logit")
+LOGISTIC = Objective("log_loss", 1, _fill_logistic, _start_logistic, expit, link="logit", steep=2)
 POISSON = Objective(
     "poisson", 1, _fill_by_formula(formulas.poisson()), _start_poisson, np.exp, link="log", steep=1
 )
@@ -216,7 +217,9 @@ def absolute() -> Objective:
 
 def softmax(n_classes: int) -> Objective:
     """Log loss of three and more classes; one tree per class and round."""
-    return Objective("log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax")
+    return Objective(
+        "log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax", steep=2
+    )
 
 
 def regression(name: str, q: float | None) -> Objective:

@@ -4,7 +4,8 @@
 2. Compute gradients and curvatures of the loss at the current predictions; record the losses; stop
    if the validation score has stalled.
 3. Grow one tree per output on these, on all rows or a sample. The value of a leaf is a Newton step
-   times the learning rate, or follows from its residuals (quantiles, Huber's mean).
+   times the learning rate, shortened if the loss could grow beyond it, or follows from its residuals
+   (quantiles, Huber's mean).
 4. Add the trees to the predictions, in `_one_round` for the training rows.
 
 Invariant: what is learned depends on the rows, the settings and the seed, never on threads.

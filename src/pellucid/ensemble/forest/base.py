@@ -103,7 +103,6 @@ class Forest(Estimator):
     oob_importances_std_: np.ndarray = learned(averaging.OOB_STD)
 
     _layout = "codes"
-    _takes_sparse = False
     _rows = "canonical"
     _splitter = "best"
     # The checks fit hundreds of times; five trees show the same faults as a hundred.
@@ -128,10 +127,11 @@ class Forest(Estimator):
         if old:
             averaging.check_width(old[0].value.shape[1], K)
         seed = parallel.seed_sequence(self.random_state)
-        sampler = Sampler(problem, self.max_samples, 1.0, self.bootstrap, False)
+        factors = self._drawn_factors(problem)
+        sampler = Sampler(problem, self.max_samples, 1.0, self.bootstrap, False, factors)
         keys, trees = keys_of(seed, len(old), self.n_estimators), old
         if len(keys):
-            spec = self._spec(_tree_class_weight(self, problem))
+            spec = self._spec(None if factors is not None else _tree_class_weight(self, problem))
             trees = old + self._grown(spec, coded(problem), sampler, keys)
         # A bag takes as much memory as a column, so bags are drawn again if they are needed.
         needed = bool(self.oob_score or self.oob_importances)
@@ -211,6 +211,14 @@ class Forest(Estimator):
         whole = len(state["trees_"]) == len(self.trees_)
         return stages.without_estimates(super()._at_step(state), whole)
 
+    def _drawn_factors(self, problem: Problem) -> np.ndarray | None:
+        """How many times as often each row is drawn because of `class_weight`; None without it, and if
+        each tree weights the classes of its own rows."""
+        given = vars(self).get("class_weight")
+        if not self.bootstrap or given is None or given == "balanced_subsample":
+            return None
+        return class_factors(given, problem)[problem.y]
+
     def _check_drawing(self) -> None:
         if not self.bootstrap and self.max_samples is not None:
             raise ParameterError(
@@ -220,6 +228,7 @@ class Forest(Estimator):
         averaging.check_out_of_bag(self)
 
     explain = explaining.explain
+    to_sklearn = explaining.to_sklearn
 
     def _explain(self, X: np.ndarray, method: str = "path") -> dict[str, Any]:
         return averaging.explain_mean(self, X, method)

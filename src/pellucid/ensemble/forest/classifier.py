@@ -20,7 +20,8 @@ class ForestClassifier(Forest, Classifier):
     class_weight: Any = CLASS_WEIGHT.replace(
         check=Either(ClassWeight, Choice("balanced_subsample")),
         description="Factors for the weights of the rows by class. 'balanced' gives every class the "
-        "same total weight, 'balanced_subsample' does so in the bootstrap sample of each tree.",
+        "same total weight, 'balanced_subsample' does so in the bootstrap sample of each tree. With "
+        "bootstrap=True the others set how often rows are drawn.",
         after="warm_start",
     )
     monotonic_cst: Any = changed(

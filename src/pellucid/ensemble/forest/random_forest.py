@@ -23,8 +23,8 @@ class RandomForestClassifier(ForestClassifier):
     """
 
     _exempt = {
-        "class_weights_and_weights_are_one_thing": "a weight is the number of copies that may be "
-        "drawn, a class weight multiplies the cost of a drawn row"
+        "class_weights_and_weights_are_one_thing": "integer weights set how many samples are drawn, "
+        "class weights only which ones"
     }
 
 

@@ -264,7 +264,7 @@ def leverage_of(
     Least squares, and ridge with the model's `alpha`, with and without an intercept, are tried. One of
     them is right if its matrix gives the model's own fitted values; otherwise the answer is None.
     """
-    Z = model._encoded(X) if isinstance(model, Estimator) else _design(X)
+    Z: Any = model._encoded(X) if isinstance(model, Estimator) else _design(X)
     Z = Z.toarray() if hasattr(Z, "toarray") else Z
     if Z is None or len(Z) != len(y):
         return None, 1

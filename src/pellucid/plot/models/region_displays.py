@@ -151,8 +151,8 @@ class RegionsDisplay(ModelDisplay):
         names = class_names(tuple(classes))
         marks: list[Mark] = [Regions(codes, names, () if certainty is None else certainty)]
         for k, label in enumerate(map(str, classes)):
-            own = [point[:2] for point in points if point[2] == label]
-            marks += [Points(*zip(*own), name=names[k], index=k, outline=True)] if own else []
+            x, y = ([point[axis] for point in points if point[2] == label] for axis in (0, 1))
+            marks += [Points(x, y, name=names[k], index=k, outline=True)] if x else []
         panel = Panel(tuple(marks), *_given_axes(limits, labels, dates), title=title)
         data = _cells(limits, labels, [[names[int(k)] for k in row] for row in codes])
         return cls(Picture((panel,), kind="Decision regions"), data)
