@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pellucid import discriminant_analysis, linear_model, naive_bayes, plain
+from pellucid import discriminant_analysis, dummy, linear_model, naive_bayes, plain
 from tests.plain import tables
 from tests.plain.test_linear import REGRESSION, close
 
@@ -16,6 +16,20 @@ def same_answers(mine, model, X, tol=1e-9, table=None):
     given = X if table is None else table
     close(mine.predict_proba(X), model.predict_proba(given), tol)
     assert np.array_equal(mine.predict(X), model.predict(given))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_majority_vote(name):
+    X, y = CLASSES[name]
+    X, y = X[5:], y[5:]  # unequal shares
+    model = dummy.DummyClassifier(strategy="prior").fit(X, y)
+    same_answers(plain.MajorityVote().fit(X, y), model, X, 1e-14)
+
+
+@pytest.mark.parametrize("name", REGRESSION)
+def test_mean(name):
+    X, y = REGRESSION[name]
+    close(plain.Mean().fit(X, y).predict(X), dummy.DummyRegressor().fit(X, y).predict(X), 1e-14)
 
 
 @pytest.mark.parametrize("name", REGRESSION)

@@ -48,6 +48,17 @@ def test_an_unknown_method_is_named():
     assert "'ols'" in str(result.exception)
 
 
+def test_plain_needs_a_method():
+    assert "--plain needs the name of a method. Methods: ols," in str(shown("--plain").exception)
+
+
+def test_a_method_comes_before_an_alias():
+    """For comparisons, 'glm' stands for logistic and Poisson regression."""
+    assert list(json.loads(shown("glm", "--plain", "--json").output)) == [
+        "pellucid.plain.linear.glm"
+    ]
+
+
 def test_every_construction_is_listed_and_public():
     files = {p for p in (PACKAGE / "plain").rglob("*.py") if p.stem != "__init__"}
     assert {inspect.getsourcefile(made) for made in CONSTRUCTIONS} == set(map(str, files))
@@ -63,7 +74,7 @@ def code_lines(path):
 def test_a_construction_is_short_and_numbered(module):
     path = Path(sys.modules[module].__file__)
     assert len(code_lines(path)) <= LONGEST
-    docstring, _, code = path.read_text().partition('"""\n\nimport')
+    docstring, _, code = path.read_text().partition('"""\n\n')
     steps = set(re.findall(r"^(\d)\. ", docstring, re.M))
     marked = set(re.findall(r"# step (\d)", code))
     assert steps and steps == marked, "the steps of the docstring and of the code differ"

@@ -15,6 +15,7 @@ from pellucid.plain.linear.pca import PCA
 from pellucid.plain.linear.perceptron import Perceptron
 from pellucid.plain.linear.ridge import Ridge
 from pellucid.plain.linear.softmax import SoftmaxRegression
+from pellucid.plain.probability.baseline import MajorityVote, Mean
 from pellucid.plain.probability.bayesian_regression import BayesianRegression
 from pellucid.plain.probability.bayesian_ridge import BayesianRidge
 from pellucid.plain.probability.discriminants import (
@@ -64,6 +65,8 @@ METHODS = {
     "perceptron": (Perceptron,),
     "pca": (PCA,),
     # probability
+    "majority": (MajorityVote,),
+    "mean": (Mean,),
     "bayesian_regression": (BayesianRegression,),
     "bayesian_ridge": (BayesianRidge,),
     "fisher": (FisherDiscriminant,),

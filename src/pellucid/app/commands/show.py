@@ -113,14 +113,15 @@ def show_plain(name: str, as_json: bool) -> None:
 
     low = name.lower()
     asked = {low, *(e.id for e in ENTRIES if e.class_name.lower() == low)}
-    asked.update(ALIASES.get(low.replace("_", ""), ()))
+    if low not in METHODS:
+        asked.update(ALIASES.get(low.replace("_", ""), ()))
     made = [(method, one) for method, several in METHODS.items() for one in several]
     found = [one for method, one in made if method in asked or one.__name__.lower() == low]
     if not found:
         hint = did_you_mean(name, [*METHODS, *(one.__name__ for _, one in made)])
-        raise DataError(
-            f"There is no plain construction of '{name}'.{hint} Methods: {', '.join(METHODS)}."
-        )
+        wrong = f"There is no plain construction of '{name}'.{hint}"
+        wrong = "--plain needs the name of a method." if name == LATEST else wrong
+        raise DataError(f"{wrong} Methods: {', '.join(METHODS)}.")
     sources = {one.__module__: inspect.getsource(sys.modules[one.__module__]) for one in found}
     if as_json:
         click.echo(json.dumps(sources, ensure_ascii=False, indent=1))
