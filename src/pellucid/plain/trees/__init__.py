@@ -1,0 +1,1 @@
+"""Decision trees, and the models that combine many of them."""

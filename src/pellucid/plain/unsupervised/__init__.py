@@ -1,0 +1,1 @@
+"""Structure without labels: clusters, mixtures, maps."""
