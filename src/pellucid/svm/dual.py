@@ -248,8 +248,8 @@ def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
 
     several = "multiplier is" if event["multipliers"] == 1 else "multipliers are"
     begin = "Step"
-    if event.get("problems", 1) > 1:
-        begin = f"Binary problem {event['problem']} of {event['problems']}, step"
+    if event.get("pairs", 1) > 1:
+        begin = f"Binary problem {event['number']} of {event['pairs']}, step"
     return (
         f"{begin} {int(numbers['iteration'])}: {event['multipliers']} {several} above 0, "
         f"{event['at_limit']} of them at their limit; the dual objective is "
