@@ -353,7 +353,7 @@ def test_rounds_of_a_warm_start_are_all_told():
     ],
 )
 def test_large_learning_rates_do_not_diverge(case):
-    """As accurate as scikit-learn on other rows, up to the noise of 500 rows."""
+    """As accurate as scikit-learn on other rows, up to 0.025 in the mean over three seeds."""
     from sklearn.datasets import load_breast_cancer, make_classification, make_hastie_10_2
 
     case = case.copy()
@@ -367,11 +367,14 @@ def test_large_learning_rates_do_not_diverge(case):
     }[case.pop("data")]()
     half = np.random.default_rng(0).random(len(y)) < 0.5
     ours, peer = (
-        Model(random_state=0, **case).fit(X[half], y[half])
+        [Model(random_state=seed, **case).fit(X[half], y[half]) for seed in range(3)]
         for Model in (Classifier, theirs.GradientBoostingClassifier)
     )
-    assert np.abs(ours.decision_function(X)).max() < 200
-    assert ours.score(X[~half], y[~half]) >= peer.score(X[~half], y[~half]) - 0.025
+    assert max(np.abs(model.decision_function(X)).max() for model in ours) < 200
+    found, expected = (
+        np.mean([model.score(X[~half], y[~half]) for model in models]) for models in (ours, peer)
+    )
+    assert found >= expected - 0.025
 
 
 def test_partial_dependence_of_scikit_learn_on_log_odds():

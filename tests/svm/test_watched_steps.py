@@ -93,6 +93,8 @@ def test_pairs_are_solved_one_after_the_other():
     steps = watched(model, X, np.digitize(t, [0.2, 1.0])).steps
     pairs = [step.event["pair"] for step in steps]
     assert pairs == sorted(pairs) and set(pairs) == {(0, 1), (0, 2), (1, 2)}
+    assert steps[0].sentence.startswith("Binary problem 1 of 3, step")
+    assert steps[-1].sentence.startswith("Binary problem 3 of 3, step")
     assert [step.iteration for step in steps] == sorted(step.iteration for step in steps)
     assert steps[-1].iteration == model.n_iter_.sum()
     for pair in set(pairs):

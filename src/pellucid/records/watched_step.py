@@ -74,8 +74,8 @@ def copied(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, list):
-        return [copied(entry) for entry in value]
-    return value
+        return [entry if type(entry) is float else copied(entry) for entry in value]
+    return np.float64(value) if type(value) is float else value  # as in a fitted model
 
 
 def size_of(value: Any) -> int:

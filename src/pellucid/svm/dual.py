@@ -247,8 +247,11 @@ def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     several = "multiplier is" if event["multipliers"] == 1 else "multipliers are"
+    begin = "Step"
+    if event.get("pairs", 1) > 1:
+        begin = f"Binary problem {event['number']} of {event['pairs']}, step"
     return (
-        f"Step {int(numbers['iteration'])}: {event['multipliers']} {several} above 0, "
+        f"{begin} {int(numbers['iteration'])}: {event['multipliers']} {several} above 0, "
         f"{event['at_limit']} of them at their limit; the dual objective is "
         f"{number(numbers['objective'], 5)}, and the optimality conditions are violated by "
         f"{number(max(numbers['violation'], 0.0), 3)}."

@@ -221,7 +221,7 @@ class SVC(KernelSVM, Classifier):
                 own = Recorder(f"SVC {pair[0]} {pair[1]}")
             found = self._minimum(
                 part, gamma, own, np.isinf(self.C), first=sum(done.n_iter for done in solved),
-                facts={"pair": pair},
+                facts={"pair": pair, "number": pairs.index(pair) + 1, "pairs": len(pairs)},
                 signs=np.where(y[rows] == pair[0], 1.0, -1.0), linear=-np.ones(n),
                 limits=limits[rows], start=np.zeros(n), base=np.arange(n),
             )  # fmt: skip

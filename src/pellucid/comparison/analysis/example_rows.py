@@ -18,6 +18,7 @@ from pellucid.inspection import counterfactuals
 EACH = 8
 MAX_CONTRIBUTIONS = 20
 MOST_DONORS = 500  # training rows whose cells are tried as new values of a row
+MOST_CHANGES = 8  # rows for which changes are searched
 EACH_CHANGES, MOST_CHANGED = 2, 2  # counterfactuals of a row, and columns that each changes
 
 
@@ -76,7 +77,7 @@ def explained(evaluator: Any, fitted: Any, rows: list[int]) -> list[dict[str, An
 def changed(
     evaluator: Any, fitted: Any, rows: list[int], train: np.ndarray, seconds: float
 ) -> list[dict[str, Any] | None]:
-    """What would change the final model's prediction of each row; None for rows left without time.
+    """What would change the final model's prediction of each row; None for the others.
 
     The new values are cells of at most `MOST_DONORS` training rows. A class must become another one; a
     number must cross the median of the training rows. Columns of text do not change.
@@ -86,7 +87,7 @@ def changed(
     donors = evaluator.rows(train[places])
     middle = None if evaluator.labels is not None else float(np.median(evaluator.y[train]))
     known: dict[int, dict[str, Any]] = {}
-    for row in dict.fromkeys(rows):
+    for row in list(dict.fromkeys(rows))[:MOST_CHANGES]:
         if time.monotonic() > end:
             break
         found = counterfactuals(

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.comparison.execution.journal import dump, hold, read_events
-from pellucid.data.io.whole_file import write_whole
 from pellucid.errors import DataError
 
 REPLAY = "replay.html"
@@ -95,6 +94,8 @@ def _replace(path: Path) -> None:
     shutil.rmtree(path)
     if lines:
         path.mkdir()
+        from pellucid.data.io.whole_file import write_whole  # imports NumPy: late
+
         write_whole(journal, lines)
 
 

@@ -22,8 +22,6 @@ precision for the normal family), and c'(z) = h(z), c''(z) = variance. So one de
        binomial  2 sum y log(y / mu) + (1 - y) log((1 - y) / (1 - mu))      with 0 log 0 = 0
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 
@@ -32,7 +30,7 @@ def y_log_ratio(y, mu):
 
 
 # The start h^-1(mean), the mean h, the variance and the deviance of each family.
-FAMILIES: dict[str, tuple[Callable, ...]] = {
+FAMILIES: dict = {
     "normal": (
         lambda m: m,
         lambda z: z,
