@@ -1,7 +1,7 @@
 """Gradient boosting in plain Python: every split of every column looked at, nothing binned.
 
-`plain.GradientBoostedTrees` is the construction to read; here are also weights, penalties, missing values,
-levels and leaves that are grown in the order of their gain.
+`plain.GradientBoostedTrees` is the construction to read; here are also weights, penalties, missing
+values, levels and leaves that are grown in the order of their gain.
 """
 
 import numpy as np
