@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from pellucid import plain
 from pellucid.app.cli import cli
 from pellucid.plain import METHODS
-from tests.source_tree import PACKAGE, statements
+from tests.source_tree import statements
 
 CONSTRUCTIONS = [made for several in METHODS.values() for made in several]
 MODULES = sorted({made.__module__ for made in CONSTRUCTIONS})
@@ -60,7 +60,7 @@ def test_a_method_comes_before_an_alias():
 
 
 def test_every_construction_is_listed_and_public():
-    files = {p for p in (PACKAGE / "plain").rglob("*.py") if p.stem != "__init__"}
+    files = {p for p in Path(plain.__file__).parent.rglob("*.py") if p.stem != "__init__"}
     assert {inspect.getsourcefile(made) for made in CONSTRUCTIONS} == set(map(str, files))
     assert all(getattr(plain, made.__name__) is made for made in CONSTRUCTIONS)
 

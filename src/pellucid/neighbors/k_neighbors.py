@@ -6,6 +6,7 @@ import numpy as np
 
 from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
+from pellucid.neighbors.base import NONE_IS_A_TABLE
 from pellucid.neighbors.neighbor_parameters import BETA, CODES, OUTPUTS_2D, TARGETS, WEIGHTS
 from pellucid.neighbors.queries import KNeighborsQueries
 from pellucid.parameters import Integer, learned, positional
@@ -27,6 +28,8 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):
     >>> model.predict_proba([[0.9]]).round(3)
     array([[0.667, 0.333]])
     """
+
+    _exempt = NONE_IS_A_TABLE
 
     n_neighbors: int = positional(
         default=5, check=Integer(1), description="Number of neighbours that vote.", kw_only=False
@@ -63,6 +66,8 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):
     >>> model.predict([[1.5]])
     array([0.5])
     """
+
+    _exempt = NONE_IS_A_TABLE
 
     n_neighbors: int = positional(
         default=5,

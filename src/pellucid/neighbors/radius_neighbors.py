@@ -7,6 +7,7 @@ import numpy as np
 from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import ModelFileError, ParameterError, shown
+from pellucid.neighbors.base import NONE_IS_A_TABLE
 from pellucid.neighbors.neighbor_parameters import (
     BETA,
     CODES,
@@ -47,6 +48,8 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
     >>> model.predict([[1.5]])
     array([0])
     """
+
+    _exempt = NONE_IS_A_TABLE
 
     radius: float = positional(
         default=1.0,
@@ -126,6 +129,8 @@ class RadiusNeighborsRegressor(RadiusQueries, Regressor):
     >>> model.predict([[1.5]])
     array([0.5])
     """
+
+    _exempt = NONE_IS_A_TABLE
 
     radius: float = positional(
         default=1.0,

@@ -174,6 +174,11 @@ class HistGradientBoosting(Estimator):
             cells = list(given)
             mask = bool(cells) and Boolean.accepts(cells[0])
             columns = np.flatnonzero(cells).tolist() if mask else cells
+            if not all(isinstance(column, str | int | np.integer) for column in columns):
+                raise ParameterError(
+                    f"categorical_features of {type(self).__name__} must be a mask, or the names or "
+                    f"positions of columns. Got {given!r}."
+                )
             table = self.table or Table()
             kinds = dict(table.kinds or {}) | dict.fromkeys(columns, "categorical")
             work.table = copied(table).set_params(kinds=kinds)
