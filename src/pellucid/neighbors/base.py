@@ -36,12 +36,6 @@ _METRIC_PARAMS = Predicate(
 )
 
 
-# `predict(None)` predicts the training rows by the others.
-NONE_IS_A_TABLE = {
-    "bad_table_is_refused_by_prediction[nothing]": "None is the training table, as in scikit-learn"
-}
-
-
 class NeighborModel(Estimator):
     """Base of the neighbour models: `_memorise` for fit, `_nearest` and `_within` for the search."""
 

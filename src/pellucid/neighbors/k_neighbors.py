@@ -6,8 +6,14 @@ import numpy as np
 
 from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
-from pellucid.neighbors.base import NONE_IS_A_TABLE
-from pellucid.neighbors.neighbor_parameters import BETA, CODES, OUTPUTS_2D, TARGETS, WEIGHTS
+from pellucid.neighbors.neighbor_parameters import (
+    BETA,
+    CODES,
+    NONE_IS_A_TABLE,
+    OUTPUTS_2D,
+    TARGETS,
+    WEIGHTS,
+)
 from pellucid.neighbors.queries import KNeighborsQueries
 from pellucid.parameters import Integer, learned, positional
 

@@ -33,3 +33,8 @@ RADIUS_ALGORITHM = (
 CODES = "Class codes of the training rows, in ascending order: positions in `classes_`."
 TARGETS = "Targets of the training rows, in ascending order."
 OUTPUTS_2D = "Always False: there is one target."
+
+# `predict(None)` predicts the training rows by the others.
+NONE_IS_A_TABLE = {
+    "bad_table_is_refused_by_prediction[nothing]": "None is the training table, as in scikit-learn"
+}

@@ -7,10 +7,10 @@ import numpy as np
 from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import ModelFileError, ParameterError, shown
-from pellucid.neighbors.base import NONE_IS_A_TABLE
 from pellucid.neighbors.neighbor_parameters import (
     BETA,
     CODES,
+    NONE_IS_A_TABLE,
     OUTPUTS_2D,
     RADIUS,
     RADIUS_ALGORITHM,
