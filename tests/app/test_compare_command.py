@@ -54,7 +54,7 @@ def test_json_alone_is_on_stdout(here):
 
 
 def test_stderr_tells_data_checks_plan_and_one_line_per_model(here):
-    told = (here / "stderr.txt").read_text()
+    shown = (here / "stderr.txt").read_text()
     for word in (
         "sha256",
         "data    344 rows",
@@ -63,14 +63,14 @@ def test_stderr_tells_data_checks_plan_and_one_line_per_model(here):
         "WROTE",
         "NEXT",
     ):
-        assert word in told
+        assert word in shown
     # A final fit may begin, and even end, while the last fold of a model still runs.
-    scored = re.findall(r" (?:scored|done) +0\.", told)
-    assert len(scored) == 2 and "\x1b" not in told and "\r" not in told
+    scored = re.findall(r" (?:scored|done) +0\.", shown)
+    assert len(scored) == 2 and "\x1b" not in shown and "\r" not in shown
     after = ["final fits on all training rows ...", "testing and explaining tree ..."]
-    places = [told.index(phase) for phase in [*after, "writing the report ..."]]
-    assert told.index(scored[0]) < places[1] and places == sorted(places)
-    assert max(map(len, told.splitlines())) <= 100
+    places = [shown.index(phase) for phase in [*after, "writing the report ..."]]
+    assert shown.index(scored[0]) < places[1] and places == sorted(places)
+    assert max(map(len, shown.splitlines())) <= 100
 
 
 def test_the_run_folder_holds_everything(here):
@@ -102,8 +102,8 @@ def test_a_narrow_board_has_fewer_columns_and_says_so(here, capsys, monkeypatch)
     assert "log loss" in wide.splitlines()[1] and "log loss" not in narrow.splitlines()[1]
     assert "a wider terminal also shows: roc auc, log loss, fit" in narrow
     assert "wider" not in wide and "TEST SET  (used once" in wide
-    told = wide[wide.index("\n\n") :]  # the sentences are the same, word by word
-    assert told.split() == narrow[narrow.index("\n\n") :].split()
+    shown = wide[wide.index("\n\n") :]  # the sentences are the same, word by word
+    assert shown.split() == narrow[narrow.index("\n\n") :].split()
 
 
 def test_the_stored_settings_repeat_the_run(here, capsys, tmp_path):
@@ -141,9 +141,9 @@ def test_runs_show_explain_report(here, capsys):
     assert "DecisionTreeClassifier" in call(capsys, "show", "runs/latest/model.pellucid")[1]
     code, out, _ = call(capsys, "explain", "runs/latest", "--row", "17")
     assert code == 0 and out.startswith("row 17 -> ") and " + contributions = " in out
-    told = json.loads(call(capsys, "explain", "--row", "3", "--json")[1])
-    own = told["rows"][0]
-    assert (told["schema"], own["row"]) == (2, 3) and own["class"] == own["prediction"]
+    shown = json.loads(call(capsys, "explain", "--row", "3", "--json")[1])
+    own = shown["rows"][0]
+    assert (shown["schema"], own["row"]) == (2, 3) and own["class"] == own["prediction"]
     parts = sum(own["contributions"].values())
     assert own["baseline"] + parts == pytest.approx(own["total"], abs=1e-12)
     code, _, err = call(capsys, "explain", "runs/latest", "--row", "999")
@@ -179,11 +179,11 @@ def test_nothing_to_look_at_is_told(tmp_path, monkeypatch, capsys):
 
 
 def test_the_list_of_models_is_not_cut_short(capsys):
-    told = call(capsys, "models", "--task", "classification")[1]
-    words = " ".join(told.split())
-    assert "…" not in told and "small trees, misclassified rows weighted up" in words
-    assert "  svm_rbf: C 0.1, 1, 10, 100; gamma 0.01, scale\n" in told
-    assert max(map(len, told.splitlines())) <= 100
+    shown = call(capsys, "models", "--task", "classification")[1]
+    words = " ".join(shown.split())
+    assert "…" not in shown and "small trees, misclassified rows weighted up" in words
+    assert "  svm_rbf: C 0.1, 1, 10, 100; gamma 0.01, scale\n" in shown
+    assert max(map(len, shown.splitlines())) <= 100
 
 
 def test_show_a_method(here, capsys):
@@ -399,7 +399,7 @@ def test_a_run_knows_how_its_table_was_read(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{'éu'[i % 2]},{i * 3 % 11},7,{i % 2 + i % 5}.5\n" for i in range(40))
     (tmp_path / "latin.csv").write_bytes(('été,b,"c,d",y\n' + rows).encode("cp1252"))
-    told = [
+    shown = [
         "--encoding",
         "cp1252",
         "--drop",
@@ -412,7 +412,7 @@ def test_a_run_knows_how_its_table_was_read(tmp_path, monkeypatch, capsys):
         "2",
         "-qq",
     ]
-    assert call(capsys, "compare", "latin.csv", "-t", "y", "-o", "a run", *told)[0] == 0
+    assert call(capsys, "compare", "latin.csv", "-t", "y", "-o", "a run", *shown)[0] == 0
     code, out, err = call(capsys, "explain", "a run", "--row", "1")
     assert code == 0 and "été" in out, err
     assert call(capsys, "report", "a run")[0] == 0
@@ -429,8 +429,8 @@ def test_fewer_folds_than_asked_for_are_told(tmp_path, monkeypatch, capsys):
         "a,y\n" + "".join(f"{i % 7},{i * i % 31}.5\n" for i in range(60))
     )
     plan = ["compare", "t.csv", "-t", "y", "--plan", "--repeats", "2"]
-    told = " ".join(call(capsys, *plan, "--cv", "40")[1].split())
-    assert "nested 24-fold x 2 shuffled CV (too few rows for 40)" in told
+    shown = " ".join(call(capsys, *plan, "--cv", "40")[1].split())
+    assert "nested 24-fold x 2 shuffled CV (too few rows for 40)" in shown
     assert "nested 5-fold x 2 shuffled CV, normal search" in " ".join(
         call(capsys, *plan)[1].split()
     )
@@ -532,8 +532,8 @@ def test_any_model_of_a_run_can_be_kept(tmp_path, monkeypatch, capsys):
     assert "test set, 30 rows: accuracy" in out and "the test set has been used 2 times" in out
     assert f"you chose {other}; the recommended model is " in out
     code, out, _ = call(capsys, "compare", "--resume", "--out", "r", "--use", other, "--json")
-    told = json.loads(out)
-    assert told["test_used"] == 2 and told["recommended"] == best  # the same model: nothing new
+    shown = json.loads(out)
+    assert shown["test_used"] == 2 and shown["recommended"] == best  # the same model: nothing new
     assert (tmp_path / "r" / "results.json").read_bytes() == before
     from pellucid.persist import load
 

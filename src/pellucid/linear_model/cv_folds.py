@@ -68,16 +68,23 @@ def make_folds(cv: Any, problem: Problem, split: Mapping[str, Any] | None = None
     return folds
 
 
-def split_arguments(model: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Further arguments of `fit` that go to the splitter; an error without metadata routing."""
-    if not given:
-        return {}
-    if not _sklearn.config("enable_metadata_routing"):
+def fit_by_folds(self: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    """Choose the penalty, then learn the coefficients.
+
+    Further arguments, such as `groups`, go to the splitter `cv` by scikit-learn's metadata routing.
+    """
+    if params and not _sklearn.config("enable_metadata_routing"):
         raise ParameterError(
-            f"{type(model).__name__}.fit accepts {', '.join(given)} only with metadata routing. Call "
+            f"{type(self).__name__}.fit accepts {', '.join(params)} only with metadata routing. Call "
             "sklearn.set_config(enable_metadata_routing=True) first."
         )
-    return _sklearn.split_arguments(model, given)
+    split = _sklearn.split_arguments(self, params) if params else {}
+    return self._learn(X, y, weights=sample_weight, split=split)
+
+
+def route_to_splitter(self: Any) -> Any:
+    """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
+    return _sklearn.splitter_router(self, self._requested(), self.cv)
 
 
 def scorer_of(model: Any) -> Any:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid import _sklearn, parallel
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.opening import opened
@@ -21,7 +21,7 @@ from pellucid.linear_model._logistic.base import (
     LogisticModel,
 )
 from pellucid.linear_model.base import column_means
-from pellucid.linear_model.cv_folds import CV, scored, scorer_of, split_arguments
+from pellucid.linear_model.cv_folds import CV, fit_by_folds, route_to_splitter, scored, scorer_of
 from pellucid.parameters import (
     CLASS_WEIGHT,
     N_JOBS,
@@ -153,17 +153,8 @@ class LogisticRegressionCV(LogisticModel):
     def _meaning_of(self, penalty: str | None) -> dict[str, Any]:
         return {"l1_ratios": {"l1": (1.0,), "l2": (0.0,)}.get(str(penalty), self.l1_ratios)}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Choose the penalty, then learn the coefficients.
-
-        Further arguments, such as `groups`, go to the splitter `cv` by scikit-learn's metadata routing.
-        """
-        split = split_arguments(self, params)
-        return self._learn(X, y, weights=sample_weight, split=split)
-
-    def get_metadata_routing(self) -> Any:
-        """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
-        return _sklearn.splitter_router(self, self._requested(), self.cv)
+    fit = fit_by_folds
+    get_metadata_routing = route_to_splitter
 
     def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         from pellucid.linear_model._logistic import path

@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid import _sklearn, parallel
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.base import LinearPredictor, shaped
-from pellucid.linear_model.cv_folds import CV, make_folds, scored, scorer_of, split_arguments
+from pellucid.linear_model.cv_folds import (
+    CV,
+    fit_by_folds,
+    make_folds,
+    route_to_splitter,
+    scored,
+    scorer_of,
+)
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
@@ -108,17 +115,8 @@ class RidgeCV(LinearPredictor):
     _several_targets = True
     _target = "several"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Choose the penalty, then learn the coefficients.
-
-        Further arguments, such as `groups`, go to the splitter `cv` by scikit-learn's metadata routing.
-        """
-        split = split_arguments(self, params)
-        return self._learn(X, y, weights=sample_weight, split=split)
-
-    def get_metadata_routing(self) -> Any:
-        """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
-        return _sklearn.splitter_router(self, self._requested(), self.cv)
+    fit = fit_by_folds
+    get_metadata_routing = route_to_splitter
 
     def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, partial(self._fit_columns, split))

@@ -8,15 +8,15 @@ chooses is what `Lasso` or `ElasticNet` finds on all rows at that penalty.
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pellucid import _sklearn, parallel
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.base import POSITIVE, LinearPredictor, shaped
-from pellucid.linear_model.cv_folds import CV, make_folds, split_arguments
+from pellucid.linear_model.cv_folds import CV, fit_by_folds, make_folds, route_to_splitter
 from pellucid.linear_model.paths import enet_path, penalty_grid
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.numerics.row_blocks import as_dense
@@ -267,17 +267,8 @@ class L1RegressorCV(LinearPredictor):
     l1_ratio: Any  # a parameter of the elastic net, 1 for the lasso
     path = staticmethod(enet_path)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Choose the penalty, then learn the coefficients.
-
-        Further arguments, such as `groups`, go to the splitter `cv` by scikit-learn's metadata routing.
-        """
-        split = split_arguments(self, params)
-        return self._learn(X, y, weights=sample_weight, split=split)
-
-    def get_metadata_routing(self) -> Any:
-        """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
-        return _sklearn.splitter_router(self, self._requested(), self.cv)
+    fit = fit_by_folds
+    get_metadata_routing = route_to_splitter
 
     def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, partial(self._fit_columns, split))
