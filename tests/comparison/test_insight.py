@@ -184,9 +184,9 @@ def test_neighbours_are_the_nearest_other_rows(fitted):
 def test_what_would_change_a_prediction_changes_it(fitted, data, model):
     evaluator, found, task = fitted(data, model)
     table, rows = evaluator.table.to_pandas(), [0, 5, 150, 5]
-    told = example_rows.changed(evaluator, found, rows, task.train, 60.0)
-    assert told[1] == told[3] and any(entry["found"] for entry in told)
-    for row, entry in zip(rows, told, strict=True):
+    changes = example_rows.changed(evaluator, found, rows, task.train, 60.0)
+    assert changes[1] == changes[3] and any(entry["found"] for entry in changes)
+    for row, entry in zip(rows, changes, strict=True):
         before = found.predict(table.iloc[[row]])[0]
         assert entry["before"] == (str(before) if entry["threshold"] is None else before)
         for change in entry["found"]:
@@ -232,8 +232,8 @@ def test_rows_left_without_time_have_no_changes(fitted):
 @pytest.mark.parametrize("model", ["lda", "knn", "tree", "svm_rbf", "majority"])
 def test_a_portrait_fails_in_no_part(fitted, model):
     evaluator, found, task = fitted("penguins", model)
-    told = describe_model(evaluator, found, task, 0.5)
-    assert {name: why for name, why in told.items() if name.endswith("_why")} == {}
+    changes = describe_model(evaluator, found, task, 0.5)
+    assert {name: why for name, why in changes.items() if name.endswith("_why")} == {}
 
 
 def test_a_busy_machine_does_not_lengthen_portraits(fitted, monkeypatch):
@@ -241,12 +241,12 @@ def test_a_busy_machine_does_not_lengthen_portraits(fitted, monkeypatch):
     from pellucid.comparison.execution import fold_task as jobs
 
     *_, task = fitted("iris", "tree")
-    told, wall = [], jobs.time.monotonic
+    changes, wall = [], jobs.time.monotonic
     monkeypatch.setattr(
         "pellucid.comparison.analysis.model_details.describe_model",
-        lambda evaluator, model, own, spent: told.append(spent),
+        lambda evaluator, model, own, spent: changes.append(spent),
     )
     worker = jobs.FoldTaskRunner(replace(task, candidates=task.candidates[:1]), None, [])
     monkeypatch.setattr(jobs.time, "monotonic", lambda: wall() + 30.0)  # others had the processor
     worker.run()
-    assert 0 < told[0] < 10
+    assert 0 < changes[0] < 10

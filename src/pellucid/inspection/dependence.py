@@ -41,6 +41,14 @@ class PartialDependence:
     classes: tuple[Any, ...] | None
     categorical: tuple[bool, ...]
 
+    @property
+    def mean(self) -> np.ndarray:
+        """(K, grid) or (K, grid, grid): `average`, or the mean of the individual predictions."""
+        if self.average is not None:
+            return self.average
+        assert self.individual is not None
+        return self.individual.mean(axis=1)
+
     def frame(self, backend: str | None = None) -> Any:
         """One line per class and point of the grid, and per row if there are individual predictions.
 

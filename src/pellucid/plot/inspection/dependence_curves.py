@@ -84,7 +84,8 @@ class PartialDependenceDisplay(Display):
         for one, rows in zip(self.found, self._lines):
             if one.average is not None:
                 parts.append(_part(one, one.average, None))
-            parts += [_part(one, one.individual[:, i], int(i)) for i in rows]  # type: ignore[index]
+            if one.individual is not None:
+                parts += [_part(one, one.individual[:, i], int(i)) for i in rows]
         columns = {name: [v for part in parts for v in part[name]] for name in parts[0]}
         for name in ("value", "value 2"):
             if len({isinstance(v, float) for v in columns[name]}) > 1:
@@ -124,8 +125,7 @@ class PartialDependenceDisplay(Display):
 
 
 def _reach(one: PartialDependence) -> float:
-    values = one.individual.mean(axis=1) if one.average is None else one.average  # type: ignore[union-attr]
-    return float(np.ptp(values, axis=-1).max())
+    return float(np.ptp(one.mean, axis=-1).max())
 
 
 def _chosen(one: PartialDependence) -> np.ndarray:
@@ -178,7 +178,9 @@ def _curve(one: PartialDependence, rows: np.ndarray, limits: tuple[float, float]
     name, grid = one.features[0], one.grid_values[0]
     if not one.categorical[0]:
         places, label = _along(name, grid)
-        note = f"Thin lines: {len(rows)} of {len(one.individual[0])} rows." if len(rows) else ""  # type: ignore[index]
+        note = ""
+        if one.individual is not None:
+            note = f"Thin lines: {len(rows)} of {len(one.individual[0])} rows."
         return _panel(one, _lines(one, rows, places), Axis(label, grid=False), limits, note)
     if len(grid) > MOST_LEVELS:
         raise ParameterError(
@@ -208,7 +210,7 @@ def _along(name: str, grid: np.ndarray) -> tuple[np.ndarray, str]:
 
 def _lines(one: PartialDependence, rows: np.ndarray, places: np.ndarray) -> list[Mark]:
     """The lines of rows, and of the mean, per class."""
-    K = _count(one)
+    K = len(one.mean)
     marks: list[Mark] = []
     for k in range(K):
         name = "" if K == 1 or one.classes is None else str(one.classes[k])
@@ -231,35 +233,28 @@ def _lines(one: PartialDependence, rows: np.ndarray, places: np.ndarray) -> list
     return marks
 
 
-def _count(one: PartialDependence) -> int:
-    values = one.individual if one.average is None else one.average
-    return len(values)  # type: ignore[arg-type]
-
-
 def _at_levels(one: PartialDependence) -> list[Mark]:
     """The mean at each level and, around it, the predictions of 80 % of the rows."""
-    K = _count(one)
+    K = len(one.mean)
     at = np.arange(len(one.grid_values[0]), dtype=float)
     marks: list[Mark] = []
     for k in range(K):
         name = "" if K == 1 or one.classes is None else str(one.classes[k])
         places = at + (0.0 if K == 1 else 0.5 * (k / (K - 1) - 0.5))
         if one.individual is None:
-            marks.append(Points(places, one.average[k], name, k))  # type: ignore[index]
+            marks.append(Points(places, one.mean[k], name, k))
             continue
         low, high = np.quantile(one.individual[k], SHARES, axis=0)
-        mean = one.individual[k].mean(axis=0) if one.average is None else one.average[k]
-        marks.append(Intervals(places, mean, low, high, False, name, k))
+        marks.append(Intervals(places, one.mean[k], low, high, False, name, k))
     return marks
 
 
 def _pair(one: PartialDependence) -> list[Panel]:
     """A panel of two columns per class: the first along x, the second along y."""
-    values = one.individual.mean(axis=1) if one.average is None else one.average  # type: ignore[union-attr]
     x, y = (_heat_axis(one, k) for k in (0, 1))
     few = y.names is not None and max(map(len, one.grid_values)) <= MOST_TEXTS
     panels = []
-    for k, matrix in enumerate(values):
+    for k, matrix in enumerate(one.mean):
         title = " and ".join(one.features)
         if one.classes is not None:
             title = f"p({one.classes[k]}): {title}"
