@@ -103,12 +103,15 @@ def same(a: Any, b: Any) -> bool:
     return bool(np.isscalar(a) and np.isscalar(b) and (a == b or (a != a and b != b)))
 
 
+_WORDS = {"nonzero": "nonzero coefficients"}  # in sentences, for names of numbers
+
+
 def _sentence(event: State, numbers: dict[str, float]) -> str:
     """ "Iteration 3: objective 12.1, gradient norm 0.2." """
     from pellucid.draw import number
 
     parts = [
-        f"{name.replace('_', ' ')} {number(value, 4)}"
+        f"{_WORDS.get(name, name.replace('_', ' '))} {number(value, 4)}"
         for name, value in numbers.items()
         if name != "iteration" and value == value
     ]
