@@ -138,7 +138,7 @@ def _text(classes: int) -> Shape:
         return csr_array(entries, shape=(rows, d)), y
 
     def numbers(rows: int) -> tuple[Any, np.ndarray]:
-        X, y = draw(rows)
+        X, _ = draw(rows)
         rng = np.random.default_rng(1)
         return X, X @ rng.normal(size=d) * (rng.random(1)[0] + 1) + rng.normal(size=rows)
 
