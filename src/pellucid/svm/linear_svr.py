@@ -1,7 +1,7 @@
 """`LinearSVR`: linear support vector regression, for many rows and columns."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -47,10 +47,6 @@ class LinearSVR(LinearSVM, Regressor):
     coef_: np.ndarray = learned("Coefficients, shape (n_terms,).")
     intercept_: np.ndarray = learned("Intercept, shape (1,).")
     n_iter_: int = learned(N_ITER)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients; weight k counts as k equal rows."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.svm import linear_dual, primal
