@@ -53,7 +53,7 @@ class LinearSVR(LinearSVM, Regressor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.svm import linear_dual, primal
+        from pellucid.svm import linear_dual, primal, squared_dual
 
         X, scale, shift, means = self._prepared(problem)
         costs = self._costs(problem.weights)
@@ -70,7 +70,7 @@ class LinearSVR(LinearSVM, Regressor):
                 )
             else:
                 found = parallel.interruptible(
-                    primal.ridge_squared, linear, self.max_iter, "LinearSVR"
+                    squared_dual.ridge_squared, linear, self.tol, self.max_iter, "LinearSVR"
                 )
         learned = self._learned_from([found], scale, shift)
         return learned | {"coef_": learned["coef_"][0], "means_": means}
