@@ -13,7 +13,7 @@ from pellucid.discriminant_analysis.class_covariances import (
     with_fixed_signs,
 )
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import STATUS, Choice, learned, param
+from pellucid.parameters import Choice, learned, param, shared
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 from pellucid.transformer import Transformer
@@ -58,7 +58,7 @@ class FisherDiscriminant(Classifier, Transformer):
     means_: np.ndarray = learned("Means of the classes, shape (n_classes, n_terms).")
     xbar_: np.ndarray = learned("Mean of all training rows, shape (n_terms,).")
     offset_: np.ndarray = learned("Intercepts of the scores for rows minus `xbar_`.")
-    status_: Status = learned(STATUS)
+    status_: Status = learned(shared.STATUS)
 
     _takes_sparse = False
     _takes_text = True

@@ -12,7 +12,6 @@ from pellucid.numerics import bayes
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.losses import class_probabilities
 from pellucid.parameters import (
-    PRIORS,
     Boolean,
     Choice,
     EstimatorInstance,
@@ -20,6 +19,7 @@ from pellucid.parameters import (
     Real,
     learned,
     positional,
+    shared,
 )
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
@@ -58,7 +58,10 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         kw_only=False,
     )
     priors: Any = positional(
-        default=None, check=PRIORS.check, description=PRIORS.description, kw_only=False
+        default=None,
+        check=shared.PRIORS.check,
+        description=shared.PRIORS.description,
+        kw_only=False,
     )
     n_components: int | None = positional(
         default=None,

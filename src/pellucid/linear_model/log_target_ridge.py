@@ -18,7 +18,7 @@ from pellucid.linear_model.target_range import (
     with_bound,
 )
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import HISTORY, STANDARDIZE, Real, learned, param
+from pellucid.parameters import Real, learned, param, shared
 
 
 class LogTargetRidge(LinearPredictor):
@@ -49,7 +49,7 @@ class LogTargetRidge(LinearPredictor):
         "Strength of the penalty; 0 is least squares.",
         before="fit_intercept",
     )
-    standardize: bool = STANDARDIZE
+    standardize: bool = shared.STANDARDIZE
     bound_predictions: bool = BOUND_PREDICTIONS.replace(
         description="Keep predictions within the range of y on the training rows, because the "
         "exponential of a row far outside the training table can be of any size. `explain` shows the "
@@ -63,7 +63,7 @@ class LogTargetRidge(LinearPredictor):
     smearing_: float = learned("Factor s that turns exp(b0 + x . b) into a mean.")
     bounds_: np.ndarray = learned(BOUNDS)
     n_iter_: int = learned("Number of iterations: 1, as the solution is direct.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     _positive_target = True
     _scale = "link"

@@ -21,7 +21,6 @@ from pellucid.linear_model.cv_folds import (
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
-    STANDARDIZE,
     Array,
     Boolean,
     Choice,
@@ -33,6 +32,7 @@ from pellucid.parameters import (
     number_list,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Recorder, Status, is_watched
 
@@ -95,7 +95,7 @@ class RidgeCV(LinearPredictor):
     alpha_per_target: bool = param(
         False, Boolean, "Whether to choose a penalty for each target; with cv=None only."
     )
-    standardize: bool = STANDARDIZE
+    standardize: bool = shared.STANDARDIZE
 
     alpha_: Any = learned("The chosen penalty, or one per target.")
     best_score_: Any = learned("Score of the chosen penalty, or one per target.")

@@ -31,7 +31,7 @@ from pellucid.naive_bayes.text_columns import (
     word_terms,
 )
 from pellucid.numerics.class_moments import class_moments
-from pellucid.parameters import PRIORS, Predicate, Real, learned, param
+from pellucid.parameters import Predicate, Real, learned, param, shared
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Explanation
 
@@ -82,7 +82,7 @@ class MixedNB(NaiveBayes):
         Real(0, None),
         "Share of the variance of a normal column that is added to its variance in each class.",
     )
-    priors: Any = PRIORS
+    priors: Any = shared.PRIORS
     class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     distributions_: tuple[str, ...] = learned("Distribution of each column.")

@@ -13,19 +13,7 @@ from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.row_blocks import largest_cell
-from pellucid.parameters import (
-    FIT_INTERCEPT,
-    STANDARDIZE,
-    STATUS,
-    VERBOSE,
-    Choice,
-    Ignored,
-    Integer,
-    RandomState,
-    Real,
-    learned,
-    param,
-)
+from pellucid.parameters import Choice, Ignored, Integer, RandomState, Real, learned, param, shared
 from pellucid.records import Solution, Status
 from pellucid.svm.kernel_base import scaled
 
@@ -60,7 +48,7 @@ class LinearSVM(Estimator):
         FiniteC(0, None, "neither"),
         "Cost of an error; a smaller C is a stronger penalty on the coefficients.",
     )
-    fit_intercept: bool = FIT_INTERCEPT.replace(
+    fit_intercept: bool = shared.FIT_INTERCEPT.replace(
         description="Whether to fit an intercept. It is penalised like the coefficients, less so with a "
         "larger `intercept_scaling`."
     )
@@ -70,12 +58,12 @@ class LinearSVM(Estimator):
         "Value of the constant column whose coefficient gives the intercept. A large value makes the "
         "penalty on the intercept small.",
     )
-    verbose: int = VERBOSE
+    verbose: int = shared.VERBOSE
     random_state: Any = param(
         None, Ignored("the rows are always visited in the same order.", RandomState)
     )
     max_iter: int = param(1000, Integer(1), "Largest number of iterations of the solver.")
-    standardize: bool = STANDARDIZE.replace(
+    standardize: bool = shared.STANDARDIZE.replace(
         description="Subtract the means of the columns and divide numbers by their standard deviations "
         "before the fit. Columns of categories, missing-value indicators and words are not divided. "
         "Sparse columns, and all columns without an intercept, are not centred. `coef_` and "
@@ -90,7 +78,7 @@ class LinearSVM(Estimator):
         "'gradient_norm', depending on the solver. With more than two classes also 'machine', the "
         "number of the binary problem."
     )
-    status_: Status = learned(STATUS)
+    status_: Status = learned(shared.STATUS)
 
     _rows = "canonical"
     _takes_text = True

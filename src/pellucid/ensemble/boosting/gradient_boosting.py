@@ -17,9 +17,7 @@ from pellucid.ensemble.boosting.regressor import BoostingRegressor
 from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
-    RANDOM_STATE,
     REQUIRED,
-    VERBOSE,
     Choice,
     EstimatorInstance,
     Integer,
@@ -27,16 +25,10 @@ from pellucid.parameters import (
     changed,
     learned,
     param,
+    shared,
 )
 from pellucid.records import is_watched
-from pellucid.tree.growth_parameters import (
-    MAX_DEPTH,
-    MAX_FEATURES,
-    MAX_LEAF_NODES,
-    MIN_SAMPLES_LEAF,
-    MIN_SAMPLES_SPLIT,
-    MIN_WEIGHT_FRACTION_LEAF,
-)
+from pellucid.tree import growth_parameters as growth
 from pellucid.tree.tree_spec import count_of, number_of_features
 
 
@@ -47,10 +39,10 @@ class GradientBoosting(Estimator):
     learning_rate: float = boosting_parameters.LEARNING_RATE.replace(check=Real(0, None))
     n_estimators: int = boosting_parameters.ROUNDS
     subsample: float = boosting_parameters.SUBSAMPLE
-    min_samples_split: float = MIN_SAMPLES_SPLIT
-    min_samples_leaf: float = MIN_SAMPLES_LEAF
-    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
-    max_depth: int | None = MAX_DEPTH.replace(default=3)
+    min_samples_split: float = growth.MIN_SAMPLES_SPLIT
+    min_samples_leaf: float = growth.MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = growth.MIN_WEIGHT_FRACTION_LEAF
+    max_depth: int | None = growth.MAX_DEPTH.replace(default=3)
     min_impurity_decrease: float = param(
         0.0,
         Real(0, None),
@@ -63,10 +55,10 @@ class GradientBoosting(Estimator):
         "What boosting starts from: None is the best constant, 'zero' is 0. An estimator is fitted to "
         "the training rows first, and the trees correct its predictions.",
     )
-    random_state: Any = RANDOM_STATE
-    max_features: Any = MAX_FEATURES
-    verbose: int = VERBOSE
-    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    random_state: Any = shared.RANDOM_STATE
+    max_features: Any = growth.MAX_FEATURES
+    verbose: int = shared.VERBOSE
+    max_leaf_nodes: int | None = growth.MAX_LEAF_NODES
     warm_start: bool = boosting_parameters.CONTINUE
     validation_fraction: float = param(
         0.1,

@@ -14,9 +14,6 @@ from pellucid.ensemble.boosting.regressor import BoostingRegressor
 from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import ParameterError
 from pellucid.parameters import (
-    CLASS_WEIGHT,
-    RANDOM_STATE,
-    VERBOSE,
     Boolean,
     Choice,
     Integer,
@@ -26,6 +23,7 @@ from pellucid.parameters import (
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.protocol import copied
 from pellucid.records import is_watched
@@ -106,8 +104,8 @@ class HistGradientBoosting(Estimator):
         10, Integer(1), "Number of rounds without a better score after which boosting stops."
     )
     tol: float = boosting_parameters.TOL.replace(default=1e-7)
-    verbose: int = VERBOSE
-    random_state: Any = RANDOM_STATE
+    verbose: int = shared.VERBOSE
+    random_state: Any = shared.RANDOM_STATE
     subsample: float = boosting_parameters.SUBSAMPLE.replace(last=True)
 
     trees_: BoostedTrees = learned(boosting_parameters.TREES)
@@ -321,7 +319,7 @@ class HistGradientBoostingClassifier(HistGradientBoosting, BoostingClassifier):
         description="Loss that the rounds reduce.",
         kw_only=False,
     )
-    class_weight: Any = CLASS_WEIGHT.replace(
+    class_weight: Any = shared.CLASS_WEIGHT.replace(
         description="Factors for the weights of the rows by class. 'balanced' gives every class the "
         "same total weight."
     )
