@@ -12,7 +12,7 @@ from pellucid import parallel
 from pellucid.base import Classifier, Regressor
 from pellucid.data.row_view import blocks_of
 from pellucid.errors import DataError
-from pellucid.numerics.linear_scores import linear_scores
+from pellucid.numerics.linear_scores import class_scores, linear_scores
 from pellucid.parameters import Boolean, learned, param, shared
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
@@ -171,9 +171,7 @@ class LinearClassifier(Classifier):
         return bool(np.all(self.coef_))
 
     def _scores(self, X: Any) -> np.ndarray:
-        if len(self.classes_) == 2:
-            return linear_scores(X, self.coef_[0], self.intercept_[0])
-        return linear_scores(X, self.coef_, self.intercept_)
+        return class_scores(X, self.coef_, self.intercept_)
 
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, self._scale)

@@ -121,7 +121,8 @@ class LinearRegression(LinearPredictor):
     )
     n_iter_: int = learned("Number of iterations of the solver 'gd'; 1 for direct solutions.")
     history_: dict[str, np.ndarray] = learned(
-        f"{shared.HISTORY} The objective is half the sum of squared errors; direct solutions have one row."
+        f"{shared.HISTORY} The objective is half the sum of squared errors; direct solutions have one "
+        "row."
     )
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."

@@ -11,8 +11,8 @@ from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
-from pellucid.numerics.linear_scores import linear_scores
-from pellucid.numerics.row_blocks import largest_cell
+from pellucid.numerics.linear_scores import class_scores, explained_scores
+from pellucid.numerics.row_blocks import as_dense, largest_cell
 from pellucid.parameters import Choice, Ignored, Integer, RandomState, Real, learned, param, shared
 from pellucid.records import Solution, Status
 from pellucid.svm.kernel_base import scaled
@@ -131,21 +131,12 @@ class LinearSVM(Estimator):
 
     def _linear_scores(self, X: Any) -> np.ndarray:
         """x . coef_ + intercept_: (n,) for one row of coefficients, else one column for each."""
-        coef = np.atleast_2d(self.coef_)
-        intercept = np.atleast_1d(self.intercept_)
-        one = len(coef) == 1
-        return linear_scores(X, coef[0] if one else coef, intercept[0] if one else intercept)
+        return class_scores(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
     def _linear_parts(self, X: Any, scale: str) -> dict[str, Any]:
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        coef, scores = np.atleast_2d(self.coef_), self._linear_scores(X)
-        return {
-            "base": coef @ self.means_ + self.intercept_,
-            "contributions": (dense - self.means_)[:, :, None] * coef.T,
-            "prediction": scores.reshape(len(scores), -1),
-            "scale": scale,
-            "method": "coefficient times distance from the training mean",
-        }
+        dense, coef = as_dense(X), np.atleast_2d(self.coef_)
+        base, scores = coef @ self.means_ + self.intercept_, self._linear_scores(X)
+        return explained_scores(dense, self.means_, coef, base, scores) | {"scale": scale}
 
     def _check_linear(self, *shape: int) -> None:
         """Raise an error for inconsistent arrays in a model file; `shape` without the columns."""

@@ -71,13 +71,8 @@ class AdaBoost(Estimator):
     def _base_estimator(self) -> Any:
         raise NotImplementedError
 
-    @property
-    def _takes_sparse(self) -> bool:
-        return base_estimators.takes_sparse(self._base_estimator())
-
-    @property
-    def _rows(self) -> str:
-        return base_estimators.rows_for(self._base_estimator())
+    _takes_sparse = property(lambda self: base_estimators.takes_sparse(self._base_estimator()))
+    _rows = property(lambda self: base_estimators.rows_for(self._base_estimator()))
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()

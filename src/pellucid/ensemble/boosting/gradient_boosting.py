@@ -3,13 +3,12 @@
 They run on the same histogram engine as the Hist classes; only parameters and scores differ.
 """
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import InputSpec, Problem
+from pellucid.data import Problem
 from pellucid.ensemble import collection
 from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
@@ -27,7 +26,6 @@ from pellucid.parameters import (
     param,
     shared,
 )
-from pellucid.records import is_watched
 from pellucid.tree import growth_parameters as growth
 from pellucid.tree.tree_spec import count_of, number_of_features
 
@@ -173,13 +171,8 @@ class GradientBoosting(Estimator):
             leaf_penalty=float(self.ccp_alpha),
         )  # fmt: skip
 
-    def _input_spec(self) -> InputSpec:
-        return replace(super()._input_spec(), positions=is_watched())  # of the rows of gradients
-
-    def _at_step(self, state: dict[str, Any]) -> Self:
-        from pellucid.ensemble.boosting.boosting_steps import at_step
-
-        return at_step(self, state)
+    _input_spec, _at_step = base.input_spec, base.at_step
+    feature_importances_ = property(base.importances)
 
     def _check_state(self) -> None:
         """Refuse learned parts that do not belong together (model files)."""
@@ -194,12 +187,6 @@ class GradientBoosting(Estimator):
             or list(vars(first).get("classes_", ())) != list(vars(self).get("classes_", ()))
         ):
             raise DataError("the initial model has other columns or classes")
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of the total gain that is due to the splits by each column; 0 without any split."""
-        self._check_fitted()
-        return self.trees_.importances()
 
     def apply(self, X: Any) -> np.ndarray:
         """Leaf of each row in each tree: (n, rounds) for a regressor, else (n, rounds, outputs)."""

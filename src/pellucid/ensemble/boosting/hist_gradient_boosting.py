@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import InputSpec, Problem, Table, prepare
+from pellucid.data import Problem, Table, prepare
 from pellucid.data.opening import opened
 from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
@@ -26,7 +26,6 @@ from pellucid.parameters import (
     shared,
 )
 from pellucid.protocol import copied
-from pellucid.records import is_watched
 from pellucid.tree.growth_parameters import MAX_DEPTH, MAX_LEAF_NODES, MONOTONIC_CST, share
 
 MANY_ROWS = 10_000  # samples above which early_stopping="auto" stops early
@@ -271,23 +270,9 @@ class HistGradientBoosting(Estimator):
             ),
         )  # fmt: skip
 
-    def _input_spec(self) -> InputSpec:
-        return replace(super()._input_spec(), positions=is_watched())  # of the rows of gradients
-
-    def _at_step(self, state: dict[str, Any]) -> Self:
-        from pellucid.ensemble.boosting.boosting_steps import at_step
-
-        return at_step(self, state)
-
-    def _check_state(self) -> None:
-        """Refuse learned parts that do not belong together (model files)."""
-        base.check_trees(self)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of the total gain that is due to the splits by each column; 0 without any split."""
-        self._check_fitted()
-        return self.trees_.importances()
+    _input_spec, _at_step = base.input_spec, base.at_step
+    feature_importances_ = property(base.importances)
+    _check_state = base.check_trees
 
 
 class HistGradientBoostingClassifier(HistGradientBoosting, BoostingClassifier):

@@ -229,10 +229,10 @@ class Forest(Estimator):
         B = len(self.trees_)
         return self.trees_, [tree.value for tree in self.trees_], np.full(B, 1.0 / B)
 
-    def _check_trees(self, n_values: int) -> None:
+    def _check_state(self) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
         averaging.check_importances(self)
-        trees = self.trees_
+        trees, n_values = self.trees_, len(vars(self).get("classes_", ())) or self.n_outputs_
         if not isinstance(trees, list) or not trees:
             raise DataError("a forest needs its trees")
         for tree in trees:

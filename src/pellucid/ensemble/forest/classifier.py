@@ -37,6 +37,3 @@ class ForestClassifier(Forest, Classifier):
 
     staged_predict_proba = stages.staged_predict_proba
     staged_predict = stages.staged_labels
-
-    def _check_state(self) -> None:
-        self._check_trees(len(self.classes_))
