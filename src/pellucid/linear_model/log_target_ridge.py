@@ -125,12 +125,8 @@ class LogTargetRidge(LinearPredictor):
         parts, shift = super()._explain(X), np.log(self.smearing_)
         return parts | {"base": parts["base"] + shift, "prediction": parts["prediction"] + shift}
 
-    def summary(self) -> Any:
-        """The coefficients on the log scale; with a penalty there are no standard errors."""
-        from pellucid.linear_model._inference.summary_table import penalised_summary
-
-        self._check_fitted()
-        return penalised_summary(self, {"alpha": float(self.alpha), "smearing": self.smearing_})
+    def _strengths_shown(self) -> dict[str, Any]:
+        return {"alpha": float(self.alpha), "smearing": self.smearing_}
 
 
 def _log_sum(logs: np.ndarray, weights: np.ndarray) -> float:
