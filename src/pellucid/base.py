@@ -21,7 +21,7 @@ from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
-from pellucid.parameters import CLASSES, TABLE, learned
+from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting
 
@@ -44,7 +44,7 @@ class Estimator(SklearnEstimator):
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
     _records_inner_fits: ClassVar[bool] = False
 
-    table: Any = TABLE
+    table: Any = shared.TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
@@ -277,7 +277,7 @@ class Classifier(Estimator, task=True):
 
     _kind = "classifier"
     _target = "classes"
-    classes_: np.ndarray = learned(CLASSES)
+    classes_: np.ndarray = learned(shared.CLASSES)
     # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
