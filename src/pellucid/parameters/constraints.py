@@ -4,7 +4,7 @@ A constraint has `accepts(value)`, `str()` for messages ("a float in the range [
 `brief()` for signatures in docstrings ("float in [0, inf)").
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -203,7 +203,7 @@ ClassWeight = Either(
 )
 
 
-def check(owner: str, values: dict[str, Any], table: dict[str, Constraint]) -> None:
+def check(owner: str, values: dict[str, Any], table: Mapping[str, Constraint]) -> None:
     """Raise a `ParameterError` for the first value that its constraint does not accept."""
     for name, constraint in table.items():
         if name in values and not constraint.accepts(value := values[name]):
