@@ -158,8 +158,7 @@ class Estimator(SklearnEstimator):
         return self
 
     def _replace_learned(self, learned: dict[str, Any]) -> None:
-        old = self._learned()
-        self.__dict__ = {k: v for k, v in vars(self).items() if k not in old} | learned
+        self.__dict__ = self._not_learned() | learned
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema
@@ -268,7 +267,7 @@ class Estimator(SklearnEstimator):
         )  # fmt: skip
 
 
-class Classifier(Estimator):
+class Classifier(Estimator, task=True):
     """Predicts labels: the class of the highest probability if the family writes `_proba`, which
     also gives it `predict_proba`; otherwise the class of the highest of `_scores`.
 
@@ -291,6 +290,10 @@ class Classifier(Estimator):
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their labels y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""
@@ -325,11 +328,15 @@ class Classifier(Estimator):
         return default_scores.accuracy(self, X, y, sample_weight)
 
 
-class Regressor(Estimator):
+class Regressor(Estimator, task=True):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
     _target = "numbers"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their targets y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         """Predictions for encoded rows."""

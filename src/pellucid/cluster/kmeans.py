@@ -21,7 +21,6 @@ from pellucid.parameters import (
     VERBOSE,
     Array,
     Choice,
-    Either,
     Function,
     Integer,
     Real,
@@ -61,13 +60,13 @@ class KMeans(Clusterer, Transformer):
     )
     init: Any = param(
         "k-means++",
-        Either(Choice("k-means++", "random"), Function, Array),
+        Choice("k-means++", "random") | Function | Array,
         "Starting centers: greedy k-means++, random rows, a function (X, n_clusters, random_state) that "
         "returns them, or the centers themselves as an array (n_clusters, n_columns).",
     )
     n_init: Any = param(
         "auto",
-        Either(Choice("auto"), Integer(1)),
+        Choice("auto") | Integer(1),
         "Number of starts; the one with the smallest inertia is kept. 'auto' is 10 for random starts "
         "and functions, else 1.",
     )

@@ -1,6 +1,6 @@
 """Fisher's linear discriminant: the direction that separates the classes best."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -62,10 +62,6 @@ class FisherDiscriminant(Classifier, Transformer):
 
     _takes_sparse = False
     _takes_text = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the direction and the cut-off."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None

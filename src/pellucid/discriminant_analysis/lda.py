@@ -1,6 +1,6 @@
 """Linear discriminant analysis: normal classes with one covariance."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from pellucid.parameters import (
     PRIORS,
     Boolean,
     Choice,
-    Either,
     EstimatorInstance,
     Integer,
-    Nothing,
     Real,
     learned,
     positional,
@@ -54,7 +52,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     )
     shrinkage: Any = positional(
         default=None,
-        check=Either(Nothing, Choice("auto"), Real(0, 1, "both")),
+        check=None | Choice("auto") | Real(0, 1, "both"),
         description="Weight s in the shrunk covariance (1 - s) C + s v I, where v is the mean variance; "
         "'auto' is the estimate of Ledoit and Wolf for each class. For the solvers 'lsqr' and 'eigen'.",
         kw_only=False,
@@ -64,7 +62,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     )
     n_components: int | None = positional(
         default=None,
-        check=Either(Nothing, Integer(1)),
+        check=None | Integer(1),
         description="Number of columns of `transform`. None, and the largest value, is "
         "min(n_classes - 1, n_terms).",
         kw_only=False,
@@ -84,7 +82,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     )
     covariance_estimator: Any = positional(
         default=None,
-        check=Either(Nothing, EstimatorInstance),
+        check=None | EstimatorInstance,
         description="Estimator with `fit` and `covariance_` that replaces the covariance of each class. "
         "For the solvers 'lsqr' and 'eigen'.",
         kw_only=False,
@@ -115,10 +113,6 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
 
     _takes_sparse = False
     _takes_text = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Estimate the means of the classes and their common covariance."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.discriminant_analysis.linear_solvers import solve

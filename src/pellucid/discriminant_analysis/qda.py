@@ -26,10 +26,8 @@ from pellucid.parameters import (
     PRIORS,
     Boolean,
     Choice,
-    Either,
     EstimatorInstance,
     Ignored,
-    Nothing,
     Real,
     learned,
     param,
@@ -74,7 +72,7 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
     )
     covariance_estimator: Any = param(
         None,
-        Either(Nothing, EstimatorInstance),
+        None | EstimatorInstance,
         "Estimator with `fit` and `covariance_` that replaces the covariance of each class. For the "
         "solver 'eigen'.",
     )

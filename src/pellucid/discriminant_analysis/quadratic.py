@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -123,10 +123,6 @@ class QuadraticClassifier(Classifier):
 
     _takes_sparse = False
     _takes_text = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Estimate the mean and covariance of every class."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _log_density(self, X: np.ndarray) -> np.ndarray:
         """Logarithm of the density, up to a constant: (n, K)."""

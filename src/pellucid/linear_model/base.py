@@ -4,7 +4,7 @@ Invariant: coefficients follow the encoded columns (`terms_`), (p,) or (targets 
 are those of the training columns, for regressors 0 without an intercept.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -40,10 +40,6 @@ class LinearPredictor(Regressor):
         "Weighted means of the encoded columns in training; 0 without an intercept."
     )
     status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients, and all else that the class learns."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)
@@ -165,10 +161,6 @@ class LinearClassifier(Classifier):
     intercept_: np.ndarray = learned("Intercepts, shape (1,) for two classes, else (n_classes,).")
     means_: np.ndarray = learned("Weighted means of the encoded columns in training.")
     status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients, and all else that the class learns."""
-        return self._learn(X, y, weights=sample_weight)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes, shape (n, K); for two classes those of the second, shape (n,)."""

@@ -19,9 +19,7 @@ from pellucid.parameters import (
     STANDARDIZE,
     VERBOSE,
     Boolean,
-    Either,
     Integer,
-    Nothing,
     Real,
     changed,
     learned,
@@ -30,7 +28,7 @@ from pellucid.parameters import (
 from pellucid.records import converting
 
 GAMMA_PRIOR = param(1e-6, Real(0, None))
-START = Either(Nothing, Real(0, None, "neither"))
+START = None | Real(0, None, "neither")
 
 
 class BayesianRidge(BayesianPredictor):

@@ -31,9 +31,7 @@ from pellucid.parameters import (
     WARM_START,
     Boolean,
     Choice,
-    Either,
     Integer,
-    Nothing,
     Real,
     changed,
     learned,
@@ -119,7 +117,7 @@ class LogisticRegression(LogisticModel):
     )
     eta0: float | None = param(
         None,
-        Either(Nothing, Real(0, None, "neither")),
+        None | Real(0, None, "neither"),
         "Factor of the step size eta0 (tau0 + k)**-kappa of the solver 'sgd', along the gradient of "
         "the mean objective of a batch. None begins with steps that cannot overshoot, which become "
         "smaller from tau0 + k = 200 on.",

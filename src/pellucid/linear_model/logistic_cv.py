@@ -30,10 +30,8 @@ from pellucid.parameters import (
     Array,
     Boolean,
     Choice,
-    Either,
     Function,
     Integer,
-    Nothing,
     Predicate,
     Real,
     changed,
@@ -67,7 +65,7 @@ class LogisticRegressionCV(LogisticModel):
 
     Cs: Any = param(
         10,
-        Either(Integer(1), Array),
+        Integer(1) | Array,
         "Values of C to try, or their number: that many values are spaced evenly on a log scale "
         "between 1e-4 and 1e4.",
     )
@@ -89,7 +87,7 @@ class LogisticRegressionCV(LogisticModel):
     )
     scoring: Any = param(
         None,
-        Either(Nothing, Predicate(lambda v: isinstance(v, str), "the name of a scorer"), Function),
+        None | Predicate(lambda v: isinstance(v, str), "the name of a scorer") | Function,
         "Score of the folds, the higher the better: 'accuracy' (also None), 'neg_log_loss', the name "
         "of another scorer of scikit-learn, or a function (estimator, X, y) -> number.",
     )

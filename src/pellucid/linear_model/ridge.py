@@ -25,10 +25,8 @@ from pellucid.parameters import (
     Array,
     Boolean,
     Choice,
-    Either,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     number_list,
@@ -58,14 +56,14 @@ class Ridge(LinearPredictor):
 
     alpha: Any = positional(
         default=1.0,
-        check=Either(Real(0, None), Array),
+        check=Real(0, None) | Array,
         description="Strength of the penalty, one number or one per target; 0 is least squares.",
         kw_only=False,
     )
     copy_X: bool = COPY_X
     max_iter: int | None = param(
         None,
-        Either(Nothing, Integer(1)),
+        None | Integer(1),
         "Largest number of iterations of the solver 'gd' (None: 1000) and for very wide sparse tables. "
         "Direct solutions do not iterate.",
     )
@@ -144,7 +142,7 @@ class RidgeClassifier(LinearClassifier):
     copy_X: bool = COPY_X
     max_iter: int | None = param(
         None,
-        Either(Nothing, Integer(1)),
+        None | Integer(1),
         "Largest number of iterations for very large sparse tables; all others are solved directly. "
         "None allows ten times the smaller of the numbers of rows and columns.",
     )

@@ -25,10 +25,8 @@ from pellucid.parameters import (
     Array,
     Boolean,
     Choice,
-    Either,
     Function,
     Ignored,
-    Nothing,
     Predicate,
     Real,
     learned,
@@ -67,17 +65,13 @@ class RidgeCV(LinearPredictor):
 
     alphas: Any = positional(
         default=(0.1, 1.0, 10.0),
-        check=Either(Real(0, None), Array),
+        check=Real(0, None) | Array,
         description="Penalties to choose from.",
         kw_only=False,
     )
     scoring: Any = param(
         None,
-        Either(
-            Nothing,
-            Predicate(lambda v: isinstance(v, str), "the name of a scorer", "str"),
-            Function,
-        ),
+        None | Predicate(lambda v: isinstance(v, str), "the name of a scorer", "str") | Function,
         "How predictions of left-out rows are scored: the name of a scorer of scikit-learn, or a "
         "function (estimator, X, y) -> number (larger is better). None is the squared error "
         "with cv=None, else R2.",

@@ -18,10 +18,8 @@ from pellucid.parameters import (
     STATUS,
     VERBOSE,
     Choice,
-    Either,
     Function,
     Integer,
-    Nothing,
     Predicate,
     RandomState,
     Real,
@@ -73,7 +71,7 @@ class TSNE(Estimator):
     )
     learning_rate: Any = param(
         "auto",
-        Either(Choice("auto"), Real(0, None, "neither")),
+        Choice("auto") | Real(0, None, "neither"),
         "Step size of the gradient descent. 'auto' is max(n_rows / early_exaggeration / 4, 50).",
     )
     max_iter: int = param(1000, Integer(250), "Largest number of gradient steps.")
@@ -87,18 +85,18 @@ class TSNE(Estimator):
     )
     metric: Any = param(
         "euclidean",
-        Either(Choice(*METRICS), Function),
+        Choice(*METRICS) | Function,
         "Distance between rows: a name, or a function of two rows. 'precomputed': X holds distances; "
         "in a sparse X, pairs that are not stored are no neighbors.",
     )
     metric_params: dict | None = param(
         None,
-        Either(Predicate(lambda v: isinstance(v, dict), "a dict"), Nothing),
+        Predicate(lambda v: isinstance(v, dict), "a dict") | None,
         "Further keyword arguments of the metric.",
     )
     init: Any = param(
         "pca",
-        Either(Choice("pca", "random"), Predicate(lambda v: isinstance(v, np.ndarray), "an array")),
+        Choice("pca", "random") | Predicate(lambda v: isinstance(v, np.ndarray), "an array"),
         "Where the points start: on the first principal components, at random, or at the given points "
         "(n_rows, n_components).",
     )

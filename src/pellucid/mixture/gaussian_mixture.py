@@ -20,10 +20,8 @@ from pellucid.parameters import (
     WARM_START,
     Array,
     Choice,
-    Either,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     param,
@@ -83,16 +81,16 @@ class GaussianMixture(Estimator):
         "'random' at random responsibilities, 'random_from_data' at random rows.",
     )
     weights_init: Any = param(
-        None, Either(Nothing, Array), "Starting weights of the components, shape (n_components,)."
+        None, None | Array, "Starting weights of the components, shape (n_components,)."
     )
     means_init: Any = param(
         None,
-        Either(Nothing, Array),
+        None | Array,
         "Starting means of the components, shape (n_components, n_encoded_columns).",
     )
     precisions_init: Any = param(
         None,
-        Either(Nothing, Array),
+        None | Array,
         "Starting precisions (inverse covariances), in the shape of `covariances_`.",
     )
     random_state: Any = RANDOM_STATE

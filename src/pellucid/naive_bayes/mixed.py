@@ -31,7 +31,7 @@ from pellucid.naive_bayes.text_columns import (
     word_terms,
 )
 from pellucid.numerics.class_moments import class_moments
-from pellucid.parameters import PRIORS, Either, Nothing, Predicate, Real, learned, param
+from pellucid.parameters import PRIORS, Predicate, Real, learned, param
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Explanation
 
@@ -64,7 +64,7 @@ class MixedNB(NaiveBayes):
 
     distributions: Mapping[Any, Any] | None = param(
         None,
-        Either(Nothing, Predicate(lambda v: isinstance(v, Mapping), "a dict")),
+        None | Predicate(lambda v: isinstance(v, Mapping), "a dict"),
         "Distributions of columns, as {name or position: distribution}. For numbers: 'normal', "
         "'bernoulli', 'poisson', 'binomial' (the number of trials is the largest value), ('binomial', "
         "trials), or 'multinomial' (all such columns are the counts of one multinomial). For text: "

@@ -18,7 +18,7 @@ from pellucid.neighbors.queries import KNeighborsQueries
 from pellucid.parameters import Integer, learned, positional
 
 
-class KNeighborsClassifier(KNeighborsQueries, Classifier):
+class KNeighborsClassifier(KNeighborsQueries, Classifier):  # type: ignore[misc]  # no weights
     """Class shares among the k nearest training rows.
 
     p(c | x) = sum of w(d_j) over neighbours j of class c / sum of w(d_j) over all k neighbours.
@@ -59,7 +59,7 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):
         return self._explain_classes(votes, votes.class_shares(self.codes_, len(self.classes_)))
 
 
-class KNeighborsRegressor(KNeighborsQueries, Regressor):
+class KNeighborsRegressor(KNeighborsQueries, Regressor):  # type: ignore[misc]  # no weights
     """Mean of the targets of the k nearest training rows.
 
     y(x) = sum of w(d_j) y_j / sum of w(d_j) over the k neighbours j. Equally near rows are ordered by

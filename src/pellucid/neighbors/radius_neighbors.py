@@ -21,8 +21,6 @@ from pellucid.neighbors.queries import RadiusQueries
 from pellucid.neighbors.votes import RadiusVotes
 from pellucid.parameters import (
     Choice,
-    Either,
-    Nothing,
     Predicate,
     changed,
     learned,
@@ -35,7 +33,7 @@ _LABEL = Predicate(
 )
 
 
-class RadiusNeighborsClassifier(RadiusQueries, Classifier):
+class RadiusNeighborsClassifier(RadiusQueries, Classifier):  # type: ignore[misc]  # no weights
     """Class shares among all training rows within a radius.
 
     p(c | x) = sum of w(d_j) over rows j of class c with d_j <= radius / sum of w(d_j) over all of them.
@@ -61,7 +59,7 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
     algorithm: str = changed(description=RADIUS_ALGORITHM)
     outlier_label: Any = param(
         None,
-        Either(Choice("most_frequent"), Nothing, _LABEL),
+        Choice("most_frequent") | None | _LABEL,
         "Class of rows without neighbours. None raises an error for such a row.",
         after="metric",
     )
@@ -116,7 +114,7 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
             )
 
 
-class RadiusNeighborsRegressor(RadiusQueries, Regressor):
+class RadiusNeighborsRegressor(RadiusQueries, Regressor):  # type: ignore[misc]  # no weights
     """Mean of the targets of all training rows within a radius.
 
     y(x) = sum of w(d_j) y_j / sum of w(d_j) over rows j with d_j <= radius. A row without neighbours

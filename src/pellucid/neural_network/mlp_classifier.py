@@ -42,10 +42,6 @@ class MLPClassifier(MultiLayer, Classifier):
     activation: str = ACTIVATION
     class_weight: Any = CLASS_WEIGHT.replace(after="max_fun")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the network; a row of weight k counts as k identical rows."""
-        return self._learn(X, y, weights=sample_weight)
-
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
         """Make one more pass over these rows."""
         self._check_parameters()

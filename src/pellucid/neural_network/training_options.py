@@ -19,7 +19,6 @@ from pellucid.parameters import (
     WARM_START,
     Boolean,
     Choice,
-    Either,
     Integer,
     Predicate,
     Real,
@@ -70,7 +69,7 @@ class NetworkParameters(Estimator):
     )
     batch_size: Any = param(
         "auto",
-        Either(Choice("auto"), Integer(1)),
+        Choice("auto") | Integer(1),
         "Number of rows of a mini-batch; 'auto' is min(200, n_rows).",
     )
     learning_rate: str = param(
@@ -124,7 +123,7 @@ class NetworkParameters(Estimator):
     )
     n_iter_no_change: Any = param(
         10,
-        Either(Integer(1), Choice(np.inf)),
+        Integer(1) | Choice(np.inf),
         "Number of passes without an improvement of at least `tol` after which training stops.",
     )
     max_fun: int = param(15000, Integer(1), "Largest number of evaluations of the loss by 'lbfgs'.")

@@ -11,11 +11,9 @@ from pellucid.parameters import (
     VERBOSE,
     Boolean,
     Choice,
-    Either,
     Function,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     param,
@@ -29,7 +27,7 @@ class KernelParameters(Estimator):
 
     kernel: Any = param(
         "rbf",
-        Either(Choice(*kernels.NAMES), Function),
+        Choice(*kernels.NAMES) | Function,
         "Kernel of two rows: 'linear' x'z, 'poly' (gamma x'z + coef0)**degree, 'rbf' "
         "exp(-gamma |x - z|**2), 'sigmoid' tanh(gamma x'z + coef0). With 'precomputed' X is the kernel "
         "matrix. A function gets two tables and returns the kernel of all pairs of their rows.",
@@ -37,7 +35,7 @@ class KernelParameters(Estimator):
     degree: int = param(3, Integer(0), "Degree of the kernel 'poly'.")
     gamma: Any = param(
         "scale",
-        Either(Choice("scale", "auto"), Real(0, None, "neither")),
+        Choice("scale", "auto") | Real(0, None, "neither"),
         "Factor gamma of the kernels 'rbf', 'poly' and 'sigmoid'. 'scale' is 1 / (number of columns x "
         "variance of all cells), 'auto' is 1 / number of columns.",
     )
@@ -61,7 +59,7 @@ class KernelParameters(Estimator):
     )
     max_time: float | None = param(
         None,
-        Either(Nothing, Real(0, None, "neither")),
+        None | Real(0, None, "neither"),
         "Largest number of seconds of the solver. A fit that needs more keeps what it has and warns.",
         last=True,
     )

@@ -17,8 +17,6 @@ from pellucid.parameters import (
     RANDOM_STATE,
     REQUIRED,
     Choice,
-    Either,
-    Nothing,
     Real,
     learned,
     param,
@@ -98,7 +96,7 @@ class TreeModel(Estimator):
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
     ccp_alpha: Any = CCP_ALPHA.replace(
-        check=Either(Real(0, None), Choice("cv")),
+        check=Real(0, None) | Choice("cv"),
         description="Penalty for each leaf in cost-complexity pruning: subtrees that save less "
         "impurity per leaf are removed. 0 does not prune; 'cv' takes the largest penalty whose "
         "10-fold cross-validated loss is within one standard error of the lowest.",
@@ -106,7 +104,7 @@ class TreeModel(Estimator):
     monotonic_cst: Any = MONOTONIC_CST
     max_split_loss: float | None = param(
         None,
-        Either(Real(0, None), Nothing),
+        Real(0, None) | None,
         "Largest weighted impurity of the two parts for which a split is made. None sets no limit.",
         after="table",
     )
@@ -136,10 +134,6 @@ class TreeModel(Estimator):
     _rows = "user_view"
     _invariant = ("weight scale", "column scale")
     _in_forest: ClassVar[bool] = False  # True for a copy that `estimators_` of a forest returns
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree, then prune it if `ccp_alpha` asks for it."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _grow(self, problem: Problem, presorted: Any = None) -> Nodes:
         """The whole tree; `presorted` is the sorted table if it exists already."""

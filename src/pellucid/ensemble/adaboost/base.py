@@ -5,7 +5,7 @@ Invariant: a perfect base estimator gets more weight than all before it together
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
     RANDOM_STATE,
     STATUS,
-    Either,
     EstimatorInstance,
     Integer,
-    Nothing,
     Real,
     learned,
     param,
@@ -40,7 +38,7 @@ class AdaBoost(Estimator):
 
     estimator: Any = positional(
         default=None,
-        check=Either(EstimatorInstance, Nothing),
+        check=EstimatorInstance | None,
         description="Base estimator, of Pellucid or with scikit-learn's interface. None uses a "
         "decision tree of depth 1 for classification and of depth 3 for regression.",
         kw_only=False,
@@ -94,10 +92,6 @@ class AdaBoost(Estimator):
         base = self._base_estimator()
         spec = base_estimators.input_spec_of(base, type(self).__name__, str(self._kind))
         return replace(spec, positions=is_watched())  # of the rows whose weights are recorded
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the base estimators one after the other."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _steps(self, given: Problem, used: Problem, score: Any) -> RoundSteps:
         """What notes the rounds; `used` has the rows of the rounds."""

@@ -25,10 +25,8 @@ from pellucid.parameters import (
     VERBOSE,
     WARM_START,
     Boolean,
-    Either,
     EstimatorInstance,
     Integer,
-    Nothing,
     learned,
     param,
     positional,
@@ -45,7 +43,7 @@ class Bagging(Estimator):
 
     estimator: Any = positional(
         default=None,
-        check=Either(EstimatorInstance, Nothing),
+        check=EstimatorInstance | None,
         description="Base estimator, of Pellucid or with scikit-learn's interface. None uses a "
         "decision tree.",
         kw_only=False,
@@ -59,7 +57,7 @@ class Bagging(Estimator):
     )
     max_features: Any = param(
         1.0,
-        Either(Integer(1), averaging.SHARE),
+        Integer(1) | averaging.SHARE,
         "Number of columns drawn for each base estimator, or their share.",
     )
     bootstrap: bool = param(True, Boolean, "Whether to draw samples with replacement.")
@@ -116,10 +114,6 @@ class Bagging(Estimator):
         if self.warm_start and "estimators_" in self.__dict__:
             return replace(spec, schema=self.schema_, classes=vars(self).get("classes_"))
         return spec
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Draw the bags and fit the base estimators."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         averaging.check_out_of_bag(self)

@@ -21,10 +21,8 @@ from pellucid.parameters import (
     REQUIRED,
     VERBOSE,
     Choice,
-    Either,
     EstimatorInstance,
     Integer,
-    Nothing,
     Real,
     changed,
     learned,
@@ -61,7 +59,7 @@ class GradientBoosting(Estimator):
     )
     init: Any = param(
         None,
-        Either(EstimatorInstance, Choice("zero"), Nothing),
+        EstimatorInstance | Choice("zero") | None,
         "What boosting starts from: None is the best constant, 'zero' is 0. An estimator is fitted to "
         "the training rows first, and the trees correct its predictions.",
     )
@@ -77,7 +75,7 @@ class GradientBoosting(Estimator):
     )
     n_iter_no_change: int | None = param(
         None,
-        Either(Integer(1), Nothing),
+        Integer(1) | None,
         "Number of rounds without a lower validation loss after which boosting stops. None does not "
         "stop early.",
     )

@@ -19,9 +19,7 @@ from pellucid.parameters import (
     VERBOSE,
     Boolean,
     Choice,
-    Either,
     Integer,
-    Nothing,
     Predicate,
     Real,
     changed,
@@ -74,33 +72,33 @@ class HistGradientBoosting(Estimator):
     )
     categorical_features: Any = param(
         "from_dtype",
-        Either(Choice("from_dtype"), SEQUENCE, Nothing),
+        Choice("from_dtype") | SEQUENCE | None,
         "Columns that are categorical, by number or name, or as one bool per column. 'from_dtype' and "
         "None use the kinds of the table, which `table=Table(kinds={...})` changes for any model.",
     )
-    monotonic_cst: Any = MONOTONIC_CST.replace(check=Either(SEQUENCE, MAPPING, Nothing))
+    monotonic_cst: Any = MONOTONIC_CST.replace(check=SEQUENCE | MAPPING | None)
     interaction_cst: Any = param(
         None,
-        Either(GROUPS, Choice("pairwise", "no_interactions"), Nothing),
+        GROUPS | Choice("pairwise", "no_interactions") | None,
         "Groups of columns, by number, that may be split on the same path. 'pairwise' allows any two "
         "columns, 'no_interactions' a single one. None allows all.",
     )
     warm_start: bool = boosting_parameters.CONTINUE
     early_stopping: Any = param(
         "auto",
-        Either(Choice("auto"), Boolean),
+        Choice("auto") | Boolean,
         "Whether to stop when the score of the validation rows has not improved for "
         "`n_iter_no_change` rounds. 'auto' does so above 10,000 samples.",
     )
     scoring: Any = param(
         "loss",
-        Either(Choice("loss"), Nothing),
+        Choice("loss") | None,
         "Score for early stopping: 'loss' is the loss of the model, None is accuracy for a classifier "
         "and R2 for a regressor.",
     )
     validation_fraction: Any = param(
         0.1,
-        Either(share(")"), Integer(1), Nothing),
+        share(")") | Integer(1) | None,
         "Share, or number, of the samples that is held back for early stopping. None holds none back: "
         "the score of the training rows decides, unless `fit` gets X_val and y_val.",
     )
@@ -363,7 +361,7 @@ class HistGradientBoostingRegressor(HistGradientBoosting, BoostingRegressor):
     )
     quantile: float | None = param(
         None,
-        Either(Real(0, 1, "both"), Nothing),
+        Real(0, 1, "both") | None,
         "Quantile that loss='quantile' predicts.",
         after="loss",
     )

@@ -28,10 +28,8 @@ from pellucid.parameters import (
     VERBOSE,
     WARM_START,
     Boolean,
-    Either,
     Function,
     Integer,
-    Nothing,
     Real,
     learned,
     param,
@@ -77,7 +75,7 @@ class Forest(Estimator):
     )
     oob_score: Any = param(
         False,
-        Either(Boolean, Function),
+        Boolean | Function,
         "Whether to score each row by the trees that did not see it. A function (y, predicted) -> "
         "number is used as the score.",
     )
@@ -89,7 +87,7 @@ class Forest(Estimator):
     )
     ccp_alpha: float = CCP_ALPHA
     max_samples: Any = averaging.MAX_SAMPLES.replace(
-        check=Either(Integer(1), Real(0, None, "neither"), Nothing),
+        check=Integer(1) | Real(0, None, "neither") | None,
         description="Size of a bootstrap sample: a number of samples, or a share of them, which may be "
         "above 1.0. None draws as many as there are.",
     )
@@ -110,10 +108,6 @@ class Forest(Estimator):
 
     __len__, __getitem__ = collection.length, collection.item
     __iter__, __bool__ = collection.iterate, collection.true
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Draw the bags and grow the trees."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _spec(self, class_weight: Any = None) -> TreeSpec:
         """How each tree is grown; its random choices follow from its key."""

@@ -32,10 +32,8 @@ from pellucid.parameters import (
     Array,
     Boolean,
     Choice,
-    Either,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     number_list,
@@ -66,11 +64,11 @@ class L1Regressor(LinearPredictor):
         kw_only=False,
     )
     precompute: Any = param(
-        False, Ignored("the solver decides what it computes beforehand.", Either(Boolean, Array))
+        False, Ignored("the solver decides what it computes beforehand.", Boolean | Array)
     )
     max_iter: int | None = param(
         MAX_ITER,
-        Either(Nothing, Integer(1)),
+        None | Integer(1),
         "Largest number of rounds of active sets and epochs of coordinate descent, or of steps of the "
         "solver 'gd'. None means 1000.",
     )
@@ -172,7 +170,7 @@ def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict
 # Of these the paths have some too.
 PARAMETERS = {
     "eps": Real(0, None, "neither"),
-    "alphas": Either(Integer(1), Array),
+    "alphas": Integer(1) | Array,
     "max_iter": Integer(1),
     "tol": Real(0, None),
     "positive": Boolean,
@@ -199,7 +197,7 @@ class L1RegressorCV(LinearPredictor):
         "auto",
         Ignored(
             "the solver decides what it computes beforehand.",
-            Either(Choice("auto"), Boolean, Array),
+            Choice("auto") | Boolean | Array,
         ),
     )
     max_iter: int = param(

@@ -27,9 +27,7 @@ from pellucid.parameters import (
     WARM_START,
     Boolean,
     Choice,
-    Either,
     Integer,
-    Nothing,
     Real,
     changed,
     learned,
@@ -50,13 +48,13 @@ ALPHA = param(
 )
 L1_RATIO = param(
     0.15,
-    Either(Nothing, Real(0, 1, "both")),
+    None | Real(0, 1, "both"),
     "Share of the L1 penalty for penalty='elasticnet': 0 is 'l2', 1 is 'l1'.",
 )
 MAX_ITER = param(1000, Integer(1), "Largest number of epochs (passes over all rows).")
 TOL = param(
     1e-3,
-    Either(Nothing, Real(0, None)),
+    None | Real(0, None),
     "The fit stops when the loss, or with `early_stopping` the validation score, has not improved by "
     "`tol` for `n_iter_no_change` epochs. None runs all `max_iter` epochs.",
 )
@@ -98,7 +96,7 @@ N_ITER_NO_CHANGE = param(
 )
 AVERAGE = param(
     False,
-    Either(Boolean, Integer(0)),
+    Boolean | Integer(0),
     "Whether to use the mean of the coefficients over all steps instead of the last ones. A number "
     "averages from that step on.",
 )
@@ -308,7 +306,7 @@ class StochasticClassifier(LinearClassifier):
             one_by_one = users is not None  # in an order that those who watch can follow
             states = list(map(solve, problems)) if one_by_one else parallel.map(solve, problems)
         means = {"means_": column_means(problem.X, problem.weights)}
-        learned = learned_from(states, options.average_from > 0, type(self).__name__)  # 3
+        learned = learned_from(states, options.average_from > 0)  # 3
         return learned | means | self._more_learned(states)
 
     def _validation_weights(self, problem: Problem, seed: Any, begun: int) -> np.ndarray | None:
