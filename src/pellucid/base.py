@@ -18,9 +18,9 @@ from pellucid import _sklearn, default_scores, parameters
 from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
-from pellucid.data.opening import opened
+from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
-from pellucid.errors import ConvergenceWarning, DataError, warn
+from pellucid.errors import ConvergenceWarning, DataError, MemoryLimitError, warn
 from pellucid.parameters import CLASSES, TABLE, learned
 from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting
@@ -39,6 +39,8 @@ class Estimator(SklearnEstimator):
         _rows = "user"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
+    # What to use for a table that does not fit into memory; "" if this model can be used.
+    _substitute: ClassVar[str] = ""
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
@@ -81,10 +83,37 @@ class Estimator(SklearnEstimator):
     ) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
-        X may be a path; y, weights, offset may be names of its columns; `options` go to `_fit`.
+        X may be a path or another source; y, weights, offset may be names of its columns; `options` go
+        to `_fit`. A source that does not fit into memory is fitted below the memory ceiling.
         """
+        vars(self).pop("_fit_report", None)
         with fitting(self):
-            return self._learn_once(X, y, weights, offset, options)
+            X, large = large_source(X)
+            if not large:
+                return self._learn_once(X, y, weights, offset, options)
+            from pellucid.data.sources.streaming import streaming
+
+            self._refuse_large(X)
+            with streaming(X) as report:
+                self._learn_once(X, y, weights, offset, options)
+            self._fit_report = report
+            return self
+
+    def _refuse_large(self, source: Any) -> None:
+        """Refuse a table that does not fit into memory, if this model needs all of it there."""
+        if self._substitute:
+            raise MemoryLimitError(
+                f"{source.name} does not fit into the memory that is allowed, and "
+                f"{type(self).__name__} needs the whole table in memory. Use {self._substitute}, fit a "
+                "sample of the rows, or allow more memory with pellucid.set_memory."
+            )
+
+    @property
+    def fit_report_(self) -> dict[str, Any]:
+        """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
+        if "_fit_report" not in vars(self):
+            raise AttributeError("the table was in memory: there is no fit_report_.")
+        return dict(vars(self)["_fit_report"])
 
     def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
