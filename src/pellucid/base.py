@@ -39,8 +39,14 @@ class Estimator(SklearnEstimator):
         _rows = "user"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
-    # What to use for a table that does not fit into memory; "" if this model can be used.
-    _substitute: ClassVar[str] = ""
+    if (
+        TYPE_CHECKING
+    ):  # what to use for a table beyond memory, "" if this model can; {kind}: its task
+
+        @property
+        def _substitute(self) -> str: ...
+    else:
+        _substitute = ""
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
@@ -102,9 +108,10 @@ class Estimator(SklearnEstimator):
     def _refuse_large(self, source: Any) -> None:
         """Refuse a table that does not fit into memory, if this model needs all of it there."""
         if self._substitute:
+            other = self._substitute.format(kind=(self._kind or "").capitalize())
             raise MemoryLimitError(
                 f"{source.name} does not fit into the memory that is allowed, and "
-                f"{type(self).__name__} needs the whole table in memory. Use {self._substitute}, fit a "
+                f"{type(self).__name__} needs the whole table in memory. Use {other}, fit a "
                 "sample of the rows, or allow more memory with pellucid.set_memory."
             )
 

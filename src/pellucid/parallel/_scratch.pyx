@@ -6,7 +6,8 @@ from libc.string cimport memset, strncpy
 
 cdef extern from "scratch.h" nogil:
     char scratch_folder[4096]
-    size_t scratch_threshold, scratch_smallest, scratch_budget, scratch_in_use, scratch_most
+    size_t scratch_limit, scratch_threshold, scratch_smallest, scratch_budget, scratch_in_use
+    size_t scratch_most
     int scratch_error
     void *scratch_malloc(void *, size_t)
     void *scratch_calloc(void *, size_t, size_t)
@@ -16,7 +17,8 @@ cdef extern from "scratch.h" nogil:
     void scratch_release()
     void scratch_trim()
     size_t scratch_resident()
-    size_t scratch_watch(size_t, volatile int *)
+    void scratch_relieve(int)
+    size_t scratch_watch(volatile int *)
 
 
 cdef extern from "numpy/arrayobject.h":
@@ -51,13 +53,14 @@ def set_handler(wanted):
     return PyDataMem_SetHandler(wanted)
 
 
-def configure(bytes folder, size_t threshold, size_t budget):
-    """Where files go, from how many bytes an array is large, and how many of those stay in memory."""
-    global scratch_threshold, scratch_smallest, scratch_budget, scratch_most
+def configure(bytes folder, size_t limit, size_t threshold, size_t budget):
+    """Where files go, the resident bytes above which their pages are dropped, from how many bytes an
+    array is large, and how many bytes of large arrays stay in memory."""
+    global scratch_limit, scratch_threshold, scratch_smallest, scratch_budget, scratch_most
     if len(folder) >= 4096:
         raise ValueError("the path of the scratch folder is too long")
     strncpy(scratch_folder, folder, 4095)
-    scratch_threshold, scratch_budget = threshold, budget
+    scratch_limit, scratch_threshold, scratch_budget = limit, threshold, budget
     scratch_smallest = min(scratch_smallest, threshold)
     scratch_most = scratch_in_use
 
@@ -91,10 +94,16 @@ def release():
         scratch_trim()
 
 
-def watch(size_t limit, int[::1] stop):
-    """Release pages whenever more than `limit` bytes are resident, until `stop` is set: the peak."""
+def relieve(bint now=False):
+    """Release pages if more than the limit is resident; looks after some blocks of rows, or `now`."""
+    with nogil:
+        scratch_relieve(now)
+
+
+def watch(int[::1] stop):
+    """Release pages whenever more than the limit is resident, until `stop` is set: the peak."""
     cdef size_t peak
     cdef volatile int *flag = <volatile int *>&stop[0]
     with nogil:
-        peak = scratch_watch(limit, flag)
+        peak = scratch_watch(flag)
     return peak

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,8 @@ SMALLEST, LARGEST = 2**20, 2**24  # bytes from which an array is large, by the c
 ROOM = (
     64 * 10**6
 )  # what may be touched between two looks at the resident size, small arrays included
+BUDGET = 0.25  # of what is free below the ceiling, for large arrays in memory
+_SCATTERED = 256  # rows far apart between two looks at the resident size
 _chosen: int | None = None
 _active: ContextVar[bool] = ContextVar("_active", default=False)
 
@@ -116,6 +119,50 @@ def release() -> None:
     _scratch.release()
 
 
+def relieve() -> None:
+    """After a block of rows below a ceiling: drop pages of scratch arrays if there are too many."""
+    if _active.get():
+        from pellucid.parallel import _scratch
+
+        _scratch.relieve()
+
+
+def every(X: Any, stride: int) -> Any:
+    """X[::stride]; below a ceiling a copy, made a few rows at a time.
+
+    A row of a scratch file that is not in memory brings its neighbours along (64 KB of them).
+    """
+    if not _active.get() or not isinstance(X, np.ndarray):
+        return X[::stride]
+    out = np.empty((-(-len(X) // stride), *X.shape[1:]), dtype=X.dtype)
+    for start in range(0, len(out), _SCATTERED):
+        rows = slice(start * stride, (start + _SCATTERED) * stride, stride)
+        out[start : start + _SCATTERED] = X[rows]
+        _relieve_now()
+    return out
+
+
+def gather(X: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+    """out[:] = X[rows] below a ceiling: in parts, each read in the order in which X stands on disk."""
+    own = max(X[:1].nbytes, 1)
+    part = max(get_memory() // 16 // own, 4096)
+    for start in range(0, len(rows), part):
+        wanted = rows[start : start + part]
+        order = np.argsort(wanted, kind="stable")
+        block = np.empty((len(wanted), *X.shape[1:]), dtype=X.dtype)
+        for first in range(0, len(order), _SCATTERED * 16):
+            some = order[first : first + _SCATTERED * 16]
+            block[some] = X[wanted[some]]
+            _relieve_now()
+        copy_into(out[start : start + part], block)
+
+
+def _relieve_now() -> None:
+    from pellucid.parallel import _scratch
+
+    _scratch.relieve(True)
+
+
 def is_limited() -> bool:
     """Whether the calling context works under a ceiling."""
     return _active.get()
@@ -137,12 +184,13 @@ def ceiling(limit: int) -> Iterator[Usage]:
 
     _scratch.release()
     folder, held = scratch_folder(), limit - max(ROOM, limit // 8)
-    budget = max((held - _scratch.resident()) // 2, 0)
-    _scratch.configure(os.fsencode(folder), min(max(limit // 64, SMALLEST), LARGEST), budget)
+    budget = int(max(BUDGET * (held - _scratch.resident()), 0))
+    large = min(max(limit // 64, SMALLEST), LARGEST)
+    _scratch.configure(os.fsencode(folder), max(held, 0), large, budget)
     usage, stop = Usage(limit), np.zeros(1, dtype=np.int32)
 
     def watch() -> None:
-        usage.peak = _scratch.watch(max(held, 0), stop)
+        usage.peak = _scratch.watch(stop)
 
     watcher = threading.Thread(target=watch, name="pellucid-memory", daemon=True)
     before = _scratch.set_handler(_scratch.capsule)

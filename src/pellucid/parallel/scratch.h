@@ -29,6 +29,8 @@ typedef struct region {
 
 static pthread_mutex_t scratch_lock = PTHREAD_MUTEX_INITIALIZER;
 static region *scratch_regions = NULL;
+#define BLOCKS 2 /* of 2 MB, between two looks at the resident size */
+static size_t scratch_limit = SIZE_MAX; /* bytes in memory above which pages are released */
 static char scratch_folder[4096] = "/tmp";
 static size_t scratch_threshold = 1 << 24;
 static size_t scratch_smallest = 1 << 24; /* the smallest threshold ever set */
@@ -205,16 +207,24 @@ static void scratch_trim(void) {
 #endif
 }
 
-/* Until `stop` is set: note the largest resident size, and release pages above `limit`. */
-static size_t scratch_watch(size_t limit, volatile int *stop) {
+/* Release pages if more than the limit is resident; called after every block of rows, looks at few. */
+static void scratch_relieve(int now) {
+    static int calls = 0;
+    if (now || __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % BLOCKS == 0)
+        if (scratch_resident() > scratch_limit) scratch_release();
+}
+
+/* Until `stop` is set: note the largest resident size, and release pages above the limit. A busy machine may
+ * not let this thread run for long, so loops over blocks look for themselves (scratch_relieve). */
+static size_t scratch_watch(volatile int *stop) {
     struct timespec pause = {0, 500000}; /* pages can be mapped at 10 GB a second */
     size_t peak = 0;
     for (int round = 0; !*stop; round++) {
         size_t resident = scratch_resident();
         if (resident > peak) peak = resident;
-        if (resident > limit) {
+        if (resident > scratch_limit) {
             scratch_release();
-            if (round % 64 == 0 && scratch_resident() > limit) scratch_trim();
+            if (round % 64 == 0 && scratch_resident() > scratch_limit) scratch_trim();
         }
         nanosleep(&pause, NULL);
     }

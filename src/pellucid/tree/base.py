@@ -137,6 +137,10 @@ class TreeModel(Estimator):
     _invariant = ("weight scale", "column scale")
     _in_forest: ClassVar[bool] = False  # True for a copy that `estimators_` of a forest returns
 
+    @property
+    def _substitute(self) -> str:
+        return "" if self.splitter in ("hist", "auto") else "splitter='hist'"
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree, then prune it if `ccp_alpha` asks for it."""
         return self._learn(X, y, weights=sample_weight)

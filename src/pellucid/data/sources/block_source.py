@@ -14,8 +14,11 @@ from dataclasses import dataclass, replace
 from queue import Full, Queue
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from pellucid.data.arrow import plain
+from pellucid.data.arrow_numpy import to_numpy
 from pellucid.data.io.source import did_you_mean, listing
 from pellucid.errors import DataError
 
@@ -119,6 +122,13 @@ class BlockSource:
     def load(self) -> pa.Table:
         """The whole table in memory."""
         return pa.Table.from_batches(self.batches(), schema=self.schema)
+
+    def without(self, name: str) -> tuple[BlockSource, np.ndarray]:
+        """The source without a column of numbers as a feature, and that column in memory."""
+        self.require(name)
+        parts = [to_numpy(plain(name, batch.column(0))) for batch in self.batches([name])]
+        source = replace(self, features=tuple(self.features_beside([name])))
+        return source, np.concatenate(parts)
 
     def _check_unchanged(self) -> None:
         if self.stamp() != self.stamped:

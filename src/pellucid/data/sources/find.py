@@ -71,7 +71,7 @@ def _with_query(source: Any, table: str | None, query: str | None) -> BlockSourc
         if query is None:
             raise ParameterError(f"{path} is a DuckDB file: give table= or query=.")
         from pellucid.data.io.source import find
-        from pellucid.data.sources.frames import from_duckdb_file
+        from pellucid.data.sources.streams import from_duckdb_file
 
         find(path)
         return from_duckdb_file(path, query)
@@ -108,15 +108,15 @@ def _stream_of(X: Any, package: str) -> BlockSource | None:
     if package in ("duckdb", "_duckdb") and hasattr(X, "fetch_record_batch"):
         if hasattr(X, "cursor"):  # a connection has no table of its own
             raise DataError("Give pellucid.scan(connection, query=...), not the connection itself.")
-        from pellucid.data.sources.frames import from_relation
+        from pellucid.data.sources.streams import from_relation
 
         return from_relation(X)
     if hasattr(kind, "collect_schema") and not hasattr(kind, "shape"):
-        from pellucid.data.sources.frames import from_lazy_frame
+        from pellucid.data.sources.streams import from_lazy_frame
 
         return from_lazy_frame(X)
     if hasattr(kind, "__arrow_c_stream__") and not hasattr(kind, "shape"):
-        from pellucid.data.sources.frames import from_reader
+        from pellucid.data.sources.streams import from_reader
 
         return from_reader(X)
     return None

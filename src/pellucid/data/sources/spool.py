@@ -29,6 +29,9 @@ class _Spool:
         self.schemas: list[pa.Schema] = []
         self.n_rows = 0
 
+    def __del__(self) -> None:
+        self.file.close()
+
     def write(self, batches: Iterable[Any]) -> None:
         writer = None
         try:

@@ -86,6 +86,8 @@ class AdaBoost(Estimator):
     def _takes_sparse(self) -> bool:
         return base_estimators.takes_sparse(self._base_estimator())
 
+    _substitute = "HistGradientBoosting{kind}"
+
     @property
     def _rows(self) -> str:
         return base_estimators.rows_for(self._base_estimator())

@@ -103,6 +103,8 @@ class Bagging(Estimator):
     def _takes_sparse(self) -> bool:
         return base_estimators.takes_sparse(self._base_estimator())
 
+    _substitute = "HistGradientBoosting{kind}"
+
     @property
     def _rows(self) -> str:
         return base_estimators.rows_for(self._base_estimator())

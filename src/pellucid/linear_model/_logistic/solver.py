@@ -26,6 +26,7 @@ from pellucid.numerics.optimise import (
 )
 from pellucid.numerics.row_blocks import Rows, exponents
 from pellucid.numerics.truncated_newton import truncated_newton
+from pellucid.parallel.memory import every
 from pellucid.records import Recorder, Solution, Status, converting_x, unwatched
 
 NEWTON_SIZE = 600  # number of parameters up to which "auto" uses Newton's method
@@ -100,7 +101,7 @@ def sample(whole: Likelihood, rows: int, ratio: int) -> Likelihood | None:
     if stride < 4:
         return None
     return Likelihood(
-        Rows(whole.X.X[::stride]),
+        Rows(every(whole.X.X, stride)),
         np.ascontiguousarray(whole.y[::stride]), whole.weights[::stride] * stride,
         whole.n_classes, whole.alpha, whole.intercept, whole.shift,
     )  # fmt: skip
