@@ -194,8 +194,7 @@ class Estimator(SklearnEstimator):
         return self
 
     def _replace_learned(self, learned: dict[str, Any]) -> None:
-        old = self._learned()
-        self.__dict__ = {k: v for k, v in vars(self).items() if k not in old} | learned
+        self.__dict__ = self._not_learned() | learned
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema

@@ -202,8 +202,7 @@ class SklearnEstimator:
 
     def _check_parameters(self) -> None:
         cls: Any = type(self)
-        checks = {name: p.check for name, p in parameters.parameters_of(cls).items()}
-        parameters.check(cls.__name__, self.get_params(deep=False), checks)
+        parameters.check(cls.__name__, vars(self), parameters.checks_of(cls))
 
     def __repr__(self) -> str:
         default = {name: p.default for name, p in signature(type(self)).items()}
@@ -252,6 +251,12 @@ class SklearnEstimator:
         cls: Any = type(self)
         declared = parameters.attributes_of(cls)
         return {k: v for k, v in vars(self).items() if k in declared}
+
+    def _not_learned(self) -> dict[str, Any]:
+        """All other attributes: parameters, and what a subclass sets before fit."""
+        cls: Any = type(self)
+        declared = parameters.attributes_of(cls)
+        return {k: v for k, v in vars(self).items() if k not in declared}
 
     def _check_fitted(self) -> None:
         if "n_features_in_" not in self.__dict__:

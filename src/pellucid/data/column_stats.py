@@ -56,15 +56,15 @@ def column_facts(table: RawTable, weights: np.ndarray) -> tuple[np.ndarray, ...]
     blocks = parallel.row_blocks(*X.shape)
     with np.errstate(all="ignore"):
         total, low, high = parallel.reduce(lambda b: _facts(X[b], weights[b]), _merge, blocks)
-    if np.isinf(low).any() or np.isinf(high).any() or (np.isnan(total).any() and np.isnan(X).any()):
-        check_finite(X, table, allow_nan=True)
-        return _facts_with_missing(X, weights)
-    share = weights.sum()
-    mean = total / share
-    # Cells near the largest float: their sum overflows.
-    mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
-    mean = np.clip(mean, low, high)  # constant columns have their constant exactly
-    return mean, low, high, np.zeros(X.shape[1])
+    mean = total / weights.sum()
+    if not np.isfinite(total).all():
+        if np.isinf(low).any() or np.isinf(high).any() or np.isnan(X).any():
+            check_finite(X, table, allow_nan=True)
+            return _facts_with_missing(X, weights)
+        # Cells near the largest float: their sum overflows.
+        mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
+    # Constant columns have their constant exactly.
+    return mean.clip(low, high), low, high, np.zeros(X.shape[1])
 
 
 def _facts(block: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:

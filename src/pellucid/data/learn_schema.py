@@ -84,11 +84,9 @@ def _learn_numbers(
         mean, low, high, n_missing = sparse_facts(table.sparse, weights)
     else:
         mean, low, high, n_missing = column_facts(table, weights)
-    d = table.n_columns
-    return Schema(
-        table.names, (NUMBER,) * d, ((),) * d, np.empty(0), mean, low, high, n_missing,
-        options.unseen, layout, coding,
-    )  # fmt: skip
+    return Schema.of_numbers(
+        table.names, mean, low, high, n_missing, options.unseen, layout, coding
+    )
 
 
 def kind_of(column: RawColumn, weights: np.ndarray) -> RawColumn:

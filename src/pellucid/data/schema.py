@@ -47,6 +47,28 @@ class Schema:
     text_pattern: str = ""
     left_out: float = 0.0
 
+    @classmethod
+    def of_numbers(
+        cls,
+        names: tuple[str, ...] | None,
+        mean: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        n_missing: np.ndarray,
+        unseen: str,
+        layout: str,
+        coding: str,
+    ) -> "Schema":
+        """The schema of a checked table of numbers, without the checks that a file needs."""
+        d = len(mean)
+        schema = object.__new__(cls)
+        schema.__dict__.update(
+            names=names, kinds=(NUMBER,) * d, levels=((),) * d, shares=np.empty(0), mean=mean,
+            low=low, high=high, n_missing=n_missing, unseen=unseen, layout=layout, coding=coding,
+            text_mode="count", text_pattern="", left_out=0.0,
+        )  # fmt: skip
+        return schema
+
     def __post_init__(self) -> None:
         """A schema may come from a file: whatever does not fit together is refused here."""
         self._check_types()

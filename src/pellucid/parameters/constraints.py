@@ -203,11 +203,10 @@ ClassWeight = Either(
 )
 
 
-def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:
+def check(owner: str, values: dict[str, Any], table: dict[str, Constraint]) -> None:
     """Raise a `ParameterError` for the first value that its constraint does not accept."""
-    for name, value in values.items():
-        constraint = table.get(name)
-        if constraint is not None and not constraint.accepts(value):
+    for name, constraint in table.items():
+        if name in values and not constraint.accepts(value := values[name]):
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be {constraint}. Got {shown(value)} instead."
             )
