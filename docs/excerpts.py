@@ -40,9 +40,7 @@ def _names(node: ast.stmt) -> list[str]:
 
 def filled(page: str) -> str:
     """The text of a page with all of its blocks of plain code taken from the source."""
-    return BLOCK.sub(
-        lambda m: f"```python {m[1]}{m[2]}\n{excerpt(m[1], m[2].split())}```", page
-    )
+    return BLOCK.sub(lambda m: f"```python {m[1]}{m[2]}\n{excerpt(m[1], m[2].split())}```", page)
 
 
 def main() -> None:

@@ -9,18 +9,19 @@ a few small methods on encoded arrays.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, default_scores, parameters
+from pellucid import _sklearn, beyond_memory, default_scores, parameters
 from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
-from pellucid.errors import ConvergenceWarning, DataError, MemoryLimitError, warn
+from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.parameters import CLASSES, TABLE, learned
 from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting
@@ -97,23 +98,9 @@ class Estimator(SklearnEstimator):
             X, large = large_source(X)
             if not large:
                 return self._learn_once(X, y, weights, offset, options)
-            from pellucid.data.sources.streaming import streaming
-
-            self._refuse_large(X)
-            with streaming(X) as report:
-                self._learn_once(X, y, weights, offset, options)
-            self._fit_report = report
+            learn = partial(self._learn_once, X, y, weights, offset, options)
+            beyond_memory.fit_below_ceiling(self, X, learn)
             return self
-
-    def _refuse_large(self, source: Any) -> None:
-        """Refuse a table that does not fit into memory, if this model needs all of it there."""
-        if self._substitute:
-            other = self._substitute.format(kind=(self._kind or "").capitalize())
-            raise MemoryLimitError(
-                f"{source.name} does not fit into the memory that is allowed, and "
-                f"{type(self).__name__} needs the whole table in memory. Use {other}, fit a "
-                "sample of the rows, or allow more memory with pellucid.set_memory."
-            )
 
     @property
     def fit_report_(self) -> dict[str, Any]:
@@ -229,6 +216,9 @@ class Estimator(SklearnEstimator):
         if its result is not finite.
         """
         self._check_fitted()
+        X, large = large_source(X)
+        if large:
+            return beyond_memory.answer_in_parts(X, partial(self._answer, method, direct=direct))
         rows = raw_table(opened(X)[0], type(self).__name__)
         with np.errstate(over="ignore", invalid="ignore"):
             if direct and rows.dense is not None and self._propagates_nan():
@@ -265,6 +255,13 @@ class Estimator(SklearnEstimator):
 
         self._check_fitted()
         persist.save(self, path)
+
+    @available_if("predict", "This model does not predict.")
+    def predict_to(self, X: Any, folder: str | Path, *, copy: tuple[str, ...] = ()) -> Path:
+        """Write predictions and probabilities for a table of any size as Parquet files, with the columns
+        of X that are named in `copy`. The same call continues a run that was killed."""
+        self._check_fitted()
+        return beyond_memory.predict_to(self, X, folder, tuple(copy))
 
     def _repr_html_(self) -> str:
         from pellucid.card import card

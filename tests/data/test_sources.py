@@ -310,8 +310,8 @@ def test_a_full_scratch_disk_leaves_nothing_behind(table, tmp_path, ceiling, mon
 def test_wrong_sources_are_refused(table, tmp_path):
     with pytest.raises(DataError, match="no file matches"):
         pellucid.scan(tmp_path / "*.parquet")
-    with pytest.raises(DataError, match="no column 'regoin'. Did you mean 'region'"):
-        pellucid.scan(files(table, tmp_path), features=["regoin"])
+    with pytest.raises(DataError, match="no column 'regions'"):
+        pellucid.scan(files(table, tmp_path), features=["regions"])
     with pytest.raises(ParameterError, match="not both"):
         pellucid.scan(tmp_path, table="a", query="b")
     assert source_of(table) is None

@@ -62,7 +62,7 @@ def source_behind(X: Any) -> "BlockSource | None":
 
 def large_source(X: Any) -> Any:
     """X as a source if it does not fit into memory, as one that need not be run again, or as it is."""
-    source = source_behind(X)
+    source = None if type(X) is np.ndarray else source_behind(X)
     if source is None:
         return X, False
     from pellucid.data.sources.find import is_large
