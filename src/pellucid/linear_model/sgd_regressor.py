@@ -179,7 +179,7 @@ class SGDRegressor(LinearPredictor):
         if state.history[-1][0] > WORSE * worst and state.status.ok:
             state.status = DIVERGED
         _make_finite(state)
-        learned = learned_from([state], options.average_from > 0, type(self).__name__)
+        learned = learned_from([state], options.average_from > 0)
         for name in ("coef_", "standard_coef_", "pulled_", "averaged_", "walk_"):
             learned[name] = learned[name][0]
         del learned["history_"]["mistakes"]

@@ -40,8 +40,9 @@ class LinearSVM(Estimator):
     tol: float = param(
         1e-4,
         Real(0, None, "neither"),
-        "Largest accepted violation of the optimality conditions, for the loss 'hinge' and the penalty "
-        "'l1'. Newton's method, used otherwise, solves to full precision.",
+        "Largest accepted violation of the optimality conditions, for errors that are not squared, the "
+        "penalty 'l1' and tables of more than 1500 columns. Newton's method, used otherwise, solves to "
+        "full precision.",
     )
     C: float = param(
         1.0,

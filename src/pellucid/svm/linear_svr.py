@@ -49,7 +49,7 @@ class LinearSVR(LinearSVM, Regressor):
     n_iter_: int = learned(shared.N_ITER)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.svm import linear_dual, primal
+        from pellucid.svm import linear_dual, primal, squared_dual
 
         X, scale, shift, means = self._prepared(problem)
         costs = self._costs(problem.weights)
@@ -66,7 +66,7 @@ class LinearSVR(LinearSVM, Regressor):
                 )
             else:
                 found = parallel.interruptible(
-                    primal.ridge_squared, linear, self.max_iter, "LinearSVR"
+                    squared_dual.ridge_squared, linear, self.tol, self.max_iter, "LinearSVR"
                 )
         learned = self._learned_from([found], scale, shift)
         return learned | {"coef_": learned["coef_"][0], "means_": means}

@@ -292,7 +292,7 @@ class StochasticClassifier(LinearClassifier):
             one_by_one = users is not None  # in an order that those who watch can follow
             states = list(map(solve, problems)) if one_by_one else parallel.map(solve, problems)
         means = {"means_": column_means(problem.X, problem.weights)}
-        learned = learned_from(states, options.average_from > 0, type(self).__name__)  # 3
+        learned = learned_from(states, options.average_from > 0)  # 3
         return learned | means | self._more_learned(states)
 
     def _validation_weights(self, problem: Problem, seed: Any, begun: int) -> np.ndarray | None:
