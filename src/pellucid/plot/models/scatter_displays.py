@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from pellucid.plot.models.geometry import View
 from pellucid.plot.models.grouping import grouped_points, groups_of
 from pellucid.plot.models.plane import Source, plane, source
 from pellucid.plot.models.projection import cube_marks, placed, plain_axes, unit_cube
-from pellucid.plot.picture import Axis, Mark, Panel, Picture, Steps
+from pellucid.plot.picture import Axis, Mark, Panel, Picture, Points, Steps
 
 MOST_COLUMNS = 6
 BINS = 16
@@ -52,6 +52,29 @@ class ScatterDisplay(ModelDisplay):
         if target is not None:
             data["y"] = target
         return cls(Picture((panel,), kind="Scatter of rows"), data)
+
+    @classmethod
+    def from_points(
+        cls, groups: Mapping[str, tuple[Any, Any, Any]], labels: tuple[str, str], *,
+        title: str = "", log: bool = False,
+    ) -> Self:  # fmt: skip
+        """Groups of named points: name of a group -> (x, y, names of its points).
+
+        Parameters
+        ----------
+        labels : names of the two axes.
+        log : whether the x axis is logarithmic.
+        """
+        several = len(groups) > 1
+        marks = tuple(
+            Points(x, y, name if several else "", i, texts)
+            for i, (name, (x, y, texts)) in enumerate(groups.items())
+        )
+        panel = Panel(marks, Axis(labels[0], log=log), Axis(labels[1]), title=title)
+        rows = [(*row, name) for name, part in groups.items() for row in zip(*part)]
+        x, y, texts, names = map(list, zip(*rows)) if rows else ([], [], [], [])
+        data = {"name": texts, "group": names, labels[0]: x, labels[1]: y}
+        return cls(Picture((panel,), kind="Scatter of named points"), data)
 
 
 def _chosen(table: Source, columns: Any, most: int) -> list[int]:
