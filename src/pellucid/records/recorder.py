@@ -117,14 +117,19 @@ class Recorder:
         state: Lazy,
         event: Lazy = None,
         sentence: Words = None,
+        derived: bool = False,
         **numbers: float | None,
     ) -> None:
-        """Record a step for those who watch, without a row of history."""
+        """Record a step for those who watch, without a row of history.
+
+        `derived`: state and event are functions of what never changes again; they are called when
+        somebody reads the step.
+        """
         if self._fit is None or self._scope is None:
             return
         known = {name: float(value) for name, value in numbers.items() if value is not None}
         converts = self._scope.converts
-        self._fit.add(Entry(int(iteration), known, state, event, sentence, converts))
+        self._fit.add(Entry(int(iteration), known, state, event, sentence, converts, derived))
 
     def extend(self, **columns: Any) -> None:
         """Note many iterations at once, from the arrays that a compiled loop filled."""

@@ -7,4 +7,5 @@ def epoch(
     w: ndarray, starts: ndarray, run: int, first: int, v: ndarray, q: ndarray, mean: ndarray,
     state: ndarray, kind: int, eps: float, alpha: float, l1_share: float, rate: float,
     schedule: int, eta0: float, power: float, t0: float, intercept: bool, average_from: float,
+    watched: bool = ..., most_mistakes: float = ...,
 ) -> float: ...  # fmt: skip

@@ -241,20 +241,25 @@ def epoch(
     Py_ssize_t run, Py_ssize_t first, double[::1] v, double[::1] q, double[::1] mean,
     double[::1] state, int kind, double eps, double alpha, double l1_share, double rate,
     int schedule, double eta0, double power, double t0, bint intercept, double average_from,
+    bint watched=False, double most_mistakes=0.0,
 ):
-    """Run one epoch over the rows and return the weighted mean loss.
+    """Run one epoch over the rows of the order and return their weighted mean loss.
+
+    If `watched`, return the loss of the last row before its step, and stop after `most_mistakes` (0:
+    never).
 
     `mean` is the running mean of the coefficients, the intercept last, from step `average_from` on
     (0: never). The intercept is not penalised.
     """
     cdef Py_ssize_t i, at, n = y.shape[0], p = v.shape[0], m = p
+    cdef Py_ssize_t n_rows = min(n, starts.shape[0] * run)  # an order may have some of the rows
     cdef bint sparse = X.shape[0] == 0, placed = places.shape[0] > 0
     cdef Course course = Course(&starts[0], starts.shape[0], run, first, n, 0, 0)
     cdef Py_ssize_t order[RING]
     cdef const double *rows[RING]
     cdef double b = state[0], scale = state[1], t = state[2], u = state[3], count = state[4]
     cdef double mistakes = 0.0, total = 0.0, weight = 0.0, product = 1.0, z, g, eta = eta0
-    cdef double s = 0.0, ahead = 0.0, cross = 0.0, change, due
+    cdef double s = 0.0, ahead = 0.0, cross = 0.0, change, due, last = 0.0
     cdef double l2 = alpha * (1.0 - l1_share), l1 = alpha * l1_share
     # If every row changes v, the score of the next row is x . v + change (x . x_now). Both products can
     # be computed before the change is known.
@@ -263,7 +268,7 @@ def epoch(
     cdef const double *x, *next_x
     cdef const int *where = NULL
     with nogil:
-        for at in range(-AHEAD, n):
+        for at in range(-AHEAD, n_rows):
             i = order[(at + AHEAD) % RING] = following(&course)
             if i >= 0 and not sparse:
                 x = rows[(at + AHEAD) % RING] = &X[places[i] if placed else i, 0]
@@ -277,10 +282,10 @@ def epoch(
                 m = indptr[i + 1] - indptr[i]
             else:
                 x = rows[at % RING]
-                fetch(rows[min(at + SOON, n - 1) % RING], p)
+                fetch(rows[min(at + SOON, n_rows - 1) % RING], p)
             if not known:
                 s = score(x, where, m, &v[0])
-            known = early and at + 1 < n
+            known = early and at + 1 < n_rows
             if known:
                 next_x = rows[(at + 1) % RING]
                 ahead, cross = dot(next_x, &v[0], p), dot(next_x, x, p)
@@ -319,6 +324,10 @@ def epoch(
                 count += 1.0
                 average_in(&mean[0], &v[0], scale, b, p, count)
             t += 1.0
+            if watched:
+                last = loss_of(kind, z, y[i], eps)
+                if mistakes == most_mistakes and mistakes > 0.0:
+                    break
     state[0], state[1], state[2], state[3], state[4] = b, scale, t, u, count
     state[6], state[7] = mistakes, eta
-    return (total + log(product)) / weight
+    return last if watched else (total + log(product)) / weight

@@ -136,7 +136,7 @@ def run_epochs(
     recorder, watch = Recorder("epochs", options.epochs), None
     if recorder.watched and users is not None:
         by_mistakes, averaged = options.loss == "perceptron", options.average_from > 0
-        watch = WatchedEpochs(recorder, X, y, w, users, by_mistakes, averaged)
+        watch = WatchedEpochs(recorder, y, users, by_mistakes, averaged)
         watch.begin(state)
     n, eta0, best, waited = len(y), options.eta0, np.inf, 0
     state.status = Status("ok", f"All {options.epochs} epochs were run.")
@@ -146,8 +146,9 @@ def run_epochs(
         if options.shuffle:
             order = shuffled(parallel.stream(seed, "epoch", name, epoch), n)
         if watch is not None:
-            watch.epoch(state.copied(), order, epoch, partial(_run_part, options, eta0))
-        loss = _run(options, eta0, state, parts, y, w, order)
+            run = partial(_run_watched, options, eta0, parts, y, w)
+            watch.epoch(state.copied(), order, epoch, run)
+        loss = _run(options, eta0, parts, y, w, state, order)
         recorder.report(iteration=epoch, objective=loss)
         state.history.append((loss, state.scalars[MISTAKES], state.scalars[LAST_STEP]))
         if not np.isfinite(loss) or not np.abs(state.v).max(initial=0.0) < TOO_LARGE:
@@ -181,24 +182,30 @@ def run_epochs(
     return state
 
 
-def _run(
-    options: SGDOptions, eta0: float, state: SGDState, parts: tuple[np.ndarray, ...], y: np.ndarray,
-    w: np.ndarray, order: Order, long: bool = True,
-) -> float:  # fmt: skip
-    """One epoch: the mean loss."""
-    given = (
+def _given(
+    options: SGDOptions, eta0: float, parts: tuple[np.ndarray, ...], y: np.ndarray, w: np.ndarray,
+    state: SGDState, order: Order,
+) -> tuple[Any, ...]:  # fmt: skip
+    """The arguments of `_loops.epoch`."""
+    return (
         *parts, y, w, *order, state.v, state.q, state.mean, state.scalars, LOSSES[options.loss],
         options.epsilon, options.alpha, options.l1_share, options.rate, SCHEDULES[options.schedule],
         eta0, options.power, options.t0, options.intercept, options.average_from,
     )  # fmt: skip
-    return parallel.interruptible(loops.epoch, *given) if long else loops.epoch(*given)
 
 
-def _run_part(
-    options: SGDOptions, eta0: float, state: SGDState, X: Any, y: np.ndarray, w: np.ndarray,
-    order: Order,
-) -> float:  # fmt: skip
-    return _run(options, eta0, state, parts_of(X), y, w, order, len(y) > SHORT)
+def _run(*given: Any) -> float:
+    """One epoch: the mean loss."""
+    return parallel.interruptible(loops.epoch, *_given(*given))
+
+
+def _run_watched(*given: Any) -> float:
+    """Some rows of an epoch, up to a number of mistakes: the loss of the last row."""
+    *setting, order, most_mistakes = given
+    args = (*_given(*setting, order), True, most_mistakes)
+    if len(order[0]) > SHORT:
+        return parallel.interruptible(loops.epoch, *args)
+    return loops.epoch(*args)
 
 
 def mean_loss(options: SGDOptions, X: Any, y: np.ndarray, w: np.ndarray, state: SGDState) -> float:
