@@ -14,17 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import process, race, report, single_row, watching, workload
+from benchmarks import player, process, race, report, single_row, watching, workload
 from benchmarks.memory import peak_bytes
 from benchmarks.race import Row
 from benchmarks.workload import OURS, NotAvailable, Workload
 
-PROCESS, SINGLE_ROW, WATCHING = "process", "single_row", "watching"
+PROCESS, SINGLE_ROW, WATCHING, PLAYER = "process", "single_row", "watching", "player"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen families; the exit code."""
-    known = [*workload.all_families(), PROCESS, SINGLE_ROW, WATCHING]
+    known = [*workload.all_families(), PROCESS, SINGLE_ROW, WATCHING, PLAYER]
     options = _parser(known).parse_args(arguments)
     unknown = sorted(set(options.family) - set(known))
     if unknown:
@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     growth: list[dict[str, Any]] = []
     for family in options.family or known:
-        if family == WATCHING:
-            print(watching.table(options.repeat))
+        if family in (WATCHING, PLAYER):
+            print(watching.table(options.repeat) if family == WATCHING else player.table())
             continue
         if family in (PROCESS, SINGLE_ROW):
             rows += [] if options.growth else _special(family, options.repeat)
