@@ -245,27 +245,21 @@ def epoch(
 ):
     """Run one epoch over the rows of the order and return their weighted mean loss.
 
-    If `watched`, return the loss of the last row before its step, and stop after `most_mistakes` (0:
-    never).
-
     `mean` is the running mean of the coefficients, the intercept last, from step `average_from` on
-    (0: never). The intercept is not penalised.
+    (0: never). The intercept is not penalised. If `watched`, return the loss of the last row instead,
+    and stop after `most_mistakes` (0: never).
     """
-    cdef Py_ssize_t i, at, n = y.shape[0], p = v.shape[0], m = p
-    cdef Py_ssize_t n_rows = min(n, starts.shape[0] * run)  # an order may have some of the rows
+    cdef Py_ssize_t i, at, n = y.shape[0], p = v.shape[0], m = p, n_rows = min(n, starts.shape[0] * run)
     cdef bint sparse = X.shape[0] == 0, placed = places.shape[0] > 0
     cdef Course course = Course(&starts[0], starts.shape[0], run, first, n, 0, 0)
     cdef Py_ssize_t order[RING]
-    cdef const double *rows[RING]
     cdef double b = state[0], scale = state[1], t = state[2], u = state[3], count = state[4]
-    cdef double mistakes = 0.0, total = 0.0, weight = 0.0, product = 1.0, z, g, eta = eta0
-    cdef double s = 0.0, ahead = 0.0, cross = 0.0, change, due, last = 0.0
-    cdef double l2 = alpha * (1.0 - l1_share), l1 = alpha * l1_share
+    cdef double mistakes = 0.0, total = 0.0, weight = 0.0, product = 1.0, z, g, eta = eta0, change, due
+    cdef double s = 0.0, ahead = 0.0, cross = 0.0, l2 = alpha * (1.0 - l1_share), l1 = alpha * l1_share
     # If every row changes v, the score of the next row is x . v + change (x . x_now). Both products can
     # be computed before the change is known.
-    cdef bint early = not sparse and l1 == 0.0 and (kind == LOG or kind == SQUARED)
-    cdef bint known = False
-    cdef const double *x, *next_x
+    cdef bint early = not sparse and l1 == 0.0 and (kind == LOG or kind == SQUARED), known = False
+    cdef const double *x, *next_x, *rows[RING]
     cdef const int *where = NULL
     with nogil:
         for at in range(-AHEAD, n_rows):
@@ -324,10 +318,8 @@ def epoch(
                 count += 1.0
                 average_in(&mean[0], &v[0], scale, b, p, count)
             t += 1.0
-            if watched:
-                last = loss_of(kind, z, y[i], eps)
-                if mistakes == most_mistakes and mistakes > 0.0:
-                    break
+            if watched and mistakes == most_mistakes and mistakes > 0.0:
+                break
     state[0], state[1], state[2], state[3], state[4] = b, scale, t, u, count
     state[6], state[7] = mistakes, eta
-    return last if watched else (total + log(product)) / weight
+    return loss_of(kind, z, y[i], eps) if watched else (total + log(product)) / weight

@@ -199,13 +199,14 @@ def _run(*given: Any) -> float:
     return parallel.interruptible(loops.epoch, *_given(*given))
 
 
-def _run_watched(*given: Any) -> float:
+def _run_watched(
+    options: SGDOptions, eta0: float, parts: tuple[np.ndarray, ...], y: np.ndarray, w: np.ndarray,
+    state: SGDState, order: Order, most_mistakes: int,
+) -> float:  # fmt: skip
     """Some rows of an epoch, up to a number of mistakes: the loss of the last row."""
-    *setting, order, most_mistakes = given
-    args = (*_given(*setting, order), True, most_mistakes)
-    if len(order[0]) > SHORT:
-        return parallel.interruptible(loops.epoch, *args)
-    return loops.epoch(*args)
+    given = (*_given(options, eta0, parts, y, w, state, order), True, most_mistakes)
+    short = len(order[0]) <= SHORT
+    return loops.epoch(*given) if short else parallel.interruptible(loops.epoch, *given)
 
 
 def mean_loss(options: SGDOptions, X: Any, y: np.ndarray, w: np.ndarray, state: SGDState) -> float:

@@ -37,11 +37,13 @@ class ModelDisplay(Display):
     def _wide_svg(self, style: bool = True) -> str:
         return shared_svg(self._picture, style)
 
-    def figures(self, **look: Any) -> list[str]:
-        """Each panel as a `<figure>` without a style sheet; a grid with one legend as a single one."""
+    def figures(
+        self, *, width: int | None = None, height: int | None = None, note: str | None = None,
+        table: bool = True,
+    ) -> list[str]:  # fmt: skip
+        """As in `Display`; a grid with one legend is a single figure of its own size."""
         if not self._one_grid:
-            return super().figures(**look)
-        table = look.get("table", True)
+            return super().figures(width=width, height=height, note=note, table=table)
         return [svg.element("figure", self._content() if table else self._wide(), class_="pl")]
 
     def _wide(self) -> str:
