@@ -21,7 +21,7 @@ from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
-from pellucid.parameters import CLASSES, TABLE, learned
+from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting
 
@@ -44,7 +44,7 @@ class Estimator(SklearnEstimator):
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
     _records_inner_fits: ClassVar[bool] = False
 
-    table: Any = TABLE
+    table: Any = shared.TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
@@ -158,8 +158,7 @@ class Estimator(SklearnEstimator):
         return self
 
     def _replace_learned(self, learned: dict[str, Any]) -> None:
-        old = self._learned()
-        self.__dict__ = {k: v for k, v in vars(self).items() if k not in old} | learned
+        self.__dict__ = self._not_learned() | learned
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema
@@ -268,7 +267,7 @@ class Estimator(SklearnEstimator):
         )  # fmt: skip
 
 
-class Classifier(Estimator):
+class Classifier(Estimator, task=True):
     """Predicts labels: the class of the highest probability if the family writes `_proba`, which
     also gives it `predict_proba`; otherwise the class of the highest of `_scores`.
 
@@ -278,7 +277,7 @@ class Classifier(Estimator):
 
     _kind = "classifier"
     _target = "classes"
-    classes_: np.ndarray = learned(CLASSES)
+    classes_: np.ndarray = learned(shared.CLASSES)
     # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
@@ -291,6 +290,10 @@ class Classifier(Estimator):
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their labels y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""
@@ -325,11 +328,15 @@ class Classifier(Estimator):
         return default_scores.accuracy(self, X, y, sample_weight)
 
 
-class Regressor(Estimator):
+class Regressor(Estimator, task=True):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
     _target = "numbers"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their targets y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         """Predictions for encoded rows."""

@@ -119,6 +119,8 @@ class Problem:
 
 def _whole(weights: np.ndarray) -> bool:
     """All are integers; block by block, because a model may need less memory than its weights."""
+    if len(weights) <= 2**14:
+        return bool((weights == np.floor(weights)).all())
     blocks = (weights[rows] for rows in parallel.row_blocks(len(weights), 16))
     return all(bool((w == np.floor(w)).all()) for w in blocks)
 
@@ -258,7 +260,7 @@ def _check_text(schema: Schema, spec: InputSpec) -> None:
 
 
 def _check_enough(rows: RawTable, weights: np.ndarray, spec: InputSpec) -> None:
-    if _total(weights) < spec.min_rows:
+    if rows.n_rows < spec.min_rows and _total(weights) < spec.min_rows:
         raise DataError(
             f"Found array with {rows.n_rows} sample(s) (shape={(rows.n_rows, rows.n_columns)}) "
             f"while a minimum of {spec.min_rows} is required by {spec.owner}: 1 sample is not "

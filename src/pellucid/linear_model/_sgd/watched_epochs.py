@@ -16,9 +16,7 @@ from pellucid.linear_model._sgd.sgd_state import LAST_STEP, MISTAKES, STEPS, SGD
 from pellucid.records import Recorder
 
 Order = tuple[np.ndarray, int, int]
-Run = Callable[
-    [SGDState, Order, int], float
-]  # order of some rows, most mistakes -> loss of the last
+Run = Callable[[SGDState, np.ndarray, int], float]  # rows, most mistakes -> loss of the last row
 
 
 class WatchedEpochs:
@@ -54,7 +52,7 @@ class WatchedEpochs:
         while at < len(rows):
             part = rows[at:] if self.by_mistakes else rows[at : at + self.ahead]
             before = state.scalars[STEPS]
-            loss = run(state, (part, 1, 0), self.ahead if self.by_mistakes else 0)
+            loss = run(state, part, self.ahead if self.by_mistakes else 0)
             done, made = int(state.scalars[STEPS] - before), int(state.scalars[MISTAKES])
             at, self.mistakes = at + done, self.mistakes + made
             self.ahead -= made if self.by_mistakes else done
