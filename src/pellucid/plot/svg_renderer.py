@@ -298,7 +298,24 @@ def _intervals(mark: Intervals, area: axes.Panel, panel: Panel) -> list[str]:
         if not any(map(math.isnan, middle)):
             centres.append(middle)
     parts = [svg.segments(lines, stroke_width="2"), svg.points(centres, mark.index)]
-    return [svg.series_group(mark.index, parts)]
+    return [svg.series_group(mark.index, parts), *_interval_tips(mark, area, panel)]
+
+
+def _interval_tips(mark: Intervals, area: axes.Panel, panel: Panel) -> list[str]:
+    """Invisible bands with the numbers of their row as tooltips."""
+    names = panel.y.names or ()
+    if not panel.tips or not mark.horizontal or len(names) != len(mark.at):
+        return []
+    step, out = area.plot_height / len(names), []
+    for k, (name, centre, low, high) in enumerate(zip(names, mark.centre, mark.low, mark.high)):
+        if math.isfinite(centre):
+            ends = f" ({number(low)} to {number(high)})" if low == low and high == high else ""
+            title = svg.element(
+                "title", words.escape(f"{words.clean(name)}: {number(centre)}{ends}")
+            )
+            d = svg.rectangle_path(0, k * step, area.plot_width, step)
+            out.append(svg.element("path", title, d=d, opacity="0"))
+    return out
 
 
 def _place(area: axes.Panel, x: float, y: float) -> tuple[float, float]:
