@@ -83,7 +83,7 @@ NEWSGROUPS = KnownFile(
 
 
 def number_table(known: KnownFile, path: Any = None) -> dict[str, np.ndarray]:
-    """A table of numbers from a text file with any separator; lines that hold other text are left out."""
+    """A table of numbers from a text file with any separator; lines of other text are left out."""
     found = known.open(path)
     numbers: list[float] = []
     for line in _text(found).splitlines():
