@@ -65,6 +65,10 @@ def test_a_file_name_is_used_once_or_says_the_same_everywhere():
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
+def test_no_compiled_module_is_pasted_together():
+    assert not source_files(".pxi")
+
+
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_inheritance_is_shallow(name):
     order = [cls.__name__ for cls in CLASSES[name].__mro__[:-1]]
