@@ -153,6 +153,7 @@ FOREIGN = {
     "item", "kernel", "kinds", "lazy", "predict", "predict_proba", "read", "register_at_fork",
     "save", "sched_getaffinity", "sched_setaffinity", "schema", "schema_", "score", "set_output",
     "shape", "split", "take", "terms_", "to_dict", "to_numpy", "to_pandas", "to_pydatetime",
+    "__sklearn_tags__", "num_rows",
     "to_pylist", "toarray", "tocsr", "tolist", "values", "with_columns",
     # A wrapper around an estimator, which a model file may hold, has only some of these.
     "_check_parameters", "_check_state", "_input_spec",
