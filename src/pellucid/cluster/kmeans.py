@@ -16,9 +16,6 @@ from pellucid.data.opening import opened
 from pellucid.errors import DataError, warn
 from pellucid.numerics.row_blocks import divided
 from pellucid.parameters import (
-    COPY_X,
-    RANDOM_STATE,
-    VERBOSE,
     Array,
     Choice,
     Function,
@@ -27,6 +24,7 @@ from pellucid.parameters import (
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Solution, Status, converting, is_watched, unwatched
 from pellucid.transformer import Transformer
@@ -77,9 +75,9 @@ class KMeans(Clusterer, Transformer):
         "Stop when the sum of the squared movements of the centers is at most `tol` times the mean "
         "variance of the columns.",
     )
-    verbose: int = VERBOSE
-    random_state: Any = RANDOM_STATE
-    copy_x: bool = COPY_X
+    verbose: int = shared.VERBOSE
+    random_state: Any = shared.RANDOM_STATE
+    copy_x: bool = shared.COPY_X
     algorithm: str = param(
         "lloyd",
         Choice("lloyd", "elkan"),

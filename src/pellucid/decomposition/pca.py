@@ -8,7 +8,6 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, DataTypeError, shown
 from pellucid.parameters import (
-    COPY_X,
     Boolean,
     Choice,
     Ignored,
@@ -18,6 +17,7 @@ from pellucid.parameters import (
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.transformer import Transformer
 
@@ -48,7 +48,7 @@ class PCA(Transformer):
         "Minka's choice. None keeps all.",
         kw_only=False,
     )
-    copy: bool = COPY_X
+    copy: bool = shared.COPY_X
     whiten: bool = param(
         False,
         Boolean,

@@ -9,10 +9,9 @@ from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
-from pellucid.numerics.linear_scores import linear_scores
+from pellucid.numerics.linear_scores import class_scores, explained_scores
 from pellucid.numerics.objectives.losses import class_probabilities
 from pellucid.parameters import (
-    PRIORS,
     Boolean,
     Choice,
     EstimatorInstance,
@@ -20,6 +19,7 @@ from pellucid.parameters import (
     Real,
     learned,
     positional,
+    shared,
 )
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
@@ -58,7 +58,10 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         kw_only=False,
     )
     priors: Any = positional(
-        default=None, check=PRIORS.check, description=PRIORS.description, kw_only=False
+        default=None,
+        check=shared.PRIORS.check,
+        description=shared.PRIORS.description,
+        kw_only=False,
     )
     n_components: int | None = positional(
         default=None,
@@ -153,11 +156,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         return bool(np.all(self.coef_) and shown)
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
-        if self.shift_.any():
-            X = X - self.shift_
-        if len(self.classes_) == 2:
-            return linear_scores(X, self.coef_[0], self.offset_[0])
-        return linear_scores(X, self.coef_, self.offset_)
+        return class_scores(X - self.shift_ if self.shift_.any() else X, self.coef_, self.offset_)
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return class_probabilities(self._finite(self._scores(X)))
@@ -179,14 +178,9 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         return self.scalings_[:, : self.n_directions_].shape[1]
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
-        scores = self._scores(X)
-        return {
-            "base": self.coef_ @ (self.xbar_ - self.shift_) + self.offset_,
-            "contributions": (X - self.xbar_)[:, :, None] * self.coef_.T,
-            "prediction": scores.reshape(len(scores), -1),
-            "scale": "log-odds",
-            "method": "coefficient times distance from the training mean",
-        }
+        base = self.coef_ @ (self.xbar_ - self.shift_) + self.offset_
+        parts = explained_scores(X, self.xbar_, self.coef_, base, self._scores(X))
+        return parts | {"scale": "log-odds"}
 
     def _check_state(self) -> None:
         K, p = len(self.classes_), n_terms(self)

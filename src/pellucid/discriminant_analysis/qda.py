@@ -23,7 +23,6 @@ from pellucid.discriminant_analysis.quadratic import (
 )
 from pellucid.errors import ParameterError
 from pellucid.parameters import (
-    PRIORS,
     Boolean,
     Choice,
     EstimatorInstance,
@@ -31,6 +30,7 @@ from pellucid.parameters import (
     Real,
     learned,
     param,
+    shared,
 )
 
 
@@ -59,7 +59,7 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
     shrinkage: Any = SHRINKAGE.replace(
         description=f"{SHRINKAGE.description} For the solver 'eigen'."
     )
-    priors: Any = PRIORS
+    priors: Any = shared.PRIORS
     reg_param: float = param(
         0.0,
         Real(0, 1, "both"),

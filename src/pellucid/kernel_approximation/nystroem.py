@@ -9,8 +9,6 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.kernel_approximation.kernel_functions import KERNELS
 from pellucid.parameters import (
-    N_JOBS,
-    RANDOM_STATE,
     Choice,
     Function,
     Integer,
@@ -19,6 +17,7 @@ from pellucid.parameters import (
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.transformer import Transformer
 
@@ -75,10 +74,10 @@ class Nystroem(Transformer):
         "Number of rows in the sample, and of new columns. If the table has fewer distinct rows, all "
         "of them are used.",
     )
-    random_state: Any = RANDOM_STATE.replace(
+    random_state: Any = shared.RANDOM_STATE.replace(
         description="Seed or generator that draws the sample. An int makes fits repeatable."
     )
-    n_jobs: int | None = N_JOBS
+    n_jobs: int | None = shared.N_JOBS
 
     components_: np.ndarray = learned("The sample, shape (n_components, n_terms).")
     component_indices_: np.ndarray = learned("Row numbers of the sample in the training table.")

@@ -23,10 +23,6 @@ from pellucid.linear_model._logistic.base import (
 from pellucid.linear_model.base import column_means
 from pellucid.linear_model.cv_folds import CV, fit_by_folds, route_to_splitter, scored, scorer_of
 from pellucid.parameters import (
-    CLASS_WEIGHT,
-    N_JOBS,
-    NO_RANDOM_STATE,
-    VERBOSE,
     Array,
     Boolean,
     Choice,
@@ -38,6 +34,7 @@ from pellucid.parameters import (
     learned,
     number_list,
     param,
+    shared,
 )
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import converting, unwatched
@@ -105,9 +102,9 @@ class LogisticRegressionCV(LogisticModel):
         "The other solvers do not use tol.",
     )
     max_iter: int = param(100, Integer(1), "Largest number of iterations of each fit.")
-    class_weight: Any = CLASS_WEIGHT
-    n_jobs: int | None = N_JOBS
-    verbose: int = VERBOSE
+    class_weight: Any = shared.CLASS_WEIGHT
+    n_jobs: int | None = shared.N_JOBS
+    verbose: int = shared.VERBOSE
     refit: bool = param(
         True,
         Boolean,
@@ -115,7 +112,7 @@ class LogisticRegressionCV(LogisticModel):
         "each fold's own best coefficients.",
     )
     intercept_scaling: float = INTERCEPT_SCALING.replace(default=1.0)
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = shared.NO_RANDOM_STATE
     use_legacy_attributes: bool = param(
         False,
         Choice(False),

@@ -17,11 +17,6 @@ from pellucid.linear_model.base import (
 )
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
-    COPY_X,
-    HISTORY,
-    N_ITER,
-    NO_RANDOM_STATE,
-    STANDARDIZE,
     Array,
     Boolean,
     Choice,
@@ -32,6 +27,7 @@ from pellucid.parameters import (
     number_list,
     param,
     positional,
+    shared,
 )
 
 # Every solver finds the same optimum; scikit-learn's names are accepted.
@@ -60,7 +56,7 @@ class Ridge(LinearPredictor):
         description="Strength of the penalty, one number or one per target; 0 is least squares.",
         kw_only=False,
     )
-    copy_X: bool = COPY_X
+    copy_X: bool = shared.COPY_X
     max_iter: int | None = param(
         None,
         None | Integer(1),
@@ -80,13 +76,13 @@ class Ridge(LinearPredictor):
         "watch.",
     )
     positive: bool = POSITIVE
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = shared.NO_RANDOM_STATE
     step: float | None = SQUARES_STEP
-    standardize: bool = STANDARDIZE
+    standardize: bool = shared.STANDARDIZE
 
     n_iter_: Any = learned("Number of iterations; 1 for direct solutions.")
     solver_: str = learned("Name of the solver, as given.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     _several_targets = True
     _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
@@ -139,7 +135,7 @@ class RidgeClassifier(LinearClassifier):
         description="Strength of the penalty; 0 is least squares.",
         kw_only=False,
     )
-    copy_X: bool = COPY_X
+    copy_X: bool = shared.COPY_X
     max_iter: int | None = param(
         None,
         None | Integer(1),
@@ -154,12 +150,12 @@ class RidgeClassifier(LinearClassifier):
     class_weight: Any = CLASS_FACTORS
     solver: str = param("auto", Ignored("all solvers find the same optimum.", Choice(*SOLVERS)))
     positive: bool = param(False, Boolean, "Whether to allow no negative coefficient.")
-    random_state: Any = NO_RANDOM_STATE
-    standardize: bool = STANDARDIZE
+    random_state: Any = shared.NO_RANDOM_STATE
+    standardize: bool = shared.STANDARDIZE
 
-    n_iter_: np.ndarray = learned(N_ITER)
+    n_iter_: np.ndarray = learned(shared.N_ITER)
     solver_: str = learned("The value of `solver`.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """Fit, with columns divided by their standard deviations if `standardize` is set."""

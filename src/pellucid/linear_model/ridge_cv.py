@@ -9,19 +9,11 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model import cv_folds
 from pellucid.linear_model.base import LinearPredictor, shaped
-from pellucid.linear_model.cv_folds import (
-    CV,
-    fit_by_folds,
-    make_folds,
-    route_to_splitter,
-    scored,
-    scorer_of,
-)
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
-    STANDARDIZE,
     Array,
     Boolean,
     Choice,
@@ -33,6 +25,7 @@ from pellucid.parameters import (
     number_list,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Recorder, Status, is_watched
 
@@ -78,7 +71,7 @@ class RidgeCV(LinearPredictor):
     )
     cv: Any = param(
         None,
-        CV,
+        cv_folds.CV,
         "How rows are left out. None leaves out one row at a time; an int is a number of contiguous "
         "folds; else a splitter, or (train, test) pairs of row numbers.",
     )
@@ -95,7 +88,7 @@ class RidgeCV(LinearPredictor):
     alpha_per_target: bool = param(
         False, Boolean, "Whether to choose a penalty for each target; with cv=None only."
     )
-    standardize: bool = STANDARDIZE
+    standardize: bool = shared.STANDARDIZE
 
     alpha_: Any = learned("The chosen penalty, or one per target.")
     best_score_: Any = learned("Score of the chosen penalty, or one per target.")
@@ -109,8 +102,8 @@ class RidgeCV(LinearPredictor):
     _several_targets = True
     _target = "several"
 
-    fit = fit_by_folds
-    get_metadata_routing = route_to_splitter
+    fit = cv_folds.fit_by_folds
+    get_metadata_routing = cv_folds.route_to_splitter
 
     def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, partial(self._fit_columns, split))
@@ -128,7 +121,7 @@ class RidgeCV(LinearPredictor):
                 keep = bool(self.store_cv_results)
                 tried = search.leave_one_out(problem, Y, alphas, made, keep, self._score())
             else:
-                folds, solver = make_folds(self.cv, problem, split), None
+                folds, solver = cv_folds.make_folds(self.cv, problem, split), None
                 score = self._score() or search.r_squared
                 tried = search.by_folds(problem, Y, alphas, folds, self.fit_intercept, score)
             chosen, learned = self._choice(alphas, tried.scores, problem.y.ndim == 2)
@@ -174,8 +167,8 @@ class RidgeCV(LinearPredictor):
         """The function that scores predictions, or None for the default one."""
         if self.scoring is None:
             return None
-        scorer, named = scorer_of(self), isinstance(self.scoring, str)
-        return lambda guess, y, w: scored(
+        scorer, named = cv_folds.scorer_of(self), isinstance(self.scoring, str)
+        return lambda guess, y, w: cv_folds.scored(
             scorer, ScorerView(), guess.ravel(), y.ravel(), w if named else None
         )
 

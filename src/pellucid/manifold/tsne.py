@@ -12,11 +12,6 @@ from pellucid.data.encode import known_distances
 from pellucid.data.opening import opened
 from pellucid.errors import DataError, DataTypeError
 from pellucid.parameters import (
-    HISTORY,
-    N_ITER,
-    N_JOBS,
-    STATUS,
-    VERBOSE,
     Choice,
     Function,
     Integer,
@@ -26,6 +21,7 @@ from pellucid.parameters import (
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Status, converting
 from pellucid.transformer import Transformer
@@ -55,6 +51,7 @@ class TSNE(Estimator):
     (20, 2)
     """
 
+    _substitute = "PCA"
     n_components: int = positional(
         default=2,
         check=Integer(1),
@@ -100,7 +97,7 @@ class TSNE(Estimator):
         "Where the points start: on the first principal components, at random, or at the given points "
         "(n_rows, n_components).",
     )
-    verbose: int = VERBOSE
+    verbose: int = shared.VERBOSE
     random_state: Any = param(
         None, RandomState, "Seed or generator of init='random'. Nothing else is random."
     )
@@ -116,16 +113,16 @@ class TSNE(Estimator):
         "Accuracy of 'barnes_hut': a group counts as one point if its diagonal is less than `angle` "
         "times its distance. 0 is exact.",
     )
-    n_jobs: int | None = N_JOBS
+    n_jobs: int | None = shared.N_JOBS
 
     embedding_: np.ndarray = learned(
         "The points, shape (n_rows, n_components); NaN for rows that `table` left out."
     )
     kl_divergence_: float = learned("Kullback-Leibler divergence at the end, without exaggeration.")
     learning_rate_: float = learned("Step size that was used.")
-    n_iter_: int = learned(N_ITER)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
+    n_iter_: int = learned(shared.N_ITER)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
+    status_: Status = learned(shared.STATUS)
 
     # Contract tests use tiny tables, and perplexity must be less than the number of rows. They compare
     # bits and errors, not the quality of the embedding, so any gradient is small enough to stop.

@@ -13,11 +13,6 @@ from pellucid.data import Problem
 from pellucid.data.canonical import row_hash
 from pellucid.errors import DataError
 from pellucid.parameters import (
-    HISTORY,
-    RANDOM_STATE,
-    STATUS,
-    VERBOSE,
-    WARM_START,
     Array,
     Choice,
     Ignored,
@@ -26,6 +21,7 @@ from pellucid.parameters import (
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Solution, Status, converting, is_watched, unwatched
 
@@ -93,9 +89,9 @@ class GaussianMixture(Estimator):
         None | Array,
         "Starting precisions (inverse covariances), in the shape of `covariances_`.",
     )
-    random_state: Any = RANDOM_STATE
-    warm_start: bool = WARM_START
-    verbose: int = VERBOSE
+    random_state: Any = shared.RANDOM_STATE
+    warm_start: bool = shared.WARM_START
+    verbose: int = shared.VERBOSE
     verbose_interval: int = param(
         10, Ignored("nothing is printed; use `pellucid.watching` to follow a fit.", Integer(1))
     )
@@ -118,8 +114,8 @@ class GaussianMixture(Estimator):
     lower_bounds_: list[float] = learned(
         "Mean log-likelihood after each iteration of the best start."
     )
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
+    status_: Status = learned(shared.STATUS)
 
     _kind = "density_estimator"
     _rows = "canonical"

@@ -26,7 +26,7 @@ from pellucid.naive_bayes.missing import (
 )
 from pellucid.naive_bayes.support import check_counts
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import PRIORS, Boolean, Predicate, Real, learned, param
+from pellucid.parameters import Boolean, Predicate, Real, learned, param, shared
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 ALPHA = param(
@@ -53,7 +53,7 @@ class CountNaiveBayes(NaiveBayes):
     alpha: Any = ALPHA
     force_alpha: bool = FORCE_ALPHA
     fit_prior: bool = FIT_PRIOR
-    class_prior: Any = PRIORS
+    class_prior: Any = shared.PRIORS
 
     class_log_prior_: np.ndarray = learned(CLASS_LOG_PRIOR)
     feature_count_: np.ndarray = learned("Sums of the cells, shape (n_classes, n_terms).")

@@ -17,17 +17,7 @@ from pellucid.data.encode import known_distances
 from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import distances, neighbor_search, radius_search
 from pellucid.neighbors.ragged import Lists, joined, of_table
-from pellucid.parameters import (
-    N_JOBS,
-    STANDARDIZE,
-    Choice,
-    Function,
-    Integer,
-    Predicate,
-    Real,
-    learned,
-    param,
-)
+from pellucid.parameters import Choice, Function, Integer, Predicate, Real, learned, param, shared
 
 _METRIC_PARAMS = Predicate(
     lambda v: isinstance(v, dict) and all(isinstance(k, str) for k in v), "a dict"
@@ -36,6 +26,8 @@ _METRIC_PARAMS = Predicate(
 
 class NeighborModel(Estimator):
     """Base of the neighbour models: `_memorise` for fit, `_nearest` and `_within` for the search."""
+
+    _substitute = "another model, such as HistGradientBoostingClassifier or -Regressor"
 
     algorithm: str = param(
         "auto",
@@ -72,8 +64,8 @@ class NeighborModel(Estimator):
         "Further arguments of the metric: 'p' and 'w' of 'minkowski', 'w' of 'euclidean', 'V' (the "
         "covariance) or 'VI' (its inverse) of 'mahalanobis', or the arguments of a metric function.",
     )
-    n_jobs: int | None = N_JOBS
-    standardize: bool = STANDARDIZE.replace(
+    n_jobs: int | None = shared.N_JOBS
+    standardize: bool = shared.STANDARDIZE.replace(
         description="Divide numbers by their standard deviations before distances are computed; columns "
         "of categories stay 0 and 1."
     )

@@ -6,14 +6,7 @@ import numpy as np
 
 from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
-from pellucid.neighbors.neighbor_parameters import (
-    BETA,
-    CODES,
-    NONE_IS_A_TABLE,
-    OUTPUTS_2D,
-    TARGETS,
-    WEIGHTS,
-)
+from pellucid.neighbors import neighbor_parameters
 from pellucid.neighbors.queries import KNeighborsQueries
 from pellucid.parameters import Integer, learned, positional
 
@@ -35,16 +28,16 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):  # type: ignore[misc]
     array([[0.667, 0.333]])
     """
 
-    _exempt = NONE_IS_A_TABLE
+    _exempt = neighbor_parameters.NONE_IS_A_TABLE
 
     n_neighbors: int = positional(
         default=5, check=Integer(1), description="Number of neighbours that vote.", kw_only=False
     )
-    weights: Any = WEIGHTS
-    beta: float = BETA
+    weights: Any = neighbor_parameters.WEIGHTS
+    beta: float = neighbor_parameters.BETA
 
-    codes_: np.ndarray = learned(CODES)
-    outputs_2d_: bool = learned(OUTPUTS_2D)
+    codes_: np.ndarray = learned(neighbor_parameters.CODES)
+    outputs_2d_: bool = learned(neighbor_parameters.OUTPUTS_2D)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_k(problem)
@@ -73,7 +66,7 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):  # type: ignore[misc]  
     array([0.5])
     """
 
-    _exempt = NONE_IS_A_TABLE
+    _exempt = neighbor_parameters.NONE_IS_A_TABLE
 
     n_neighbors: int = positional(
         default=5,
@@ -81,10 +74,10 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):  # type: ignore[misc]  
         description="Number of neighbours whose targets are averaged.",
         kw_only=False,
     )
-    weights: Any = WEIGHTS
-    beta: float = BETA
+    weights: Any = neighbor_parameters.WEIGHTS
+    beta: float = neighbor_parameters.BETA
 
-    targets_: np.ndarray = learned(TARGETS)
+    targets_: np.ndarray = learned(neighbor_parameters.TARGETS)
 
     _target = "several"
     _several_targets = True

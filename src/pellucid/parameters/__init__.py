@@ -5,6 +5,7 @@ learned attributes, `constructors` and `descriptions` make `__init__` and the do
 `shared` holds the declarations that many classes have in common.
 """
 
+from pellucid.parameters import shared
 from pellucid.parameters.constraints import (
     Array,
     Boolean,
@@ -38,43 +39,9 @@ from pellucid.parameters.declarations import (
     positional,
     take_declarations,
 )
-from pellucid.parameters.shared import (
-    CLASS_WEIGHT,
-    CLASSES,
-    COPY_X,
-    FIT_INTERCEPT,
-    HISTORY,
-    N_ITER,
-    N_JOBS,
-    NO_RANDOM_STATE,
-    PRIORS,
-    RANDOM_STATE,
-    STANDARDIZE,
-    STATUS,
-    STEP,
-    TABLE,
-    VERBOSE,
-    WARM_START,
-)
 
 __all__ = [
-    "CLASSES",
-    "CLASS_WEIGHT",
-    "COPY_X",
-    "FIT_INTERCEPT",
-    "HISTORY",
-    "NO_RANDOM_STATE",
-    "N_ITER",
-    "N_JOBS",
-    "PRIORS",
-    "RANDOM_STATE",
     "REQUIRED",
-    "STANDARDIZE",
-    "STATUS",
-    "STEP",
-    "TABLE",
-    "VERBOSE",
-    "WARM_START",
     "Array",
     "Attribute",
     "Boolean",
@@ -103,5 +70,6 @@ __all__ = [
     "param",
     "parameters_of",
     "positional",
+    "shared",
     "take_declarations",
 ]

@@ -6,9 +6,6 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.parameters import (
-    STANDARDIZE,
-    STATUS,
-    VERBOSE,
     Boolean,
     Choice,
     Function,
@@ -17,6 +14,7 @@ from pellucid.parameters import (
     Real,
     learned,
     param,
+    shared,
 )
 from pellucid.records import Status
 from pellucid.svm import kernels
@@ -51,7 +49,7 @@ class KernelParameters(Estimator):
     cache_size: float = param(
         200, Real(0, None, "neither"), "Megabytes of memory for rows of the kernel matrix."
     )
-    verbose: bool = VERBOSE.replace(default=False)
+    verbose: bool = shared.VERBOSE.replace(default=False)
     max_iter: int = param(
         -1,
         Integer(-1),
@@ -63,7 +61,7 @@ class KernelParameters(Estimator):
         "Largest number of seconds of the solver. A fit that needs more keeps what it has and warns.",
         last=True,
     )
-    standardize: bool = STANDARDIZE.replace(
+    standardize: bool = shared.STANDARDIZE.replace(
         description="Subtract the means of the columns and divide numbers by their standard deviations "
         "before the kernel is computed. Columns of categories, missing-value indicators and words are "
         "not divided; large sparse tables are not centred."
@@ -84,7 +82,7 @@ class KernelParameters(Estimator):
         "Diagnostics after each working set: 'objective' (of the dual), 'violation' of the optimality "
         "conditions and 'duality_gap'."
     )
-    status_: Status = learned(STATUS)
+    status_: Status = learned(shared.STATUS)
     vectors_: Any = learned(
         "Support vectors as the kernel sees them; for a sparse table, the arrays of a CSR matrix."
     )

@@ -8,7 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
-from pellucid.parameters import N_ITER, Choice, Real, changed, learned, param
+from pellucid.parameters import Choice, Real, changed, learned, param, shared
 from pellucid.records import converting
 from pellucid.svm.linear_base import LinearSVM
 
@@ -46,7 +46,7 @@ class LinearSVR(LinearSVM, Regressor):
 
     coef_: np.ndarray = learned("Coefficients, shape (n_terms,).")
     intercept_: np.ndarray = learned("Intercept, shape (1,).")
-    n_iter_: int = learned(N_ITER)
+    n_iter_: int = learned(shared.N_ITER)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.svm import linear_dual, primal, squared_dual

@@ -17,16 +17,7 @@ from pellucid.ensemble import base_estimators, collection, stages
 from pellucid.ensemble.adaboost.round_steps import RoundSteps, user_weights
 from pellucid.ensemble.bootstrap_samples import Bag, Sampler
 from pellucid.errors import DataError, ParameterError
-from pellucid.parameters import (
-    RANDOM_STATE,
-    STATUS,
-    EstimatorInstance,
-    Integer,
-    Real,
-    learned,
-    param,
-    positional,
-)
+from pellucid.parameters import EstimatorInstance, Integer, Real, learned, param, positional, shared
 from pellucid.records import Status, is_watched, unwatched
 from pellucid.tree import explaining
 
@@ -49,7 +40,7 @@ class AdaBoost(Estimator):
         Real(0, None, "neither"),
         "Factor for the weight of each base estimator. Smaller values need more base estimators.",
     )
-    random_state: Any = RANDOM_STATE.replace(
+    random_state: Any = shared.RANDOM_STATE.replace(
         description="Seed or generator of the random numbers of base estimators that draw, and of the "
         "rows drawn for base estimators that take no weights."
     )
@@ -69,7 +60,7 @@ class AdaBoost(Estimator):
         "estimator, its weight, and as the objective the mean exponential loss of the training rows "
         "(for a regressor, the error)."
     )
-    status_: Status = learned(STATUS)
+    status_: Status = learned(shared.STATUS)
 
     # The checks fit hundreds of times; a few base estimators show the same faults as fifty.
     _check_params = {"n_estimators": 5}
@@ -80,13 +71,9 @@ class AdaBoost(Estimator):
     def _base_estimator(self) -> Any:
         raise NotImplementedError
 
-    @property
-    def _takes_sparse(self) -> bool:
-        return base_estimators.takes_sparse(self._base_estimator())
-
-    @property
-    def _rows(self) -> str:
-        return base_estimators.rows_for(self._base_estimator())
+    _takes_sparse = property(lambda self: base_estimators.takes_sparse(self._base_estimator()))
+    _rows = property(lambda self: base_estimators.rows_for(self._base_estimator()))
+    _substitute = "HistGradientBoosting{kind}"
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()

@@ -20,16 +20,13 @@ from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
-    N_JOBS,
-    RANDOM_STATE,
-    VERBOSE,
-    WARM_START,
     Boolean,
     EstimatorInstance,
     Integer,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.protocol import copied
 from pellucid.records import is_watched, unwatched
@@ -65,12 +62,12 @@ class Bagging(Estimator):
     oob_score: bool = param(
         False, Boolean, "Whether to score each row by the base estimators that did not see it."
     )
-    warm_start: bool = WARM_START.replace(
+    warm_start: bool = shared.WARM_START.replace(
         description="Whether to keep the base estimators of the last fit and to add more."
     )
-    n_jobs: int | None = N_JOBS
-    random_state: Any = RANDOM_STATE
-    verbose: int = VERBOSE
+    n_jobs: int | None = shared.N_JOBS
+    random_state: Any = shared.RANDOM_STATE
+    verbose: int = shared.VERBOSE
     oob_importances: bool = averaging.OOB_IMPORTANCES
 
     estimators_: list[Any] = learned(
@@ -97,13 +94,9 @@ class Bagging(Estimator):
         """Predictions (n, K) of one base estimator; K is used by classifiers only."""
         raise NotImplementedError
 
-    @property
-    def _takes_sparse(self) -> bool:
-        return base_estimators.takes_sparse(self._base_estimator())
-
-    @property
-    def _rows(self) -> str:
-        return base_estimators.rows_for(self._base_estimator())
+    _takes_sparse = property(lambda self: base_estimators.takes_sparse(self._base_estimator()))
+    _rows = property(lambda self: base_estimators.rows_for(self._base_estimator()))
+    _substitute = "HistGradientBoosting{kind}"
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()

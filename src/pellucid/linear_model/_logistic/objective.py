@@ -101,7 +101,7 @@ class Likelihood(ShiftedRows):
             return None
         return X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64)
 
-    def _rows_of(self, rows: slice) -> tuple[np.ndarray, ...]:
+    def _rows_of(self, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         assert self.cells is not None
         data, indices, starts = self.cells
         return data, indices, starts[rows.start : rows.stop + 1]

@@ -18,21 +18,7 @@ from pellucid.linear_model.base import (
     column_means,
 )
 from pellucid.linear_model.standardize import Units
-from pellucid.parameters import (
-    HISTORY,
-    N_JOBS,
-    RANDOM_STATE,
-    STANDARDIZE,
-    VERBOSE,
-    WARM_START,
-    Boolean,
-    Choice,
-    Integer,
-    Real,
-    changed,
-    learned,
-    param,
-)
+from pellucid.parameters import Boolean, Choice, Integer, Real, changed, learned, param, shared
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import converting, is_watched
 
@@ -100,7 +86,7 @@ AVERAGE = param(
     "Whether to use the mean of the coefficients over all steps instead of the last ones. A number "
     "averages from that step on.",
 )
-SCALED_COLUMNS = STANDARDIZE.replace(
+SCALED_COLUMNS = shared.STANDARDIZE.replace(
     description="Scale numeric columns to mean 0 and standard deviation 1 during the fit; columns of "
     "categories and words stay as they are, and columns of a sparse table that are mostly 0 keep "
     "their mean. The penalty applies to the coefficients of the scaled columns. `coef_` is reported "
@@ -191,21 +177,21 @@ class StochasticClassifier(LinearClassifier):
     max_iter: int = MAX_ITER
     tol: float | None = TOL
     shuffle: bool = SHUFFLE
-    verbose: int = VERBOSE
+    verbose: int = shared.VERBOSE
     eta0: float = ETA0
-    n_jobs: int | None = N_JOBS
-    random_state: Any = RANDOM_STATE
+    n_jobs: int | None = shared.N_JOBS
+    random_state: Any = shared.RANDOM_STATE
     early_stopping: bool = EARLY_STOPPING
     validation_fraction: float = VALIDATION_FRACTION
     n_iter_no_change: int = N_ITER_NO_CHANGE
     class_weight: Any = CLASS_FACTORS
-    warm_start: bool = WARM_START
+    warm_start: bool = shared.WARM_START
     average: bool | int = AVERAGE
     standardize: bool = SCALED_COLUMNS
 
     n_iter_: int = learned(N_EPOCHS)
     t_: float = learned(N_STEPS)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
     standard_coef_: np.ndarray = learned(STANDARD_COEF)
     pulled_: np.ndarray = learned(L1_APPLIED)
     averaged_: np.ndarray = learned(AVERAGED)
