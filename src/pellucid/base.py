@@ -32,22 +32,8 @@ class Estimator(SklearnEstimator):
 
     _layout: ClassVar[str] = "matrix"
     _target: ClassVar[str] = "none"
-    if TYPE_CHECKING:  # one of `pellucid.data.problem.ROWS`; a class attribute or a property
-
-        @property
-        def _rows(self) -> str: ...
-    else:
-        _rows = "user"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
-    if (
-        TYPE_CHECKING
-    ):  # what to use for a table beyond memory, "" if this model can; {kind}: its task
-
-        @property
-        def _substitute(self) -> str: ...
-    else:
-        _substitute = ""
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
     _watches_rows: ClassVar[bool] = False  # whether steps name the rows that they used
@@ -58,9 +44,17 @@ class Estimator(SklearnEstimator):
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
-    if TYPE_CHECKING:  # learned attributes are stored by `_store`
+    if TYPE_CHECKING:  # `_rows` and `_substitute` are properties of some classes
 
-        def __getattr__(self, name: str) -> Any: ...
+        @property
+        def _rows(self) -> str: ...
+        @property
+        def _substitute(self) -> str: ...
+        def __getattr__(self, name: str) -> Any: ...  # learned attributes are stored by `_store`
+    else:
+        _rows = "user"  # one of `pellucid.data.problem.ROWS`
+        # What to use for a table beyond memory ({kind}: the task), "" if this model can.
+        _substitute = ""
 
     def _coding(self) -> str:
         """How levels become columns: "onehot", or "reference" for unpenalised linear models."""
@@ -145,12 +139,11 @@ class Estimator(SklearnEstimator):
         work = self._working_copy()
         first = not work.__sklearn_is_fitted__()
         work._check_parameters()
-        spec = replace(work._input_spec(), declared=True, min_rows=1)
+        schema = None if first else work.schema_
+        spec = replace(work._input_spec(), declared=True, min_rows=1, schema=schema)
         if self._target == "classes":
             known = known_classes(classes, None if first else work.classes_)
             spec = replace(spec, classes=known)
-        if not first:
-            spec = replace(spec, schema=work.schema_)
         X, y, weights = opened(X, y, weights)
         problem, rows = prepare(X, y, weights, None, work.table, spec)
         return self._take_over(work, work._fit_more(problem, first), problem, rows)
@@ -338,8 +331,7 @@ class Classifier(Estimator, task=True):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
-        codes = self._answer(self._codes, X, direct=True)
-        return self.classes_[codes]
+        return self.classes_[self._answer(self._codes, X, direct=True)]
 
     @available_if("_proba", "This model has no probabilities.")
     def predict_proba(self, X: Any) -> np.ndarray:
