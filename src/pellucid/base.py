@@ -331,7 +331,8 @@ class Classifier(Estimator, task=True):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
-        return self.classes_[self._answer(self._codes, X, direct=True)]
+        codes = self._answer(self._codes, X, direct=True)
+        return self.classes_[codes]
 
     @available_if("_proba", "This model has no probabilities.")
     def predict_proba(self, X: Any) -> np.ndarray:
