@@ -8,6 +8,7 @@ class Rows:
     def __init__(
         self,
         X: np.ndarray | None,
+        places: np.ndarray | None,
         indptr: np.ndarray | None,
         indices: np.ndarray | None,
         data: np.ndarray | None,
@@ -54,13 +55,12 @@ class GroupPass(Pass):
     def run_groups(self, stop: np.ndarray) -> None: ...
 
 def distances(X: np.ndarray, panels: np.ndarray, out: np.ndarray) -> None: ...
-def own_distances(X: np.ndarray, C: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None: ...
+def own_distances(X: Rows, C: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None: ...
 def trials(
-    X: np.ndarray,
+    X: Rows,
     w: np.ndarray,
     panels: np.ndarray,
     closest: np.ndarray,
-    out: np.ndarray,
     potential: np.ndarray,
 ) -> None: ...
 def merge(

@@ -8,22 +8,40 @@ cdef struct Queue:
 
 
 cdef class Rows:
-    """A range of rows, dense or CSR; `four` gives dense pointers to up to four of them."""
+    """A range of rows, dense or CSR; `four` gives dense pointers to up to four of them.
+
+    With `places`, row i is row places[i] of a dense X.
+    """
 
     cdef const double[:, ::1] X
+    cdef const int32_t[::1] places
     cdef const int32_t[::1] indptr, indices
     cdef const double[::1] data
     cdef double[:, ::1] scratch
-    cdef bint sparse
+    cdef bint sparse, placed
     cdef readonly Py_ssize_t n, d
 
-    def __init__(self, X, indptr, indices, data, scratch):
+    def __init__(self, X, places, indptr, indices, data, scratch):
         """`scratch` (4, d) of zeros is where CSR rows are spread out; None for dense rows."""
         self.sparse = X is None
         self.X, self.indptr, self.indices, self.data = X, indptr, indices, data
-        self.scratch = scratch
-        self.n = indptr.shape[0] - 1 if self.sparse else X.shape[0]
+        self.scratch, self.places, self.placed = scratch, places, places is not None
+        if self.sparse:
+            self.n = indptr.shape[0] - 1
+        else:
+            self.n = len(places) if self.placed else X.shape[0]
         self.d = scratch.shape[1] if self.sparse else X.shape[1]
+
+    cdef inline const double *at(self, Py_ssize_t i) noexcept nogil:
+        """A dense row."""
+        return &self.X[self.places[i] if self.placed else i, 0]
+
+    cdef inline void fetch_four(self, Py_ssize_t i) noexcept nogil:
+        """Ask the memory for four dense rows that are read soon, unless they lie in sequence."""
+        cdef Py_ssize_t r
+        if self.placed:
+            for r in range(i, min(i + 4, self.n)):
+                fetch(self.at(r), self.d)
 
     cdef void four(self, const Queue *queue, row_t *rows) noexcept nogil:
         """Pointers to the queued rows; free places repeat the first one."""
@@ -35,7 +53,7 @@ cdef class Rows:
                 self.spread(i, r, 1.0)
                 rows[r] = &self.scratch[r, 0]
             else:
-                rows[r] = &self.X[i, 0]
+                rows[r] = self.at(i)
 
     cdef void release(self, const Queue *queue) noexcept nogil:
         """Zero the scratch rows that `four` filled."""
@@ -56,5 +74,5 @@ cdef class Rows:
             for t in range(self.indptr[i], self.indptr[i + 1]):
                 add(&self.data[t], w, 1, high + self.indices[t], low + self.indices[t])
         else:
-            add(&self.X[i, 0], w, self.d, high, low)
+            add(self.at(i), w, self.d, high, low)
         add(&ONE, w, 1, high + self.d, low + self.d)

@@ -23,7 +23,7 @@ from pellucid.parameters import (
     learned,
     positional,
 )
-from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, expect_count, n_terms
 from pellucid.records import Status
 from pellucid.transformer import Transformer
 
@@ -206,3 +206,4 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
             expect_array(self, name, p)
         if self.solver != "lsqr":
             expect_array(self, "scalings_", p, None)
+            expect_count(self, "n_directions_", self.scalings_.shape[1])

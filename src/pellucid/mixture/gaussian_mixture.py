@@ -291,8 +291,9 @@ class GaussianMixture(Estimator):
         expect_array(self, "means_", K, p, finite=True)
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
             expect_array(self, name, *shape, finite=True)
-        if not K or (self.weights_ < 0).any() or not (self._diagonals() > 0).all():
-            raise DataError("weights are negative, or a component has no density")
+        weighed = K and (self.weights_ >= 0).all() and abs(self.weights_.sum() - 1.0) < 1e-6
+        if not weighed or not (self._diagonals() > 0).all():
+            raise DataError("weights are no probabilities, or a component has no density")
 
     def _diagonals(self) -> np.ndarray:
         roots = self._roots()
