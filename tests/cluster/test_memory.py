@@ -2,7 +2,6 @@
 
 import tracemalloc
 
-import numpy as np
 import pytest
 
 from pellucid.cluster import KMeans, kmeans

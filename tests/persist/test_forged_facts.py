@@ -15,7 +15,12 @@ from pellucid.mixture import GaussianMixture
 from pellucid.neighbors import KNeighborsClassifier
 from tests.persist.forgery import parts, sealed
 
-STRANGE = {"nothing": None, "a text": "converged", "a number": 1, "a dict": {"@": "dict", "items": []}}
+STRANGE = {
+    "nothing": None,
+    "a text": "converged",
+    "a number": 1,
+    "a dict": {"@": "dict", "items": []},
+}
 
 
 def forged(model, path, change):
@@ -63,12 +68,17 @@ def test_facts_for_inference(fact, Xy, tmp_path):
         tree["learned"]["inference_"]["items"].remove(entries(tree, "inference_")[fact])
 
     refused(model, tmp_path / "m", remove)
-    refused(model, tmp_path / "m", lambda tree: entries(tree, "inference_")[fact].__setitem__(1, []))
+    refused(
+        model, tmp_path / "m", lambda tree: entries(tree, "inference_")[fact].__setitem__(1, [])
+    )
 
 
 @pytest.mark.parametrize(
     ("model", "name"),
-    [(GeneralizedLinearModel(family="poisson"), "null"), (LogisticRegression(C=np.inf), "null_space")],
+    [
+        (GeneralizedLinearModel(family="poisson"), "null"),
+        (LogisticRegression(C=np.inf), "null_space"),
+    ],
 )
 def test_aliased_columns_that_cannot_be_solved_for(model, name, Xy, tmp_path):
     X, y = Xy

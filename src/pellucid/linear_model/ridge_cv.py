@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.default_scores import scored, scorer_of
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.base import LinearPredictor, shaped
 from pellucid.linear_model.cv_folds import (
@@ -15,8 +16,6 @@ from pellucid.linear_model.cv_folds import (
     fit_by_folds,
     make_folds,
     route_to_splitter,
-    scored,
-    scorer_of,
 )
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
