@@ -49,7 +49,7 @@ def test_the_draw_is_repeatable_and_half_of_it_is_compiled():
 def test_every_family_has_tests():
     for family in FAMILIES:
         for selection in selections(f"src/pellucid/{family}/x.py"):
-            assert (ROOT / selection[0]).is_dir()
+            assert (ROOT / selection[0]).exists()
 
 
 def test_outcomes_are_told_apart_and_the_source_comes_back(tmp_path, monkeypatch):
@@ -58,9 +58,7 @@ def test_outcomes_are_told_apart_and_the_source_comes_back(tmp_path, monkeypatch
     source.parent.mkdir()
     source.write_text("a = 1\n")
     words = {"a = 2\n": "failed", "a = 3\n": "hung", "a = 4\n": "passed"}
-    monkeypatch.setattr(
-        Laboratory, "test", lambda self, selection, limit: (words[source.read_text()], 0.1)
-    )
+    monkeypatch.setattr(Laboratory, "test", lambda self, selection: words[source.read_text()])
     for new, outcome in (("2", "killed"), ("3", "hung"), ("4", "survived")):
-        assert laboratory.outcome(Mutant("m.py", 1, 4, "1", new), [((), 1.0)]) == outcome
+        assert laboratory.outcome(Mutant("m.py", 1, 4, "1", new), [()]) == outcome
         assert source.read_text() == "a = 1\n"
