@@ -3,8 +3,8 @@
 It takes hours, and continues where it was stopped: `--work DIR` holds a journal of every case. `--quick`
 tries 1 % of the cases, as CI does. Exit code 1 if a promise is broken, 2 for an unknown row.
 
-`python -m scorecard fuzz` attacks readers with hostile inputs, `python -m scorecard mutants` changes lines
-of the source and runs the tests. Both have their own `--help`.
+`python -m scorecard fuzz` attacks readers with hostile inputs, `python -m scorecard mutants`
+changes lines of the source and runs the tests. Both have their own `--help`.
 """
 
 from __future__ import annotations

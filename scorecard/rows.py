@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from scorecard.runner import Case, Limits
 
+USUAL = Limits()
+
 
 @dataclass(frozen=True)
 class Row:
@@ -22,7 +24,7 @@ class Row:
     promise: str
     mark: str
     cases: str = ""
-    limits: Limits = Limits()
+    limits: Limits = USUAL
     module: str = ""
     reason: str = ""
 

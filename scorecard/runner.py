@@ -1,8 +1,9 @@
 """Cases, tried one by one in a child process with limits, and a journal of what came out.
 
-A case is a key and a check that raises if its promise is broken. A child runs case after case and reports
-each; if it dies (a crash, or the alarm of a case that takes too long), the case it was at is bad and a new
-child goes on behind it. The journal is continued when a row is run again, so that nothing is tried twice.
+A case is a key and a check that raises if its promise is broken. A child runs case after case and
+reports each; if it dies (a crash, or the alarm of a case that takes too long), the case it was at
+is bad and a new child goes on behind it. The journal is continued when a row is run again, so that
+nothing is tried twice.
 """
 
 from __future__ import annotations
@@ -117,7 +118,9 @@ def _fault(case: Case) -> str:
     """What is wrong with a case; empty if nothing is."""
     try:
         case.check()
-    except Exception as error:
+    except (
+        BaseException
+    ) as error:  # pytest's "skipped" is no Exception; what is skipped is not kept
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
         return f"{type(error).__name__} at {where}: {error}"[:400]

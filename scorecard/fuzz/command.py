@@ -1,8 +1,9 @@
 """`python -m scorecard fuzz [target...] [--count N] [--seed S] [--work DIR] [--only NUMBER]`.
 
-Each input is made from (target, seed, number), and tried in a child process with limits of time and memory.
-The corpus of what was ever bad comes first. Exit code 1 if anything was taken badly. `--only` tries one
-input in this process, to see where it fails; `--work` keeps a journal and continues it.
+Each input is made from (target, seed, number), and tried in a child process with limits of time and
+memory. The corpus of what was ever bad comes first. Exit code 1 if anything was taken badly.
+`--only` tries one input in this process, to see where it fails; `--work` keeps a journal and
+continues it.
 """
 
 from __future__ import annotations

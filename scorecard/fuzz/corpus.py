@@ -1,8 +1,9 @@
 """What was ever bad, as small recipes: each is made again and must be taken well.
 
-`corpus.toml` has entries of two kinds: `parts`, pairs of a text and how often it is repeated (bytes of a
-table, a formula, a pattern); or `class`, `path` and `value`: the stored model file of a class, sealed again
-after the value at this path of its document was replaced (or removed, without a value).
+`corpus.toml` has entries of two kinds: `parts`, pairs of a text and how often it is repeated (bytes
+of a table, a formula, a pattern); or `class`, `path` and `value`: the stored model file of a class,
+sealed again after the value at this path of its document was replaced (or removed, without a
+value).
 """
 
 from __future__ import annotations

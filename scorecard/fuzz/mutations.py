@@ -13,10 +13,10 @@ from tests.persist.forgery import mutated, parts, sealed, sealed_text
 Generator = np.random.Generator
 # What readers of text and of binary files have stumbled over.
 TOKENS = (
-    b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b"\r", b"\r\n\r\n", b'"', b'""', b"'", b",,,", b";",
-    b"\t", b"nan", b"inf", b"-0", b"1e999", b"9" * 40, b"{", b"}", b"[[[[", b"]", b":", b"null", b"\\u0000",
-    b"\\ud800", b"\x80", b"=cmd|' /C calc'!A0", b"0x10", b"1_000", b"1.5.5", b"2024-13-45", b"#REF!",
-    b"\xed\xa0\x80", b"\x1a", b"a" * 5000,
+    b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b"\r", b"\r\n\r\n", b'"', b'""', b"'", b",,,",
+    b";", b"\t", b"nan", b"inf", b"-0", b"1e999", b"9" * 40, b"{", b"}", b"[[[[", b"]", b":", b"null",
+    b"\\u0000", b"\\ud800", b"\x80", b"=cmd|' /C calc'!A0", b"0x10", b"1_000", b"1.5.5",
+    b"2024-13-45", b"#REF!", b"\xed\xa0\x80", b"\x1a", b"a" * 5000,
 )  # fmt: skip
 NEST = "@nested@"
 

@@ -1,8 +1,8 @@
 """What is attacked: for each target, how a hostile input is made, and when it was taken badly.
 
-An input is made from (target, seed, number) alone, so that every case can be made again. `judge` raises if
-the input was taken badly: an exception that is not ours, an event that only running code causes, too much
-memory. Crashes and hangs are seen by the parent process.
+An input is made from (target, seed, number) alone, so that every case can be made again. `judge`
+raises if the input was taken badly: an exception that is not ours, an event that only running code
+causes, too much memory. Crashes and hangs are seen by the parent process.
 """
 
 from __future__ import annotations
@@ -36,12 +36,15 @@ FORBIDDEN = {
     "pickle.find_class", "os.remove", "shutil.rmtree", "code.__new__",
 }  # fmt: skip
 WORDS = (
-    "y", "a", "b", "c", "~", "+", "-", "*", ":", "/", "^", "**", "(", ")", "0", "1", "2", ".", "|", "I(", "C(",
-    "bs(", "cr(", "poly(", "log(", "center(", "scale(", "np.", "{", "}", "`", "`a b`", "__import__('os')",
-    ",", "df=", "3", "'x'", "[", "]", "==", "%", "@", "lambda", "é", "\n", "\\", "9" * 30, "exp(", "Q('a')",
+    "y", "a", "b", "c", "~", "+", "-", "*", ":", "/", "^", "**", "(", ")", "0", "1", "2", ".", "|",
+    "I(", "C(", "bs(", "cr(", "poly(", "log(", "center(", "scale(", "np.", "{", "}", "`", "`a b`",
+    "__import__('os')", ",", "df=", "3", "'x'", "[", "]", "==", "%", "@", "lambda", "é", "\n", "\\",
+    "9" * 30, "exp(", "Q('a')",
 )  # fmt: skip
-LETTERS = ("a", "b", ".", r"\w", r"\d", r"\s", "[ab]", "[^a]", "*", "+", "?", "{2}", "{1,9}", "(", ")", "(?:",
-           "|", "^", "$", r"\b", "(?=", r"\1", "(?u)", "[", "]", "{", "\\", "(?i)")  # fmt: skip
+LETTERS = (
+    "a", "b", ".", r"\w", r"\d", r"\s", "[ab]", "[^a]", "*", "+", "?", "{2}", "{1,9}", "(", ")",
+    "(?:", "|", "^", "$", r"\b", "(?=", r"\1", "(?u)", "[", "]", "{", "\\", "(?i)",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

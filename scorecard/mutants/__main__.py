@@ -75,8 +75,9 @@ def drawn(count: int, seed: int, only: str = "") -> list[Mutant]:
 
 
 def selections(file: str) -> list[tuple[str, ...]]:
-    """Stages of tests, each only if those before noticed nothing: the files that speak most of the changed
-    module, the folder of its family, the folders that use it, the contract of its classes."""
+    """Stages of tests, each only if those before noticed nothing: the files that speak most of the
+    changed module, the folder of its family, the folders that use it, the contract of its
+    classes."""
     family, stem = file.split("/")[2], Path(file).stem.lstrip("_")
     tests = sorted((ROOT / "tests" / family).glob("test_*.py"))
     words = re.compile(rf"\b_?{re.escape(stem)}\b")

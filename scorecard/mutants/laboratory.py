@@ -72,7 +72,8 @@ class Laboratory:
         return subprocess.run(command, cwd=self.source, capture_output=True, check=check)
 
     def test(self, selection: tuple[str, ...]) -> str:
-        """`passed`, `failed` or `hung` (beyond `SECONDS` of processor time); ends at the first failure."""
+        """`passed`, `failed` or `hung` (beyond `SECONDS` of processor time); ends at the first
+        failure."""
         command = [
             str(self.python), "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider",
             "--no-header", "--tb=no", *selection,

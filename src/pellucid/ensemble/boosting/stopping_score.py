@@ -45,10 +45,11 @@ def stopping_score(model: Any) -> Callable[[np.ndarray, Problem], float]:
 
     def score(raw: np.ndarray, rows: Problem) -> float:
         raw = raw if rows.offset is None else raw + rows.offset[:, None]
-        y, w = rows.y if rows.classes is None else rows.classes[rows.y], rows.weights
+        y = rows.y if rows.classes is None else rows.classes[rows.y]
+        w: np.ndarray | None = rows.weights
         view = (RegressorView if rows.classes is None else ClassifierView)(model, rows.classes)
         if rows.counts:
-            copies = w.astype(np.int64)
+            copies = rows.weights.astype(np.int64)
             raw, y, w = np.repeat(raw, copies, axis=0), np.repeat(y, copies), None
         return scored(scorer, view, raw, y, w)
 
