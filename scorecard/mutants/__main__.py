@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     laboratory.prepare()
     journal = laboratory.folder / "journal.jsonl"
     known = read_journal(journal)
-    for mutant in drawn(options.count, options.seed, options.only):
+    for mutant in drawn(options.count, options.seed, options.only, options.kind):
         if mutant.key in known:
             continue
         if time.monotonic() - began > options.seconds:
@@ -54,13 +54,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--work", required=True, help="folder of the copy and the journal")
     parser.add_argument("--count", type=int, default=300, help="number of mutants")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--kind", choices=["both", "compiled", "python"], default="both")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="to begin mutants in")
     parser.add_argument("--only", default="", help="paths that contain this text")
     return parser
 
 
-def drawn(count: int, seed: int, only: str = "") -> list[Mutant]:
-    """Mutants at random: half from compiled sources, half from Python solvers."""
+def drawn(count: int, seed: int, only: str = "", kind: str = "both") -> list[Mutant]:
+    """Mutants at random: half from compiled sources, half from Python solvers, or one kind alone."""
     pools: dict[bool, list[Mutant]] = {True: [], False: []}
     for path in sorted((ROOT / "src" / "pellucid").rglob("*")):
         file = path.relative_to(ROOT).as_posix()
@@ -71,6 +72,8 @@ def drawn(count: int, seed: int, only: str = "") -> list[Mutant]:
     for pool in pools.values():
         generator.shuffle(pool)
     both = [m for pair in zip(*pools.values()) for m in pair] or pools[True] or pools[False]
+    if kind != "both":
+        both = pools[kind == "compiled"]
     return both[:count]
 
 

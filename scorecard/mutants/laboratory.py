@@ -8,8 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scorecard.mutants.sites import Mutant
@@ -24,6 +23,9 @@ class Laboratory:
     """The copy in `folder`: `source` is the tree, `build` its Meson build, `python` runs it."""
 
     folder: Path
+    sound: set[tuple[str, ...]] = field(
+        default_factory=set
+    )  # selections that pass without a change
 
     @property
     def source(self) -> Path:
@@ -49,11 +51,12 @@ class Laboratory:
             subprocess.run(
                 [sys.executable, "-m", "venv", "--without-pip", self.folder / "venv"], check=True
             )
-            places = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+            places = {place for place in sys.path if place.endswith("site-packages")}
             name = f"python{sys.version_info.major}.{sys.version_info.minor}"
             own = self.folder / "venv" / "lib" / name / "site-packages" / "project.pth"
             own.write_text("\n".join([str(self.source / "src"), *sorted(places)]) + "\n")
-        if not self.compile():
+        # Modules that lie beside the sources already are those of an earlier build.
+        if not any(self.source.rglob("*.so")) and not self.compile():
             raise SystemExit("the unchanged sources do not build")
 
     def compile(self) -> bool:
@@ -98,15 +101,26 @@ class Laboratory:
         try:
             if path.suffix in COMPILED and not self.compile():
                 return "invalid"
-            for selection in stages:
-                word = self.test(selection)
-                if word != "passed":
-                    return "killed" if word == "failed" else "hung"
-            return "survived"
+            noticed = self._noticed(stages)
         finally:
             path.write_text(original, encoding="utf-8")
             if path.suffix in COMPILED:
                 self.compile()
+        if noticed is None:
+            return "survived"
+        word, selection = noticed
+        if selection not in self.sound and self.test(selection) != "passed":
+            raise SystemExit(f"{' '.join(selection)} fails on the unchanged sources")
+        self.sound.add(selection)
+        return "killed" if word == "failed" else "hung"
+
+    def _noticed(self, stages: list[tuple[str, ...]]) -> tuple[str, tuple[str, ...]] | None:
+        """The first selection that does not pass, and how; None if all pass."""
+        for selection in stages:
+            word = self.test(selection)
+            if word != "passed":
+                return word, selection
+        return None
 
 
 def _limited() -> None:
