@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pellucid
+from pellucid import persist
 from pellucid.cluster import KMeans
 from pellucid.discriminant_analysis import LinearDiscriminantAnalysis
 from pellucid.errors import ModelFileError
@@ -25,7 +26,7 @@ STRANGE = {
 
 def forged(model, path, change):
     """The path of the model's file after `change` of the tree of the model."""
-    model.save(path)
+    persist.save(model, path)
     table, document, data = parts(path.read_bytes())
     change(document["model"])
     path.write_bytes(sealed(table, document, data))
