@@ -1,5 +1,7 @@
 """`python -m benchmarks [family...]`: race, print the table, write JSON.
 
+`python -m benchmarks shapes` races all models on a grid of shapes, see `benchmarks.shapes`.
+
 Exit code 1 if the answers of any row differ or a contender breaks, 2 for an unknown family; missed
 goals are printed, never an exit code, because seconds depend on the machine.
 """
@@ -14,18 +16,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import process, race, report, single_row, workload
+from benchmarks import player, process, race, report, single_row, watching, workload
 from benchmarks.memory import peak_bytes
 from benchmarks.race import Row
+from benchmarks.shapes import command as shapes_command
 from benchmarks.workload import OURS, NotAvailable, Workload
 
-PROCESS, SINGLE_ROW = "process", "single_row"
+PROCESS, SINGLE_ROW, SHAPES = "process", "single_row", "shapes"
+WATCHING, PLAYER = "watching", "player"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen families; the exit code."""
-    known = [*workload.all_families(), PROCESS, SINGLE_ROW]
-    options = _parser(known).parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [SHAPES]:
+        return shapes_command.main(given[1:])
+    known = [*workload.all_families(), PROCESS, SINGLE_ROW, WATCHING, PLAYER]
+    options = _parser(known).parse_args(given)
     unknown = sorted(set(options.family) - set(known))
     if unknown:
         print(f"unknown family: {', '.join(unknown)}. Known: {', '.join(known)}", file=sys.stderr)
@@ -33,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     growth: list[dict[str, Any]] = []
     for family in options.family or known:
+        if family in (WATCHING, PLAYER):
+            print(watching.table(options.repeat) if family == WATCHING else player.table())
+            continue
         if family in (PROCESS, SINGLE_ROW):
             rows += [] if options.growth else _special(family, options.repeat)
             continue

@@ -18,7 +18,7 @@ from tests.contract.data import Sample, frame, numbers
 from tests.contract.test_weights import answers_of_new_rows, assert_weights_are_repetition
 from tests.tree import test_splits
 
-ORDER = "test_order_of_rows_does_not_matter"
+ORDER = "order_of_rows_does_not_matter"
 
 
 def trees(share: float) -> Iterator[Case]:
@@ -55,7 +55,7 @@ def _same_fit(Model: type, seed: int) -> None:
     sample = numbers(Model, n=int(rng.integers(24, 60)), p=int(rng.integers(2, 5)), seed=seed)
     kind = seed % 3
     if kind == 0 and weighted(Model):
-        if "test_integer_weights_are_repeated_rows" not in exemptions(Model):
+        if "integer_weights_are_repeated_rows" not in exemptions(Model):
             assert_weights_are_repetition(Model, sample)
     elif kind == 1:
         # Folds are made of consecutive rows, so the order of rows matters to models with `cv`.

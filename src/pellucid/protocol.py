@@ -139,9 +139,11 @@ class SklearnEstimator:
     else:
         _positive_target, _pairwise, _takes_sparse = False, False, True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, task: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._declare()
+        if task:  # its subclasses may take other arguments
+            return
         for method in _ROUTED:
             function = getattr(cls, method, None)
             if function is None or not callable(function):
@@ -202,8 +204,7 @@ class SklearnEstimator:
 
     def _check_parameters(self) -> None:
         cls: Any = type(self)
-        checks = {name: p.check for name, p in parameters.parameters_of(cls).items()}
-        parameters.check(cls.__name__, self.get_params(deep=False), checks)
+        parameters.check(cls.__name__, vars(self), parameters.checks_of(cls))
 
     def __repr__(self) -> str:
         default = {name: p.default for name, p in signature(type(self)).items()}
@@ -253,6 +254,12 @@ class SklearnEstimator:
         declared = parameters.attributes_of(cls)
         return {k: v for k, v in vars(self).items() if k in declared}
 
+    def _not_learned(self) -> dict[str, Any]:
+        """All other attributes: parameters, and what a subclass sets before fit."""
+        cls: Any = type(self)
+        declared = parameters.attributes_of(cls)
+        return {k: v for k, v in vars(self).items() if k not in declared}
+
     def _check_fitted(self) -> None:
         if "n_features_in_" not in self.__dict__:
             raise _sklearn.as_theirs(NotFittedError)(
@@ -266,6 +273,8 @@ class SklearnEstimator:
 
 def copied(value: Any) -> Any:
     """A parameter for a clone: nested estimators are cloned, the rest copied."""
+    if value is None or type(value) in (bool, int, float, str):  # most are, and ensembles copy many
+        return value
     if hasattr(value, "__sklearn_clone__") and not isinstance(value, type):
         return value.__sklearn_clone__()
     if hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.cluster import _loops
+from pellucid.cluster import _lanes, _layouts, _loops
 from pellucid.data.row_view import RowView
 from pellucid.errors import DataError
 from pellucid.numerics.row_blocks import largest_cell, squared_lengths
@@ -19,7 +19,7 @@ from pellucid.numerics.row_blocks import largest_cell, squared_lengths
 CHUNK = 512
 # Columns times centres above which products by BLAS are faster than the SIMD loops; smaller on
 # processors without fused multiply-add, where those loops compute distances.
-PRODUCTS_FROM = 65536 if _loops.use_wide(True) else 4096
+PRODUCTS_FROM = 65536 if _lanes.use_wide(True) else 4096
 # Above this number of centres, the distance to the own centre is computed before those to all others.
 TIGHTEN_FROM = 16
 # Values above 2**400, or all below 2**-400, are scaled before they are squared.
@@ -29,7 +29,7 @@ SAFE_POWER = 400
 def pack(C: np.ndarray) -> np.ndarray:
     """Centres in panels of four, (P, d, 4), padded with +inf."""
     panels = np.empty((-(-len(C) // 4), C.shape[1], 4))
-    _loops.layout(C, panels)
+    _layouts.layout(C, panels)
     return panels
 
 
@@ -107,15 +107,15 @@ class RowTable:
             return self.X.table[self.X.places[wanted]]
         return self.X[wanted]
 
-    def loop_rows(self, block: slice) -> _loops.Rows:
+    def loop_rows(self, block: slice) -> _layouts.Rows:
         """The rows of a block, in the form that the compiled loops read."""
         if isinstance(self.X, RowView):
-            return _loops.Rows(self.X.table, self.X.places[block], None, None, None, None)
+            return _layouts.Rows(self.X.table, self.X.places[block], None, None, None, None)
         if not self.sparse:
-            return _loops.Rows(self.X[block], None, None, None, None, None)
+            return _layouts.Rows(self.X[block], None, None, None, None, None)
         indptr = self.X.indptr[block.start : block.stop + 1]
         scratch = np.zeros((4, self.d))
-        return _loops.Rows(None, None, indptr, self.X.indices, self.X.data, scratch)
+        return _layouts.Rows(None, None, indptr, self.X.indices, self.X.data, scratch)
 
     def run(self, one: _loops.Pass, block: slice, C: np.ndarray, stop: parallel.StopFlag) -> None:
         """Run one pass over a block with the centres C."""
@@ -123,7 +123,7 @@ class RowTable:
             one.run(self.k > TIGHTEN_FROM, stop.array)
             return
         uncertain = np.empty(block.stop - block.start, dtype=np.int64)
-        uncertain = uncertain[: one.doubtful(uncertain)]
+        uncertain = uncertain[: one.unsettled(uncertain)]
         shifted = np.ascontiguousarray((C - self.origin).T)
         centre_norms = np.einsum("ij,ij->j", shifted, shifted)
         radius = float(np.sqrt(centre_norms.max()))
@@ -146,7 +146,7 @@ class RowTable:
     def label_and_check(self, C: np.ndarray) -> tuple[np.ndarray, bool]:
         """The labels, and whether all rows are known to be finite (only the SIMD products check)."""
         labels = np.full(self.n, -1, dtype=np.int32)
-        centres, zeros, stop = _loops.Centres(C), np.zeros(self.k), parallel.StopFlag()
+        centres, zeros, stop = _layouts.Centres(C), np.zeros(self.k), parallel.StopFlag()
 
         def one_block(block: slice) -> bool:
             unknown = np.full(block.stop - block.start, np.nan)

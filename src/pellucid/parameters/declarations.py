@@ -5,7 +5,7 @@
             default=1.0, check=Real(0, None), description="Strength of the penalty.", kw_only=False
         )
         tol: float = param(1e-4, Real(0, None), "Largest accepted duality gap.")
-        n_jobs: int | None = N_JOBS                       # a shared declaration
+        n_jobs: int | None = shared.N_JOBS                # a shared declaration
         coef_: np.ndarray = learned("Coefficients, shape (n_features,).")
 
 Constructor, checks, error messages and help are made from these. Subclasses inherit them; a
@@ -123,6 +123,13 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
             elif isinstance(own, Change):
                 found[name] = found[name].replace(**own.fields, type=kind)
     return {name: found[name] for name in _ordered(found, depth)}
+
+
+@cache
+def checks_of(cls: type) -> dict[str, Constraint]:
+    """The constraint of each parameter, sorted by name."""
+    found = parameters_of(cls)
+    return {name: found[name].check for name in sorted(found)}
 
 
 @cache
