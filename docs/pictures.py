@@ -1,6 +1,6 @@
 """Draws the pictures of README and docs into docs/img, with Pellucid's own models and charts.
 
-Run `python docs/pictures.py` after a change to `draw` or to a model that is shown. The tests draw all
+Run `python -m docs pictures` after a change to `draw` or to a model that is shown. The tests draw all
 pictures again and compare them with the files.
 """
 
