@@ -1,4 +1,4 @@
-# Distances to panels of rows.
+"""Distances to panels of rows. Each module that uses them chooses the build of its own copy."""
 
 from libc.stdint cimport int64_t
 
@@ -20,11 +20,3 @@ cdef extern from "lanes.h":
 
 cdef enum:
     WIDEST = 256  # rows in the largest panel
-
-
-def use_wide(bint wide):
-    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
-    return choose_wide(wide)
-
-
-use_wide(True)

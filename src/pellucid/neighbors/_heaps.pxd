@@ -1,4 +1,4 @@
-# Lists of nearest rows: heaps of pairs (distance, row), the worst first.
+"""Lists of nearest rows: heaps of pairs (distance, row), the worst first."""
 
 from libc.stdint cimport int32_t
 
@@ -7,8 +7,8 @@ cdef inline bint precedes(double a, int32_t i, double b, int32_t j) noexcept nog
     return a < b or (a == b and i < j)
 
 
-cdef void sink(double *near, int32_t *rows, Py_ssize_t k, double value, int32_t row,
-               Py_ssize_t at=0) noexcept nogil:
+cdef inline void sink(double *near, int32_t *rows, Py_ssize_t k, double value, int32_t row,
+                      Py_ssize_t at) noexcept nogil:
     """Put a pair at position `at` of a heap of k, then restore the heap below."""
     cdef Py_ssize_t child = 2 * at + 1
     while child < k:
@@ -25,4 +25,4 @@ cdef void sink(double *near, int32_t *rows, Py_ssize_t k, double value, int32_t 
 cdef inline void offer(double *near, int32_t *rows, Py_ssize_t k, double value,
                        int32_t row) noexcept nogil:
     if precedes(value, row, near[0], rows[0]):
-        sink(near, rows, k, value, row)
+        sink(near, rows, k, value, row, 0)

@@ -1,4 +1,11 @@
-# Sums of clusters, and what is computed from them: centres, their movements, distances between them.
+"""Sums of clusters, and what is computed from them: centres, their movements, distances between them.
+
+Layouts: see `_loops`.
+"""
+
+from libc.math cimport INFINITY, sqrt
+
+from pellucid.cluster._lanes cimport ULP, lanes, row_t
 
 
 def merge(double[:, ::1] high, double[:, ::1] low, const double[:, ::1] part_high,
@@ -8,7 +15,7 @@ def merge(double[:, ::1] high, double[:, ::1] low, const double[:, ::1] part_hig
     cdef double *total = &low[0, 0]
     cdef const double *part = &part_low[0, 0]
     with nogil:
-        add(&part_high[0, 0], 1.0, size, &high[0, 0], total)
+        lanes.add(&part_high[0, 0], 1.0, size, &high[0, 0], total)
         for i in range(size):
             total[i] += part[i]
 
@@ -48,17 +55,8 @@ cdef void divide(const double *high, const double *low, Py_ssize_t d, double *ou
         quotient = high[f] / high[d]
         rest[0] = high[f]
         rest[1] = low[f] - quotient * low[d]
-        add(&quotient, -high[d], 1, &rest[0], &rest[1])
+        lanes.add(&quotient, -high[d], 1, &rest[0], &rest[1])
         out[f] = quotient + (rest[0] + rest[1]) / high[d]
-
-
-def layout(const double[:, ::1] C, double[:, :, ::1] panels):
-    """Write the centres into panels, padded with +inf."""
-    cdef Py_ssize_t j, f, k = C.shape[0]
-    with nogil:
-        for j in range(4 * panels.shape[0]):
-            for f in range(C.shape[1]):
-                panels[j >> 2, f, j & 3] = C[j, f] if j < k else INFINITY
 
 
 def reach(const double[::1] shift, double[::1] way, double[::1] travel, double[::1] drift):
@@ -101,7 +99,7 @@ def half_distances(const double[:, ::1] C, const double[:, :, ::1] panels, doubl
             for r in range(4):
                 rows[r] = &C[i + r if i + r < k else i, 0]
             for p in range(panels.shape[0]):
-                panel(rows, &panels[p, 0, 0], d, block)
+                lanes.panel(rows, &panels[p, 0, 0], d, block)
                 for r in range(min(4, k - i)):
                     for l in range(4):
                         if 4 * p + l != i + r and block[4 * r + l] < half[i + r]:
@@ -120,8 +118,8 @@ def explained(const double[:, ::1] C, const double[:, ::1] high, const double[:,
             for f in range(d):
                 c = C[j, f]
                 square[0] = square[1] = 0.0
-                add(&c, c, 1, &square[0], &square[1])
-                add(&high[j, f], 2.0 * c, 1, &total[0], &total[1])
-                add(&square[0], -high[j, d], 1, &total[0], &total[1])
+                lanes.add(&c, c, 1, &square[0], &square[1])
+                lanes.add(&high[j, f], 2.0 * c, 1, &total[0], &total[1])
+                lanes.add(&square[0], -high[j, d], 1, &total[0], &total[1])
                 total[1] += (2.0 * c * low[j, f] - high[j, d] * square[1]) - low[j, d] * square[0]
     return total[0], total[1]

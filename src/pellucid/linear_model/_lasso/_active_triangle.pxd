@@ -1,12 +1,23 @@
 """The triangle L of the columns in use (`_active_set`): columns enter and leave, and are solved for."""
 
+from libc.math cimport INFINITY, sqrt
+
+from pellucid.linear_model._lasso._active_state cimport Active, keep_near
+from pellucid.linear_model._lasso._vectors cimport add_four, add_one, dot, eliminate
+
+cdef extern from *:
+    """
+    #define PIVOT 1e-10  /* share of a column that must be new for it to enter */
+    """
+    const double PIVOT
+
 
 cdef inline double *row(Active *s, Py_ssize_t i) noexcept nogil:
     """Row i of L."""
     return s.L + i * (i + 1) // 2
 
 
-cdef bint enter(Active *s, const Py_ssize_t *columns, Py_ssize_t n) noexcept nogil:
+cdef inline bint enter(Active *s, const Py_ssize_t *columns, Py_ssize_t n) noexcept nogil:
     """Columns join with coefficient 0, but for those that the others span.
 
     Their rows of L are found together, as far as the columns in use reach.
@@ -26,7 +37,7 @@ cdef bint enter(Active *s, const Py_ssize_t *columns, Py_ssize_t n) noexcept nog
     return s.K > K
 
 
-cdef void take(
+cdef inline void take(
     Active *s, Py_ssize_t j, Py_ssize_t known, const double *new, Py_ssize_t step
 ) noexcept nogil:
     """Column j joins, if it is not spanned; `known` entries of its row of L are there."""
@@ -52,7 +63,7 @@ cdef void take(
     s.K = K + 1
 
 
-cdef inline void turn(
+cdef inline void rotate(
     Active *s, Py_ssize_t k, const double *old, double *new, double *left
 ) noexcept nogil:
     """The rotation of entries k and k + 1 that the leaving column made; `left` goes on with it."""
@@ -61,7 +72,7 @@ cdef inline void turn(
     left[0] = s.cosine[k] * right - s.sine[k] * left[0]
 
 
-cdef void leave(Active *s, Py_ssize_t j) noexcept nogil:
+cdef inline void leave(Active *s, Py_ssize_t j) noexcept nogil:
     """The j-th column in use goes: rotations make L triangular again. Four rows share them."""
     cdef Py_ssize_t i, k, r, n, K = s.K
     cdef double left[4]
@@ -79,17 +90,17 @@ cdef void leave(Active *s, Py_ssize_t j) noexcept nogil:
                 new[r][k] = old[r][k]
         if n == 4:
             for k in range(j, i - 1):
-                turn(s, k, old[0], new[0], &left[0])
-                turn(s, k, old[1], new[1], &left[1])
-                turn(s, k, old[2], new[2], &left[2])
-                turn(s, k, old[3], new[3], &left[3])
+                rotate(s, k, old[0], new[0], &left[0])
+                rotate(s, k, old[1], new[1], &left[1])
+                rotate(s, k, old[2], new[2], &left[2])
+                rotate(s, k, old[3], new[3], &left[3])
         else:
             for r in range(n):
                 for k in range(j, i - 1):
-                    turn(s, k, old[r], new[r], &left[r])
+                    rotate(s, k, old[r], new[r], &left[r])
         for r in range(n):
             for k in range(i - 1, i - 1 + r):
-                turn(s, k, old[r], new[r], &left[r])
+                rotate(s, k, old[r], new[r], &left[r])
             size = old[r][i + r]
             size = sqrt(left[r] * left[r] + size * size)
             s.cosine[i - 1 + r], s.sine[i - 1 + r] = left[r] / size, old[r][i + r] / size
@@ -97,8 +108,8 @@ cdef void leave(Active *s, Py_ssize_t j) noexcept nogil:
         i += n
     left[0], left[1] = s.u[j], s.v[j]
     for k in range(j, K - 1):
-        turn(s, k, s.u, s.u, &left[0])
-        turn(s, k, s.v, s.v, &left[1])
+        rotate(s, k, s.u, s.u, &left[0])
+        rotate(s, k, s.v, s.v, &left[1])
     if j < s.rows:
         for i in range(j * s.p, (s.rows - 1) * s.p):
             s.H[i] = s.H[i + s.p]
@@ -112,7 +123,7 @@ cdef void leave(Active *s, Py_ssize_t j) noexcept nogil:
     s.K = K - 1
 
 
-cdef bint exchange(Active *s, Py_ssize_t j) noexcept nogil:
+cdef inline bint exchange(Active *s, Py_ssize_t j) noexcept nogil:
     """Column j, spanned by those in use, comes in for the first of them that reaches 0 on its way.
 
     While j takes over what the others fit, the fit stays as it is, and the penalty falls.
@@ -124,7 +135,7 @@ cdef bint exchange(Active *s, Py_ssize_t j) noexcept nogil:
         return True
     for i in range(K):
         s.x[i] = -up * row(s, K)[i]
-    turn_back(s)
+    solve_transposed(s)
     for i in range(K):
         if s.x[i] * s.b[i] < 0.0 and -s.b[i] / s.x[i] < t:
             first, t = i, -s.b[i] / s.x[i]
@@ -141,15 +152,15 @@ cdef bint exchange(Active *s, Py_ssize_t j) noexcept nogil:
     return True
 
 
-cdef void solve(Active *s, double l1) noexcept nogil:
+cdef inline void solve(Active *s, double l1) noexcept nogil:
     """x = Q^-1 (c - l1 sign) for the columns in use."""
     cdef Py_ssize_t i
     for i in range(s.K):
         s.x[i] = s.u[i] - l1 * s.v[i]
-    turn_back(s)
+    solve_transposed(s)
 
 
-cdef void turn_back(Active *s) noexcept nogil:
+cdef inline void solve_transposed(Active *s) noexcept nogil:
     """x becomes L'^-1 x."""
     cdef Py_ssize_t i = s.K, k
     cdef double *x = s.x

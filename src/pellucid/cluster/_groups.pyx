@@ -1,4 +1,11 @@
-# Elkan's bounds, one for each panel of four centres instead of one for each centre.
+"""Elkan's bounds, one for each panel of four centres instead of one for each centre."""
+
+from libc.math cimport INFINITY, fabs, sqrt
+from libc.stdint cimport int32_t
+
+from pellucid.cluster._lanes cimport ULP, lanes, row_t
+from pellucid.cluster._layouts cimport Queue
+from pellucid.cluster._loops cimport Pass
 
 
 cdef struct Nearest:
@@ -82,7 +89,7 @@ cdef class GroupPass(Pass):
             if m == 4 or (m > 0 and p == last):
                 for r in range(m, 4):
                     panels[r] = panels[0]
-                across(x, panels, self.rows.d, squared)
+                lanes.across(x, panels, self.rows.d, squared)
                 for r in range(m):
                     self.look_into(i, number[r], &squared[4 * r], &found)
                 self.evaluated += m
@@ -97,7 +104,7 @@ cdef class GroupPass(Pass):
         for r in range(4):
             rows[r] = x
             centres[r] = &self.centres.C[a, 0]
-        own(rows, centres, self.rows.d, squared)
+        lanes.own(rows, centres, self.rows.d, squared)
         return squared[0]
 
     cdef inline void look_into(self, Py_ssize_t i, Py_ssize_t p, const double *squared,

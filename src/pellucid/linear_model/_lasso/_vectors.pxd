@@ -1,4 +1,4 @@
-"""Sums and products of vectors, for a compiled loop to include.
+"""Sums and products of vectors, inlined into the loops that need them.
 
 Lanes share the work in an order that the text fixes: every build gives the same bits.
 """

@@ -1,8 +1,11 @@
-"""Pulls of columns (`_active_set`): g = c - Q b, of all of them, of some, or at several points."""
+"""Negative gradients g = c - Q b (`_active_set`): of all columns, of some, or at several points."""
+
+from pellucid.linear_model._lasso._active_state cimport FEW, SPAN, Active
+from pellucid.linear_model._lasso._vectors cimport add_four, add_one, add_two, dot, eight_dots
 
 
-cdef void more_rows(Active *s) noexcept nogil:
-    """Rows of -Q for all columns in use, while they are few: then R is not read for every pull."""
+cdef inline void more_rows(Active *s) noexcept nogil:
+    """Rows of -Q for all columns in use, while they are few: then R is not read every time."""
     cdef Py_ssize_t j
     cdef double *H
     cdef const double *G
@@ -15,7 +18,7 @@ cdef void more_rows(Active *s) noexcept nogil:
         s.rows += 1
 
 
-cdef void gather(Active *s, double *f) noexcept nogil:
+cdef inline void gather(Active *s, double *f) noexcept nogil:
     """f = R'b."""
     cdef Py_ssize_t i
     cdef const Py_ssize_t *o = s.order
@@ -33,7 +36,7 @@ cdef void gather(Active *s, double *f) noexcept nogil:
         i += 1
 
 
-cdef void pulls(Active *s) noexcept nogil:
+cdef inline void gradients(Active *s) noexcept nogil:
     """g = c - Q b = c + R(R'b) - G b for all columns."""
     cdef Py_ssize_t i, p = s.p
     for i in range(p):
@@ -50,8 +53,8 @@ cdef void pulls(Active *s) noexcept nogil:
         add_one(s.g, s.G + s.order[i] * s.stride, -s.b[i], p)
 
 
-cdef void near_pulls(Active *s, const double *b) noexcept nogil:
-    """The same for the columns near alone; b has an entry for each column."""
+cdef inline void near_gradients(Active *s, const double *b) noexcept nogil:
+    """The same for the columns in `near` only; b has an entry for each column."""
     cdef Py_ssize_t i, j
     gather(s, s.f)
     for i in range(s.n_near):
@@ -59,7 +62,7 @@ cdef void near_pulls(Active *s, const double *b) noexcept nogil:
         s.g[j] = s.c[j] + dot(s.R + j * s.m, s.f, s.m) - dot(s.G + j * s.stride, b, s.p)
 
 
-cdef void survey(Active *s, const double *B, Py_ssize_t n) noexcept nogil:
+cdef inline void survey(Active *s, const double *B, Py_ssize_t n) noexcept nogil:
     """Y[k] = c - Q B[k] for up to SPAN points: what is read serves all of them."""
     cdef Py_ssize_t i, j, k, p = s.p, m = s.m, last = -1
     cdef double *y[SPAN]
