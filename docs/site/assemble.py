@@ -12,7 +12,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from docs.site.pages import DOCS, ROOT, outside_fences, replays, run_page
+from docs.site.pages import DOCS, ROOT, outside_fences, replays, save_replays
 from docs.site.reference import modules, toctree, write_reference
 
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
@@ -138,5 +138,5 @@ def make_replays(folder: Path) -> None:
 
 def _replays_of(page: Path) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
-        run_page(page, Path(folder))
+        save_replays(page, Path(folder))
         return {name: (Path(folder) / name).read_text() for name in replays(page)}
