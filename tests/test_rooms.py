@@ -65,6 +65,10 @@ def test_a_file_name_is_used_once_or_says_the_same_everywhere():
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
+def test_no_compiled_module_is_pasted_together():
+    assert not source_files(".pxi")
+
+
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_inheritance_is_shallow(name):
     order = [cls.__name__ for cls in CLASSES[name].__mro__[:-1]]
@@ -149,6 +153,7 @@ FOREIGN = {
     "item", "kernel", "kinds", "lazy", "predict", "predict_proba", "read", "register_at_fork",
     "save", "sched_getaffinity", "sched_setaffinity", "schema", "schema_", "score", "set_output",
     "shape", "split", "take", "terms_", "to_dict", "to_numpy", "to_pandas", "to_pydatetime",
+    "__sklearn_tags__", "num_rows",
     "to_pylist", "toarray", "tocsr", "tolist", "values", "with_columns",
     # A wrapper around an estimator, which a model file may hold, has only some of these.
     "_check_parameters", "_check_state", "_input_spec",

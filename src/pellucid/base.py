@@ -24,7 +24,7 @@ from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
-from pellucid.records.watch import fitting
+from pellucid.records.watch import fitting, is_watched
 
 
 class Estimator(SklearnEstimator):
@@ -50,6 +50,7 @@ class Estimator(SklearnEstimator):
         _substitute = ""
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
+    _watches_rows: ClassVar[bool] = False  # whether steps name the rows that they used
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
     _records_inner_fits: ClassVar[bool] = False
 
@@ -70,7 +71,7 @@ class Estimator(SklearnEstimator):
         return InputSpec(
             owner=type(self).__name__, layout=self._layout, coding=self._coding(),
             target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
-            rows=self._rows, min_rows=self._min_rows,
+            rows=self._rows, min_rows=self._min_rows, positions=self._watches_rows and is_watched(),
         )  # fmt: skip
 
     # Fitting ------------------------------------------------------------------------------------
