@@ -11,7 +11,8 @@ from pellucid.data import datasets
 from pellucid.ensemble import RandomForestRegressor
 from pellucid.errors import DataError, ParameterError
 from pellucid.tree import DecisionTreeRegressor
-from pellucid.tree.criteria import NUMBER_CRITERIA, number_cost
+from pellucid.tree.criteria import NUMBER_CRITERIA
+from tests.tree.node_costs import number_cost
 
 
 def test_xor_has_no_first_gain_and_is_divided_all_the_same():

@@ -6,7 +6,7 @@ import pytest
 from pellucid.plain import CART
 from pellucid.tree import DecisionTreeRegressor, grower, prediction
 from pellucid.tree.binned import bin_columns
-from pellucid.tree.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, impurity, number_cost
+from pellucid.tree.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from pellucid.tree.grower import grow
 from pellucid.tree.histogram_bins import learn_bins
 from pellucid.tree.presort import binned_table, presort
@@ -14,6 +14,7 @@ from pellucid.tree.stopping import Limits
 from tests.plain.curved_tables import same_tree
 from tests.sizes import cases
 from tests.tree import naive
+from tests.tree.node_costs import impurity, number_cost
 
 CRITERIA = [*(name for name in CLASS_CRITERIA if name != "log_loss"), *NUMBER_CRITERIA]
 

@@ -5,11 +5,11 @@ import pytest
 
 from pellucid.data import datasets
 from pellucid.tree import DecisionTreeClassifier
-from pellucid.tree.criteria import impurity
 from pellucid.tree.grower import grow
 from pellucid.tree.presort import presort
 from pellucid.tree.stopping import Limits
 from tests.tree import naive
+from tests.tree.node_costs import impurity
 
 NAMES = ["Easy", "Prereqs", "Lecturer", "HasLabs", "Morning"]
 COURSE = """\

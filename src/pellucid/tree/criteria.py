@@ -1,6 +1,6 @@
 """Impurities of a node: the names, the compiled loops' numbers for them, and the formulas.
 
-Invariant: cost = impurity * weight is what growing minimises; `impurity` here and the compiled
+Invariant: cost = impurity * weight is what growing minimises; the formulas here and the compiled
 costs in `_impurity.pxd` are the same functions, and the tests compare them.
 """
 
@@ -49,34 +49,6 @@ IMPURITIES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def weighted_median(y: np.ndarray, w: np.ndarray) -> float:
-    """The value that halves the weight, the middle of two if both do."""
-    order = np.argsort(y, kind="stable")
-    y, passed = y[order], np.cumsum(w[order])
-    low = int(np.searchsorted(passed, 0.5 * passed[-1]))
-    high = min(low + 1, len(y) - 1) if passed[low] == 0.5 * passed[-1] else low
-    return float(y[low] + 0.5 * (y[high] - y[low]))
-
-
-def number_cost(criterion: str, y: np.ndarray, w: np.ndarray) -> float:
-    """sum w loss(y, value) of a node with the best value: its mean, or its median.
-
-    >>> number_cost("absolute_error", np.array([1.0, 2.0, 6.0]), np.ones(3))
-    5.0
-    """
-    if criterion == "absolute_error":
-        return float((w * np.abs(y - weighted_median(y, w))).sum())
-    mean = float(np.average(y, weights=w))
-    if criterion == "squared_error":
-        return float((w * (y - mean) ** 2).sum())
-    if mean == 0:
-        return 0.0
-    u = y / mean
-    logs = np.log(u, out=np.zeros_like(u), where=u > 0)
-    losses = mean * (u * logs - u + 1) if criterion == "poisson" else u - 1 - logs
-    return float((w * losses).sum())
-
-
 def number_of(criterion: str, n_targets: int) -> int:
     """The compiled loops' number for a criterion."""
     return CRITERIA[criterion] if n_targets == 1 else SEVERAL_CRITERIA[criterion]
@@ -95,13 +67,3 @@ def check_target(criterion: str, y: np.ndarray, owner: str) -> None:
             f"y is not positive in row {row}. {owner}(criterion='gamma') needs values above 0. Use "
             "'poisson' or 'squared_error'."
         )
-
-
-def impurity(criterion: str, counts: np.ndarray) -> np.ndarray:
-    """Impurity of nodes with the class weights `counts` (..., K).
-
-    >>> impurity("gini", np.array([2.0, 2.0, 1.0])).round(2)
-    np.float64(0.64)
-    """
-    counts = np.asarray(counts, dtype=float)
-    return IMPURITIES[criterion](counts / counts.sum(axis=-1, keepdims=True))

@@ -30,7 +30,6 @@ class Objective:
     fill: Callable[[Array, Array, Array, Array, int, int], float]  # rows [first, last)
     start: Callable[[Array, Array, Array | None], Array]
     inverse: Callable[[Array], Array]
-    constant_curvature: bool = False
     renew: Callable[[Array, Array], float] | None = None  # (residuals, weights) -> leaf's value
     adapt: Callable[[Array, Array], None] | None = None  # (residuals, weights) of all rows
     power: int = 2  # exponent of the unit of y in the unit of the loss, with the identity link
@@ -113,10 +112,7 @@ def huber(q: float) -> "Objective":
         middle = lower_quantile(residuals, w, 0.5)
         return middle + float(np.average(np.clip(residuals - middle, -knee[0], knee[0]), weights=w))
 
-    return Objective(
-        "huber", 1, fill, _start_quantile(0.5), _same, constant_curvature=True, renew=renew,
-        adapt=adapt,
-    )  # fmt: skip
+    return Objective("huber", 1, fill, _start_quantile(0.5), _same, renew=renew, adapt=adapt)
 
 
 # The best constant, from which boosting starts ---------------------------------------------------
@@ -181,7 +177,7 @@ def _same(raw: Array) -> Array:
     return raw
 
 
-SQUARED = Objective("squared_error", 1, _fill_squared, _start_mean, _same, constant_curvature=True)
+SQUARED = Objective("squared_error", 1, _fill_squared, _start_mean, _same)
 EXPONENTIAL = Objective(
     "exponential", 1, _fill_exponential, _start_exponential, expit, link="logit", steep=2
 )
@@ -198,7 +194,7 @@ def quantile(q: float) -> Objective:
     """The q-quantile."""
     return Objective(
         "quantile", 1, _fill_by_formula(pinball(q)), _start_quantile(q), _same,
-        constant_curvature=True, power=1, renew=lambda r, w: lower_quantile(r, w, q),
+        power=1, renew=lambda r, w: lower_quantile(r, w, q),
     )  # fmt: skip
 
 
