@@ -168,8 +168,8 @@ class RidgeCV(LinearPredictor):
         """The function that scores predictions, or None for the default one."""
         if self.scoring is None:
             return None
-        scorer, named = cv_folds.scorer_of(self), isinstance(self.scoring, str)
-        return lambda guess, y, w: cv_folds.scored(
+        scorer, named = scorer_of(self), isinstance(self.scoring, str)
+        return lambda guess, y, w: scored(
             scorer, ScorerView(), guess.ravel(), y.ravel(), w if named else None
         )
 
