@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.default_scores import scored, scorer_of
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import cv_folds
 from pellucid.linear_model.base import LinearPredictor, shaped
