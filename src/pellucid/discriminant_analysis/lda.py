@@ -115,6 +115,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
 
     _takes_sparse = False
     _takes_text = True
+    _reads_float32 = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Estimate the means of the classes and their common covariance."""

@@ -70,7 +70,7 @@ class Likelihood(ShiftedRows):
 
     @functools.cached_property
     def passes(self) -> list[slice]:
-        """Blocks for products with vectors: cells, stored ones of a CSR table, and scores fit a cache."""
+        """Blocks for products with vectors: (stored) cells and scores fit a cache."""
         if self.X.sparse and self.shift is None:
             width = self.X.X.nnz // max(self.X.n, 1)
         else:
