@@ -34,6 +34,8 @@ class Estimator(SklearnEstimator):
     _target: ClassVar[str] = "none"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
+    # Whether predictions read float32 cells as they are; then no copy of a table is made for them.
+    _reads_float32: ClassVar[bool] = False
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
     _watches_rows: ClassVar[bool] = False  # whether steps name the rows that they used
@@ -214,13 +216,15 @@ class Estimator(SklearnEstimator):
         if large:
             return beyond_memory.answer_in_parts(X, partial(self._answer, method, direct=direct))
         rows = raw_table(opened(X)[0], type(self).__name__)
+        narrow = direct and self._reads_float32
         with np.errstate(over="ignore", invalid="ignore"):
             if direct and rows.dense is not None and self._propagates_nan():
                 try:
-                    return self._finite(method(self._encode_table(rows, finite=True)))
+                    encoded = self._encode_table(rows, finite=True, narrow=narrow)
+                    return self._finite(method(encoded))
                 except DataError:
                     pass  # the encoding with checks names the cell, or fills in a missing value
-            return self._finite(method(self._encode_table(rows)))
+            return self._finite(method(self._encode_table(rows, narrow=narrow)))
 
     def _propagates_nan(self) -> bool:
         """True if a NaN or infinite cell always gives a NaN or infinite prediction, so that the cells
@@ -232,10 +236,12 @@ class Estimator(SklearnEstimator):
             return tuple(map(self._finite, answer))
         return default_scores.finite(answer, type(self).__name__)
 
-    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
-        who, sparse = type(self).__name__, self._takes_sparse
+    def _encode_table(
+        self, rows: RawTable, quiet: bool = False, finite: bool = False, narrow: bool = False
+    ) -> Any:
+        who, sparse, view = type(self).__name__, self._takes_sparse, self._rows == "user_view"
         rows = self.schema_.align(rows, who)
-        return encode(self.schema_, rows, sparse, who, finite, quiet, self._rows == "user_view")
+        return encode(self.schema_, rows, sparse, who, finite, quiet, view, narrow)
 
     @property
     def terms_(self) -> tuple[str, ...]:
