@@ -15,18 +15,16 @@ from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, Param
 from pellucid.linear_model import Lasso, LinearRegression, LogisticRegression, RidgeClassifier
 from pellucid.manifold import TSNE
 from pellucid.parameters import (
-    WARM_START,
     Boolean,
     Choice,
-    Either,
     Integer,
     Jobs,
-    Nothing,
     Predicate,
     RandomState,
     Real,
     learned,
     param,
+    shared,
 )
 from pellucid.protocol import available_if
 from pellucid.records import Status
@@ -43,7 +41,7 @@ class Sum(base.Regressor):
     factor: float = param(1.0, Real(0, 10, "both"), "What the sum is multiplied by.")
     error: Exception | None = param(None, ANYTHING, "What `fit` raises.")
     status: Status | None = param(None, ANYTHING, "How `fit` says that it ended.")
-    warm_start: bool = WARM_START
+    warm_start: bool = shared.WARM_START
 
     coef_: np.ndarray = learned("The factor, for each column.")
     status_: Status | None = learned("How the fit ended.")
@@ -161,7 +159,7 @@ def test_prediction_by_position_after_names_is_silent():
         (Real(0, None, "both"), [0, np.inf], [-1, np.nan]),
         (Integer(1), [1, np.int64(7)], [0, 1.0, True, None]),
         (Choice("a", None), ["a", None], ["b", 0]),
-        (Either(Boolean, Nothing), [True, None], [1]),
+        (Boolean | None, [True, None], [1]),
         (Jobs, [None, -1, 2], [0, 1.5]),
         (RandomState, [None, 3, np.random.default_rng(0)], [-1, "seed", 1.5]),
     ],

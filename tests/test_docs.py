@@ -18,7 +18,13 @@ PAGES = all_pages()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 TOP = sorted(ROOT.glob("*.md"))
 # Pages with whole comparisons: several processes, several seconds.
-LONG = [ROOT / "docs" / "compare.md"]
+LONG = [
+    ROOT / "docs" / "compare.md",
+    *(
+        ROOT / "docs" / "guides" / f"{name}.md"
+        for name in ("own_csv", "from_pycaret", "reading_a_comparison")
+    ),
+]
 
 
 def page_to_run(page: Path):
@@ -75,19 +81,6 @@ def test_every_picture_is_drawn_by_its_page():
         if f'"{name}"' in "".join(text for kind, _, text in pages.blocks(page) if kind == "python")
     }
     assert own | made == {path.name for path in (ROOT / "docs" / "img").glob("*.svg")}
-
-
-METHODS = [p for p in sorted((ROOT / "docs" / "methods").glob("*.md")) if p.stem != "template"]
-
-
-@pytest.mark.parametrize("page", METHODS, ids=lambda p: p.stem)
-def test_method_pages_have_one_shape(page):
-    text = page.read_text()
-    headings = re.findall(r"^## (.*)$", text, re.M)
-    assert headings[:3] == ["Concept", "Construction", "Use"], "see docs/methods/template.md"
-    construction, use = text.split("## Construction")[1].split("## Use")
-    assert "](../../src/pellucid/" in construction, "link to the source of the construction"
-    assert "```python" in use, "show the use as code, which the tests run"
 
 
 ENTRY = re.compile(r"- \*\*(?P<where>.+?)\.\*\* (?P<text>.+) Test: `(?P<test>tests/\S+::\S+)`")

@@ -9,21 +9,22 @@ a few small methods on encoded arrays.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, default_scores, parameters
+from pellucid import _sklearn, beyond_memory, default_scores, parameters
 from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
-from pellucid.data.opening import opened
+from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
-from pellucid.parameters import CLASSES, TABLE, learned
+from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
-from pellucid.records.watch import fitting
+from pellucid.records.watch import fitting, is_watched
 
 
 class Estimator(SklearnEstimator):
@@ -41,12 +42,21 @@ class Estimator(SklearnEstimator):
     _takes_text: ClassVar[bool] = False
     # Whether predictions read float32 cells as they are; then no copy of a table is made for them.
     _reads_float32: ClassVar[bool] = False
+    if (
+        TYPE_CHECKING
+    ):  # what to use for a table beyond memory, "" if this model can; {kind}: its task
+
+        @property
+        def _substitute(self) -> str: ...
+    else:
+        _substitute = ""
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
+    _watches_rows: ClassVar[bool] = False  # whether steps name the rows that they used
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
     _records_inner_fits: ClassVar[bool] = False
 
-    table: Any = TABLE
+    table: Any = shared.TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
@@ -63,7 +73,7 @@ class Estimator(SklearnEstimator):
         return InputSpec(
             owner=type(self).__name__, layout=self._layout, coding=self._coding(),
             target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
-            rows=self._rows, min_rows=self._min_rows,
+            rows=self._rows, min_rows=self._min_rows, positions=self._watches_rows and is_watched(),
         )  # fmt: skip
 
     # Fitting ------------------------------------------------------------------------------------
@@ -83,10 +93,24 @@ class Estimator(SklearnEstimator):
     ) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
-        X may be a path; y, weights, offset may be names of its columns; `options` go to `_fit`.
+        X may be a path or another source; y, weights, offset may be names of its columns; `options` go
+        to `_fit`. A source that does not fit into memory is fitted below the memory ceiling.
         """
+        vars(self).pop("_fit_report", None)
         with fitting(self):
-            return self._learn_once(X, y, weights, offset, options)
+            X, large = large_source(X)
+            if not large:
+                return self._learn_once(X, y, weights, offset, options)
+            learn = partial(self._learn_once, X, y, weights, offset, options)
+            beyond_memory.fit_below_ceiling(self, X, learn)
+            return self
+
+    @property
+    def fit_report_(self) -> dict[str, Any]:
+        """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
+        if "_fit_report" not in vars(self):
+            raise AttributeError("the table was in memory: there is no fit_report_.")
+        return dict(vars(self)["_fit_report"])
 
     def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
@@ -195,6 +219,9 @@ class Estimator(SklearnEstimator):
         if its result is not finite.
         """
         self._check_fitted()
+        X, large = large_source(X)
+        if large:
+            return beyond_memory.answer_in_parts(X, partial(self._answer, method, direct=direct))
         rows = raw_table(opened(X)[0], type(self).__name__)
         narrow = direct and self._reads_float32
         with np.errstate(over="ignore", invalid="ignore"):
@@ -236,6 +263,13 @@ class Estimator(SklearnEstimator):
         self._check_fitted()
         persist.save(self, path)
 
+    @available_if("predict", "This model does not predict.")
+    def predict_to(self, X: Any, folder: str | Path, *, copy: tuple[str, ...] = ()) -> Path:
+        """Write predictions and probabilities for a table of any size as Parquet files, with the columns
+        of X that are named in `copy`. The same call continues a run that was killed."""
+        self._check_fitted()
+        return beyond_memory.predict_to(self, X, folder, tuple(copy))
+
     def _repr_html_(self) -> str:
         from pellucid.card import card
 
@@ -273,7 +307,7 @@ class Estimator(SklearnEstimator):
         )  # fmt: skip
 
 
-class Classifier(Estimator):
+class Classifier(Estimator, task=True):
     """Predicts labels: the class of the highest probability if the family writes `_proba`, which
     also gives it `predict_proba`; otherwise the class of the highest of `_scores`.
 
@@ -283,7 +317,7 @@ class Classifier(Estimator):
 
     _kind = "classifier"
     _target = "classes"
-    classes_: np.ndarray = learned(CLASSES)
+    classes_: np.ndarray = learned(shared.CLASSES)
     # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
@@ -296,6 +330,10 @@ class Classifier(Estimator):
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their labels y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""
@@ -330,11 +368,15 @@ class Classifier(Estimator):
         return default_scores.accuracy(self, X, y, sample_weight)
 
 
-class Regressor(Estimator):
+class Regressor(Estimator, task=True):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
     _target = "numbers"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their targets y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         """Predictions for encoded rows."""

@@ -139,9 +139,11 @@ class SklearnEstimator:
     else:
         _positive_target, _pairwise, _takes_sparse = False, False, True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, task: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._declare()
+        if task:  # its subclasses may take other arguments
+            return
         for method in _ROUTED:
             function = getattr(cls, method, None)
             if function is None or not callable(function):
@@ -271,6 +273,8 @@ class SklearnEstimator:
 
 def copied(value: Any) -> Any:
     """A parameter for a clone: nested estimators are cloned, the rest copied."""
+    if value is None or type(value) in (bool, int, float, str):  # most are, and ensembles copy many
+        return value
     if hasattr(value, "__sklearn_clone__") and not isinstance(value, type):
         return value.__sklearn_clone__()
     if hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type):

@@ -10,7 +10,17 @@ import pytest
 pytest.importorskip("sklearn.datasets")
 
 from benchmarks import __main__ as command
-from benchmarks import answers, memory, process, race, report, samples, single_row, workload
+from benchmarks import (
+    answers,
+    memory,
+    process,
+    race,
+    report,
+    samples,
+    single_row,
+    watching,
+    workload,
+)
 from benchmarks.workload import OURS, Workload
 from pellucid.dummy import DummyClassifier
 from tests.oracles import peer_sklearn
@@ -265,3 +275,11 @@ def test_goals_are_shown_but_only_judged_at_full_size():
 
 def test_our_dummy_takes_part():
     assert isinstance(entry(judge(1, 1)).contender(OURS, TINY.sample(300)), DummyClassifier)
+
+
+def test_watching_is_measured_and_costs_nothing_without_a_watch():
+    found = watching.measured("tree.DecisionTreeClassifier", 1)
+    assert found.steps > 10 and 0 < found.hooks < 20
+    from pellucid.records import is_watched
+
+    assert watching.hook_calls(lambda: [is_watched() for _ in range(7)]) == 7

@@ -14,7 +14,7 @@ from pellucid import _sklearn
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.parameters import Either, Integer, Nothing, Predicate
+from pellucid.parameters import Integer, Predicate
 
 
 def _splits(cv: Any) -> bool:
@@ -25,12 +25,12 @@ def _iterates(cv: Any) -> bool:
     return hasattr(cv, "__iter__") and not isinstance(cv, str | bytes | dict)
 
 
-CV = Either(
-    Nothing,
-    Integer(2),
-    Predicate(
+CV = (
+    None
+    | Integer(2)
+    | Predicate(
         lambda v: _splits(v) or _iterates(v), "a splitter or an iterable of (train, test) rows"
-    ),
+    )
 )
 
 
@@ -85,25 +85,6 @@ def fit_by_folds(self: Any, X: Any, y: Any, sample_weight: Any = None, **params:
 def route_to_splitter(self: Any) -> Any:
     """The metadata that `fit` requests, and what it passes on to the splitter `cv`."""
     return _sklearn.splitter_router(self, self._requested(), self.cv)
-
-
-def scorer_of(model: Any) -> Any:
-    """The function (estimator, X, y) -> number that the parameter `scoring` of a model is or names."""
-    if callable(model.scoring):
-        return model.scoring
-    try:
-        return _sklearn.scorer(model.scoring)
-    except ValueError:
-        raise ParameterError(
-            f"The 'scoring' parameter of {type(model).__name__} must be the name of one of "
-            f"scikit-learn's scorers, a callable or None. Got {shown(model.scoring)} instead."
-        ) from None
-
-
-def scored(scorer: Any, view: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
-    """The score of `view`, which predicts from X; weights None are for functions without weights."""
-    given = {} if w is None or (w == 1.0).all() else {"sample_weight": w}
-    return float(scorer(view, X, y, **given))
 
 
 def _contiguous(k: int, problem: Problem) -> list[Fold]:

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -64,10 +64,6 @@ class LinearSVC(LinearSVM, Classifier):
     coef_: np.ndarray = learned(
         "Coefficients, shape (1, n_terms) for two classes, otherwise (n_classes, n_terms)."
     )
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the margin; weight k counts as k equal rows."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.svm import crammer_singer, linear_dual, primal, squared_dual

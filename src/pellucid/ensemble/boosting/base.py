@@ -83,6 +83,19 @@ def explanation_parts(model: Any, X: np.ndarray, method: str, scale: str) -> dic
     }
 
 
+def at_step(self: Any, state: dict[str, Any]) -> Any:
+    """The model after a recorded round."""
+    from pellucid.ensemble.boosting import boosting_steps
+
+    return boosting_steps.at_step(self, state)
+
+
+def importances(self: Any) -> np.ndarray:
+    """Share of the total gain that is due to the splits by each column; 0 without any split."""
+    self._check_fitted()
+    return self.trees_.importances()
+
+
 def check_trees(model: Any) -> None:
     """Refuse learned arrays that do not belong together (model files)."""
     K = len(vars(model).get("classes_", ()))

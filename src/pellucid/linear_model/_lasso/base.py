@@ -21,27 +21,19 @@ from pellucid.linear_model.paths import enet_path, penalty_grid
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import (
-    COPY_X,
-    HISTORY,
-    N_JOBS,
-    NO_RANDOM_STATE,
-    STANDARDIZE,
-    STEP,
-    VERBOSE,
-    WARM_START,
     Array,
     Boolean,
     Choice,
-    Either,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     number_list,
     param,
     positional,
+    shared,
 )
+from pellucid.persist.fitted_state import expect_number
 from pellucid.records import Recorder, Status, converting, is_watched, unwatched
 
 SELECTION = param(
@@ -66,28 +58,28 @@ class L1Regressor(LinearPredictor):
         kw_only=False,
     )
     precompute: Any = param(
-        False, Ignored("the solver decides what it computes beforehand.", Either(Boolean, Array))
+        False, Ignored("the solver decides what it computes beforehand.", Boolean | Array)
     )
     max_iter: int | None = param(
         MAX_ITER,
-        Either(Nothing, Integer(1)),
+        None | Integer(1),
         "Largest number of rounds of active sets and epochs of coordinate descent, or of steps of the "
         "solver 'gd'. None means 1000.",
     )
-    copy_X: bool = COPY_X
+    copy_X: bool = shared.COPY_X
     tol: float = param(
         1e-4,
         Real(0, None),
         "A duality gap above tol * y'y / N is reported as not converged. The solver 'gd' stops when "
         "the coefficients move less than tol.",
     )
-    warm_start: bool = WARM_START
+    warm_start: bool = shared.WARM_START
     positive: bool = POSITIVE
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = shared.NO_RANDOM_STATE
     selection: str = SELECTION
     solver: str = SOLVER
-    step: float | None = STEP
-    standardize: bool = STANDARDIZE
+    step: float | None = shared.STEP
+    standardize: bool = shared.STANDARDIZE
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
@@ -99,7 +91,7 @@ class L1Regressor(LinearPredictor):
     n_iter_: Any = learned(
         "Number of rounds of active sets and epochs of coordinate descent, for each target."
     )
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     _several_targets = True
     _target = "several"
@@ -172,7 +164,7 @@ def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict
 # Of these the paths have some too.
 PARAMETERS = {
     "eps": Real(0, None, "neither"),
-    "alphas": Either(Integer(1), Array),
+    "alphas": Integer(1) | Array,
     "max_iter": Integer(1),
     "tol": Real(0, None),
     "positive": Boolean,
@@ -199,7 +191,7 @@ class L1RegressorCV(LinearPredictor):
         "auto",
         Ignored(
             "the solver decides what it computes beforehand.",
-            Either(Choice("auto"), Boolean, Array),
+            Choice("auto") | Boolean | Array,
         ),
     )
     max_iter: int = param(
@@ -220,21 +212,21 @@ class L1RegressorCV(LinearPredictor):
         "Folds: an int is a number of contiguous folds and None means 5; else a splitter, or (train, "
         "test) pairs of row numbers.",
     )
-    copy_X: bool = COPY_X
-    verbose: Any = VERBOSE
-    n_jobs: int | None = N_JOBS.replace(
+    copy_X: bool = shared.COPY_X
+    verbose: Any = shared.VERBOSE
+    n_jobs: int | None = shared.N_JOBS.replace(
         description="Number of folds fitted at the same time; -1 uses all CPUs, None the number of "
         "`pellucid.parallel.set_threads`. The results do not depend on it."
     )
     positive: bool = POSITIVE
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = shared.NO_RANDOM_STATE
     selection: str = SELECTION
     solver: str = SOLVER.replace(
         description="Solver of the last fit, on all rows: 'cd' is coordinate descent, 'gd' is plain "
         "proximal gradient descent, which is easy to watch."
     )
-    step: float | None = STEP
-    standardize: bool = STANDARDIZE
+    step: float | None = shared.STEP
+    standardize: bool = shared.STANDARDIZE
 
     alpha_: float = learned("The chosen penalty.")
     l1_ratio_: float = learned("The chosen share of the L1 penalty; 1 for the lasso.")
@@ -256,7 +248,7 @@ class L1RegressorCV(LinearPredictor):
     n_iter_: int = learned(
         "Number of rounds of active sets and epochs of coordinate descent of the last fit."
     )
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     # A short path is enough for the contract tests.
     _check_params = {"alphas": 8}
@@ -283,8 +275,8 @@ class L1RegressorCV(LinearPredictor):
         net = Net(0.0, 0.0, self.fit_intercept, self.positive, self.tol, self.max_iter)
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
             table = search.prepared(problem, self.fit_intercept)
-            pull = search.target_products(table)
-            alphas = [_penalties(self, problem, ratio, pull) for ratio in l1_ratios]
+            correlation = search.target_products(table)
+            alphas = [_penalties(self, problem, ratio, correlation) for ratio in l1_ratios]
             folds = make_folds(self.cv, problem, split)
             grid = search.Grid(l1_ratios, alphas, net)
             errors = search.errors_by_fold(table, folds, grid)
@@ -313,8 +305,6 @@ class L1RegressorCV(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse a file whose coefficients or chosen penalty are impossible."""
-        from pellucid.persist.fitted_state import expect_number
-
         super()._check_state()
         expect_number(self, "alpha_", 0)
         expect_number(self, "l1_ratio_", 0)
@@ -336,7 +326,7 @@ def _record_path(table: Any, grid: Any, r: int, errors: np.ndarray) -> None:
 
 
 def _penalties(
-    model: Any, problem: Problem, l1_ratio: float, pull: np.ndarray | None
+    model: Any, problem: Problem, l1_ratio: float, correlation: np.ndarray | None
 ) -> np.ndarray:
     if Integer(1).accepts(model.alphas) and l1_ratio == 0:
         raise ParameterError(
@@ -345,7 +335,7 @@ def _penalties(
         )
     return penalty_grid(
         type(model).__name__, problem.X, problem.y[:, None], problem.weights, model.alphas,
-        l1_ratio, model.eps, model.fit_intercept, model.positive, pull,
+        l1_ratio, model.eps, model.fit_intercept, model.positive, correlation,
     )  # fmt: skip
 
 

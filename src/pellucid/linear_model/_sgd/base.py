@@ -1,14 +1,13 @@
 """What models by stochastic gradient descent share: parameters, options, the base of classifiers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import InputSpec, Problem
+from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
@@ -18,23 +17,7 @@ from pellucid.linear_model.base import (
     column_means,
 )
 from pellucid.linear_model.standardize import Units
-from pellucid.parameters import (
-    HISTORY,
-    N_JOBS,
-    RANDOM_STATE,
-    STANDARDIZE,
-    VERBOSE,
-    WARM_START,
-    Boolean,
-    Choice,
-    Either,
-    Integer,
-    Nothing,
-    Real,
-    changed,
-    learned,
-    param,
-)
+from pellucid.parameters import Boolean, Choice, Integer, Real, changed, learned, param, shared
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import converting, is_watched
 
@@ -50,13 +33,13 @@ ALPHA = param(
 )
 L1_RATIO = param(
     0.15,
-    Either(Nothing, Real(0, 1, "both")),
+    None | Real(0, 1, "both"),
     "Share of the L1 penalty for penalty='elasticnet': 0 is 'l2', 1 is 'l1'.",
 )
 MAX_ITER = param(1000, Integer(1), "Largest number of epochs (passes over all rows).")
 TOL = param(
     1e-3,
-    Either(Nothing, Real(0, None)),
+    None | Real(0, None),
     "The fit stops when the loss, or with `early_stopping` the validation score, has not improved by "
     "`tol` for `n_iter_no_change` epochs. None runs all `max_iter` epochs.",
 )
@@ -98,11 +81,11 @@ N_ITER_NO_CHANGE = param(
 )
 AVERAGE = param(
     False,
-    Either(Boolean, Integer(0)),
+    Boolean | Integer(0),
     "Whether to use the mean of the coefficients over all steps instead of the last ones. A number "
     "averages from that step on.",
 )
-SCALED_COLUMNS = STANDARDIZE.replace(
+SCALED_COLUMNS = shared.STANDARDIZE.replace(
     description="Scale numeric columns to mean 0 and standard deviation 1 during the fit; columns of "
     "categories and words stay as they are, and columns of a sparse table that are mostly 0 keep "
     "their mean. The penalty applies to the coefficients of the scaled columns. `coef_` is reported "
@@ -180,6 +163,18 @@ def initial_coefficients(
     return coef, intercept
 
 
+def fit_from(
+    self: Any,
+    X: Any,
+    y: Any,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    sample_weight: Any = None,
+) -> Any:
+    """Run epochs until nothing improves, starting from `coef_init` and `intercept_init`."""
+    return self._learn(X, y, weights=sample_weight, start=(coef_init, intercept_init))
+
+
 class StochasticClassifier(LinearClassifier):
     """Base of `SGDClassifier` and `Perceptron`.
 
@@ -193,30 +188,27 @@ class StochasticClassifier(LinearClassifier):
     max_iter: int = MAX_ITER
     tol: float | None = TOL
     shuffle: bool = SHUFFLE
-    verbose: int = VERBOSE
+    verbose: int = shared.VERBOSE
     eta0: float = ETA0
-    n_jobs: int | None = N_JOBS
-    random_state: Any = RANDOM_STATE
+    n_jobs: int | None = shared.N_JOBS
+    random_state: Any = shared.RANDOM_STATE
     early_stopping: bool = EARLY_STOPPING
     validation_fraction: float = VALIDATION_FRACTION
     n_iter_no_change: int = N_ITER_NO_CHANGE
     class_weight: Any = CLASS_FACTORS
-    warm_start: bool = WARM_START
+    warm_start: bool = shared.WARM_START
     average: bool | int = AVERAGE
     standardize: bool = SCALED_COLUMNS
 
     n_iter_: int = learned(N_EPOCHS)
     t_: float = learned(N_STEPS)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
     standard_coef_: np.ndarray = learned(STANDARD_COEF)
     pulled_: np.ndarray = learned(L1_APPLIED)
     averaged_: np.ndarray = learned(AVERAGED)
     walk_: np.ndarray = learned(SCALARS)
 
     _rows = property(order_of_rows)
-
-    def _input_spec(self) -> InputSpec:
-        return replace(super()._input_spec(), positions=is_watched())
 
     def _own_options(self) -> dict[str, Any]:
         """Fields of `SGDOptions` that only the subclass knows."""
@@ -226,17 +218,8 @@ class StochasticClassifier(LinearClassifier):
         """Learned attributes that only the subclass has; `Perceptron` counts mistakes."""
         return {}
 
-    def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
-        self,
-        X: Any,
-        y: Any,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        """Run epochs until nothing improves, starting from `coef_init` and `intercept_init`."""
-        start = (coef_init, intercept_init)
-        return self._learn(X, y, weights=sample_weight, start=start)
+    _watches_rows = True
+    fit = fit_from  # type: ignore[assignment]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Run one more epoch, over these rows."""
