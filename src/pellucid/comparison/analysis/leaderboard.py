@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.comparison.analysis.out_of_fold import params_of
 from pellucid.comparison.analysis.pairs import Comparison, compare_models
 from pellucid.comparison.analysis.verdict import Board, Verdict, baseline_alpha, judge
 from pellucid.comparison.execution.fold_task import FINAL
@@ -111,7 +112,7 @@ def _row(
         "class": f"pellucid.{contender.entry.path}"
         if contender.entry
         else type(contender.estimator).__name__,
-        "params": contender.candidates[last["best"]] if last else None,
+        "params": params_of(plan, state, contender.id) if last else None,
         "notes": notes(plan, state, contender),
     }
     if scores is not None:
@@ -146,11 +147,19 @@ def notes(plan: Plan, state: RunState, contender: Contender) -> list[str]:
     records = [state.done[key] for key in rounds if key in state.done]
     tried = [c for key in rounds for _, c in sorted(state.candidates.get(key, {}).items())]
     out = [contender.note] if contender.note else []
+    if contender.blends and records and records[-1]["fold"] == FINAL:
+        out.append(blend_note(params_of(plan, state, contender.id)["weights"]))
     cut = sum(bool(record["cut"]) for record in records)
     if cut:
         out.append(f"the time limit cut the search short in {cut} of {len(records)} rounds")
     out += warning_notes(_warnings(records), _warnings(tried))
     return out + at_edge(contender, records, plan.settings.effort)
+
+
+def blend_note(weights: Mapping[str, float]) -> str:
+    """`0.6 forest + 0.4 svm_rbf`, the largest weight first."""
+    order = sorted(weights, key=lambda name: -weights[name])
+    return " + ".join(f"{weights[name]:.2g} {name}" for name in order)
 
 
 def _warnings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:

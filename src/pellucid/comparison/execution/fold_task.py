@@ -19,7 +19,13 @@ from typing import Any
 import numpy as np
 
 from pellucid.comparison.analysis.statistics import corrected_error
-from pellucid.comparison.execution.worker_data import Evaluator, SharedTable
+from pellucid.comparison.execution.worker_data import (
+    BlendEvaluator,
+    Evaluator,
+    Member,
+    Predictions,
+    SharedTable,
+)
 from pellucid.comparison.execution.worker_pool import limit_memory
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.errors import DataError
@@ -30,6 +36,7 @@ SEARCH_SHARE = 0.8  # share of a round's time that the search may use
 TIE_BREAK = "log_loss"
 LONGEST = 300  # characters of a reason
 LONGEST_WARNING = 1000
+NOTHING = np.empty(0)
 DESCRIBING = 120.0  # maximum seconds for describing a model
 
 
@@ -54,6 +61,9 @@ class FoldTask:
     plane: dict[str, Any] | None = None  # the plane of the decision regions
     best_known_only: bool = False  # fit the best of the known candidates without further search
     best: int = 0  # the chosen candidate, once known
+    tuned: dict[str, Any] = field(default_factory=dict)  # parameters that the search found besides
+    members: tuple[Member, ...] = ()  # of a blend
+    keep_inner: bool = False  # whether a blend will need the predictions on the inner folds
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
     cut: bool = False  # whether time allows fewer candidates than planned
 
@@ -72,16 +82,20 @@ class FoldTask:
             shared=shared, model=contender.id, estimator=contender.make(),
             foreign=contender.entry is None, dropped=contender.dropped,
             candidates=contender.candidates, fold=fold, train=train,
-            metrics=plan.metrics, **{"test": test, **options},
+            metrics=plan.metrics,
+            keep_inner=plan.blend is not None and contender in plan.blended,
+            **{"test": test, **options},
         )  # fmt: skip
 
     @property
     def params(self) -> dict[str, Any]:
         """The parameters of the chosen candidate."""
-        return self.candidates[self.best]
+        return self.candidates[self.best] | self.tuned
 
     def evaluator(self) -> Evaluator:
         """The shared table and the model, opened in the process that calls it."""
+        if self.members:
+            return BlendEvaluator(self.shared, self.model, self.estimator, self.members)
         return Evaluator(self.shared, self.model, self.estimator, self.dropped, self.foreign)
 
 
@@ -137,10 +151,14 @@ class FoldTaskRunner:
         # The metric that ranks the candidates, and the one that breaks ties.
         self.metrics = (task.metrics[0], *(m for m in task.metrics[1:] if m == TIE_BREAK))
         self.tables: dict[Any, Any] = {}
+        self.inner: dict[
+            int, np.ndarray
+        ] = {}  # what a blend needs of the inner folds, by candidate
 
     def run(self) -> dict[str, Any]:
         """Run all steps; the message that ends the task."""
         best, cut = self.search()
+        self.save_inner(best)
         task, searched = self.task, len(self.caught)
         params = task.candidates[best]
         X = self.evaluator.rows(task.train)
@@ -171,13 +189,13 @@ class FoldTaskRunner:
     def search(self) -> tuple[int, bool]:
         """Step 1: the best candidate, and whether time ran out before all were tried."""
         task = self.task
-        if len(task.candidates) == 1:
+        if len(task.candidates) == 1 and not task.keep_inner:
             return 0, False
         if task.best_known_only:
             return self.choose(task.known), True
         order = from_the_middle(len(task.candidates))[: task.max_candidates]
         found, cut = dict(task.known), task.cut
-        if len({*order, *found}) == 1:
+        if len({*order, *found}) == 1 and len(task.candidates) > 1:
             return order[0], cut
         splits = self.evaluator.inner_splits(task.train, task.fold, self.ranking.name)
         for c in order:
@@ -197,6 +215,8 @@ class FoldTaskRunner:
             found[c]["warnings"] = counted(self.caught[before:])
             cut = cut or len(found[c]["scores"] or splits) < len(splits)
             self.channel.send({"kind": "candidate", "candidate": c, **found[c]})
+        if len(task.candidates) == 1:  # the fit on all rows says why if it fails here too
+            return 0, cut
         return self.choose(found), cut
 
     def candidate(self, c: int, splits: list[Any], first: bool) -> dict[str, Any]:
@@ -207,6 +227,7 @@ class FoldTaskRunner:
         started = time.perf_counter()
         scores: list[float] = []
         losses: list[float] = []
+        inner: list[np.ndarray | None] = []
         try:
             for f, (train, test) in enumerate(splits):
                 if f and self.late():
@@ -220,12 +241,35 @@ class FoldTaskRunner:
                 measured = self.evaluator.score(self.metrics, fitted, X, test, predictions)
                 scores.append(measured[self.ranking.name])
                 losses.append(measured.get(TIE_BREAK, float("nan")))
+                inner.append(self.evaluator.own_values(test, predictions))
         except OutOfTime:
             raise
         except Exception as error:  # another candidate may work
             return {"scores": None, "why": reason(error), "seconds": time.perf_counter() - started}
+        if self.task.keep_inner and len(inner) == len(splits):
+            self.inner[c] = np.concatenate([own for own in inner if own is not None] or [NOTHING])
         seconds = time.perf_counter() - started
         return {"scores": scores, "losses": losses, "seconds": seconds}
+
+    def save_inner(self, best: int) -> None:
+        """Write the predictions of the chosen candidate on the inner folds, for a blend.
+
+        Those of a candidate that was scored before an interruption are computed again.
+        """
+        task = self.task
+        path = inner_path(task.parts, task.model, task.fold)
+        if not task.keep_inner or task.best_known_only or path.exists():
+            return
+        splits = self.evaluator.inner_splits(task.train, task.fold, self.ranking.name)
+        if best not in self.inner and not self.late() and best in task.known:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.candidate(best, splits, first=True)
+        found = self.inner.get(best)
+        if found is not None and len(found) == sum(len(test) for _, test in splits):
+            partial = path.with_name(f".{path.name}.{os.getpid()}.npy")
+            np.save(partial, found)
+            partial.replace(path)
 
     def late(self) -> bool:
         """Whether the time of the search is over; the rest is for the final fit."""
@@ -251,9 +295,14 @@ class FoldTaskRunner:
         started = time.perf_counter()
         predictions = self.evaluator.predict(fitted, X)
         seconds = time.perf_counter() - started
+        return {"metrics": self.measure(fitted, X, predictions), "predict_seconds": seconds}
+
+    def measure(self, fitted: Any, X: Any, predictions: Predictions) -> dict[str, float]:
+        """The metrics of the predictions for the test rows, which are saved."""
+        task = self.task
         metrics = self.evaluator.score(task.metrics, fitted, X, task.test, predictions)
         save_predictions(part_path(task.parts, task.model, task.fold), task.test, predictions)
-        return {"metrics": metrics, "predict_seconds": seconds}
+        return metrics
 
 
 def from_the_middle(n: int) -> list[int]:
@@ -301,6 +350,11 @@ def mean_of(scores: list[float | None]) -> float:
 def part_path(folder: str | Path, model: str, fold: str) -> Path:
     """The file with the predictions of one (model, fold)."""
     return Path(folder) / f"{model}-{fold}.npz"
+
+
+def inner_path(folder: str | Path, model: str, fold: str) -> Path:
+    """The file with the predictions of one (model, fold) on the inner folds of its training rows."""
+    return Path(folder) / f"{model}-{fold}.inner.npy"
 
 
 def save_predictions(path: Path, rows: np.ndarray, predictions: Any) -> None:

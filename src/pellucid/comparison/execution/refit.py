@@ -15,10 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from pellucid import persist
-from pellucid.comparison.analysis.out_of_fold import chosen_by
+from pellucid.comparison.analysis.out_of_fold import chosen_by, params_of
+from pellucid.comparison.execution.blend_task import members_of
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.journal import RunState
-from pellucid.comparison.execution.worker_data import Evaluator, SharedTable, share_table
+from pellucid.comparison.execution.worker_data import (
+    Evaluator,
+    Member,
+    SharedTable,
+    share_table,
+)
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.errors import CannotSaveError, ParameterError
 
@@ -29,12 +35,19 @@ class Refitter:
 
     plan: Plan
     chosen: dict[str, int]  # candidate by model, for the models that have a score
+    tuned: dict[str, dict[str, Any]]  # their parameters
+    members: tuple[Member, ...]  # the models that a blend may combine
 
     @classmethod
     def of(cls, plan: Plan, state: RunState) -> Refitter:
         """From the records of a run."""
         scored = [c.id for c in plan.running if state.completed(c.id, len(plan.folds))]
-        return cls(plan, {name: chosen_by(plan, state, name) for name in scored})
+        return cls(
+            plan,
+            {name: chosen_by(plan, state, name) for name in scored},
+            {name: params_of(plan, state, name) for name in scored},
+            members_of(plan, state, FINAL),
+        )
 
     def contender(self, model: str) -> Contender:
         """The model of this name; an error lists the models that have a score."""
@@ -53,7 +66,8 @@ class Refitter:
 
     def params(self, model: str) -> dict[str, Any]:
         """The parameters that its search on all training rows chose."""
-        return self.contender(model).candidates[self.chosen[model]]
+        self.contender(model)
+        return self.tuned[model]
 
     def provenance(self, model: str) -> dict[str, Any]:
         """Where the fitted model comes from."""
@@ -69,10 +83,11 @@ class Refitter:
 
     def task(self, model: str, shared: SharedTable, **options: Any) -> FoldTask:
         """The task of fitting a model on all training rows and scoring it on the test set."""
-        plan = self.plan
+        plan, contender = self.plan, self.contender(model)
         return FoldTask.of(
-            plan, self.contender(model), FINAL, shared, test=plan.test,
-            deadline=plan.model_timeout, best=self.chosen[model], **options,
+            plan, contender, FINAL, shared, test=plan.test, deadline=plan.model_timeout,
+            best=self.chosen[model], tuned=self.tuned[model],
+            members=self.members if contender.blends else (), **options,
         )  # fmt: skip
 
     @contextmanager

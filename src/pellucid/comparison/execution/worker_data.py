@@ -70,6 +70,17 @@ def share_table(plan: Plan, scratch: str) -> SharedTable:
 
 
 @dataclass(frozen=True)
+class Member:
+    """A model that a blend may combine, with the parameters that its search chose."""
+
+    model: str
+    estimator: Any
+    params: dict[str, Any]
+    dropped: tuple[str, ...]
+    fit_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class Predictions:
     """Predictions for some rows; columns are all classes of the table."""
 
@@ -177,6 +188,13 @@ class Evaluator:
             return Predictions(labels, None, _to_all_classes(values, classes, K, -np.inf))
         return Predictions(labels)
 
+    def own_values(self, rows: np.ndarray, predictions: Predictions) -> np.ndarray | None:
+        """Predicted numbers, or the probability of each row's own class; None without probabilities."""
+        if not self.shared.n_classes:
+            return predictions.labels
+        found = predictions.proba
+        return None if found is None else found[np.arange(len(rows)), self.y[rows]]
+
     def score(
         self, names: tuple[str, ...], model: Any, X: Any, rows: np.ndarray, predictions: Predictions
     ) -> dict[str, float]:
@@ -193,6 +211,33 @@ class Evaluator:
             else:
                 out[name] = score_predictions(found, y, w, predictions, K)
         return out
+
+
+class BlendEvaluator(Evaluator):
+    """Fits, predictions and scores of a blend of some models, each with its own columns and seed."""
+
+    def __init__(
+        self, shared: SharedTable, name: str, model: Any, members: tuple[Member, ...]
+    ) -> None:
+        super().__init__(shared, name, model, (), foreign=False)
+        self.members = members
+
+    def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
+        """The blend of the models in params["weights"]; each is the one that a fit alone would give."""
+        weights = params["weights"]
+        parts, columns = [], {}
+        for member in self.members:
+            if member.model not in weights:
+                continue
+            own = Evaluator(
+                self.shared, member.model, member.estimator, member.dropped, foreign=False
+            )
+            parts.append((member.model, own.unfitted(member.params, *task)))
+            if member.dropped:
+                columns[member.model] = list(own.table.column_names)
+        shares = [float(weights[name]) for name, _ in parts]
+        more = {"estimators": parts, "weights": shares, "columns": columns or None}
+        return super().unfitted(more, *task)
 
 
 class CodedClassifier:

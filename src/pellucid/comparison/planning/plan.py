@@ -84,6 +84,11 @@ class Contender:
         return self.estimator if self.entry is None else self.entry.make()
 
     @property
+    def blends(self) -> bool:
+        """Whether it combines the other models."""
+        return self.entry is not None and self.entry.blends
+
+    @property
     def n_planned(self) -> int:
         """Number of candidates that a search tries."""
         return len(self.candidates) if self.max_candidates is None else self.max_candidates
@@ -112,6 +117,16 @@ class Plan:
     def running(self) -> list[Contender]:
         """The models that are not skipped."""
         return [c for c in self.contenders if not c.skipped]
+
+    @property
+    def blend(self) -> Contender | None:
+        """The blend, if it runs."""
+        return next((c for c in self.running if c.blends), None)
+
+    @property
+    def blended(self) -> list[Contender]:
+        """The models that the blend may combine; those of other packages cannot be saved."""
+        return [c for c in self.running if c.entry is not None and not c.blends]
 
     @property
     def ratio(self) -> float:
@@ -330,6 +345,8 @@ def _contender(
         why = "the target is not always positive"
     elif entry.only == "skewed" and not skewed(y):
         why = "the target is not right-skewed"
+    elif entry.blends and text:
+        why = "cannot use text columns"
     elif dropped and len(dropped) == len(dataset.kinds):
         why = "cannot use text, and there are no other columns"
     elif entry.max_rows is not None and len(y) > entry.max_rows:

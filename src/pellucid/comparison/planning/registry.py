@@ -12,6 +12,7 @@ a tie in a search goes to the earlier one (for classifiers first to the one with
     4  kernels
     5  many trees
     6  neural networks
+    7  a blend of other models
 
 `cost` is the approximate relative time of one fit; cheap models run first.
 """
@@ -77,6 +78,7 @@ class Entry:
     # Scales them if not in proportion.
     rescale: Callable[[dict[str, Any], float], dict[str, Any]] | None = None
     greedy: bool = False  # seeks the best split, so it would memorise rare levels
+    blends: bool = False  # combines the other models
 
     @property
     def module(self) -> str:
@@ -203,6 +205,7 @@ ENTRIES = (
     _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST, greedy=True),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST),
     _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP),
+    _c("blend", "ensemble.BlendClassifier", 7, 9.0, "Blend", "weighted mean of the other models", blends=True),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "Mean", "always the mean of the target"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "Linear regression", "least squares without a penalty"),
     _r("ridge", "linear_model.Ridge", 1, 0.1, "Ridge regression", "least squares with an L2 penalty", params=_SCALED, space={"alpha": _ALPHA}),
@@ -223,6 +226,7 @@ ENTRIES = (
     _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS, greedy=True),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST_OF_NUMBERS),
     _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP_OF_NUMBERS),
+    _r("blend", "ensemble.BlendRegressor", 7, 9.0, "Blend", "weighted mean of the other models", blends=True),
 )  # fmt: skip
 
 # Other names of the models, with the ids they have here; where the tasks differ, both.
@@ -242,7 +246,7 @@ ALIASES = {
     "nb": ("naive_bayes",), "gaussiannb": ("naive_bayes",), "bayes": ("naive_bayes",),
     "neighbors": ("knn",), "kneighbors": ("knn",), "nearestneighbors": ("knn",), "nearestneighbours": ("knn",),
     "nn": ("mlp",), "ann": ("mlp",), "neuralnetwork": ("mlp",), "network": ("mlp",), "neuralnet": ("mlp",),
-    "dummy": ("majority", "mean"), "baseline": ("majority", "mean"), "lineardiscriminantanalysis": ("lda",),
+    "ensemble": ("blend",), "stacking": ("blend",), "voting": ("blend",), "dummy": ("majority", "mean"), "baseline": ("majority", "mean"), "lineardiscriminantanalysis": ("lda",),
 }  # fmt: skip
 
 BASELINES = {"classification": "majority", "regression": "mean"}

@@ -26,6 +26,7 @@ LAST = 2.0  # the final round also describes the model, so it counts as two
 DESCRIPTION = 0.1  # seconds that describing a model takes at least
 SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picoseconds per cell
     "adaboost": (40, 1000, 0, 0), "bagging": (25, 2200, 0, 0), "bayesian_ridge": (15, 90, 400, 0),
+    "blend": (10, 30, 0, 0),
     "elastic_net": (8, 25, 100, 0), "extra_trees": (20, 3500, 0, 0), "forest": (12, 2600, 0, 0),
     "gamma": (10, 80, 250, 0), "gradient_boosting": (25, 300, 0, 0), "knn": (4, 40, 0, 12),
     "lasso": (7, 30, 140, 0), "lda": (5, 10, 280, 0), "logistic": (7, 30, 90, 0),
@@ -96,9 +97,11 @@ def affordable(plan: Plan, contender: Contender, each: float, seconds: float) ->
 
 
 def cheap_first(plan: Plan) -> list[Contender]:
-    """The baseline, then the other models by estimated time, then the user's own models."""
+    """The baseline, then the other models by estimated time, then the user's own models, then the
+    blend."""
     seconds_of = by_model(plan)
-    return sorted(plan.running, key=lambda c: (c.rank > 0, c.entry is None, seconds_of[c.id]))
+    order = {c.id: (c.rank > 0, c.blends, c.entry is None, seconds_of[c.id]) for c in plan.running}
+    return sorted(plan.running, key=lambda c: order[c.id])
 
 
 def fit(plan: Plan, contender: Contender, columns: int) -> float:

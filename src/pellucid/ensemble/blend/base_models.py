@@ -112,7 +112,7 @@ def contributions(
     n, K = prediction.shape
     out = np.zeros((n, schema.n_columns + 1, K))
     table = _rows(base, table_of(X, schema), columns)
-    found = (
+    found: Any = (
         base.explain(table) if isinstance(base, Estimator) and hasattr(base, "explain") else None
     )
     seen = not hasattr(base, "classes_") or len(base.classes_) == max(K, 2)
