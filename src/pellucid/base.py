@@ -279,6 +279,10 @@ class Classifier(Estimator):
     _kind = "classifier"
     _target = "classes"
     classes_: np.ndarray = learned(CLASSES)
+    calibration_: np.ndarray = learned(
+        "Slope, then the bias of each class, of the probabilities that a comparison gives to a model "
+        "without probabilities of its own: softmax(slope x scores + biases)."
+    )
     # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
@@ -291,6 +295,13 @@ class Classifier(Estimator):
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
+
+    @available_if(lambda self: "calibration_" in vars(self), "This model has no probabilities.")
+    def _proba(self, X: Any) -> np.ndarray:
+        """Calibrated probabilities of a model without its own."""
+        from pellucid.numerics.platt import probabilities
+
+        return probabilities(self._finite(self._scores(X)), self.calibration_)
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""

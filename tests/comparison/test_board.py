@@ -157,7 +157,7 @@ def test_the_elastic_net_of_a_target_in_another_unit_is_the_same_model(rng):
 
 
 def test_a_search_begins_in_the_middle():
-    from pellucid.comparison.execution.fold_task import best_of, from_the_middle
+    from pellucid.comparison.execution.candidate_choice import best_of, from_the_middle
 
     assert from_the_middle(1) == [0] and from_the_middle(4) == [1, 2, 0, 3]
     assert from_the_middle(5) == [2, 1, 3, 0, 4]
@@ -171,7 +171,7 @@ def test_a_search_begins_in_the_middle():
 
 
 def test_an_order_that_cannot_be_told_from_the_best_has_the_better_probabilities():
-    from pellucid.comparison.execution.fold_task import best_of
+    from pellucid.comparison.execution.candidate_choice import best_of
 
     found = {
         0: {"scores": [0.81, 0.79, 0.83], "losses": [0.69, 0.69, 0.69]},  # the best by a hair

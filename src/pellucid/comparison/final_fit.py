@@ -21,7 +21,8 @@ from pellucid import parallel
 from pellucid.comparison.analysis.example_rows import changed, explained
 from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.analysis.model_details import NO_TIME, describe_model, importances
-from pellucid.comparison.execution.fold_task import FoldTask, counted, reason
+from pellucid.comparison.execution.candidate_choice import counted, reason
+from pellucid.comparison.execution.fold_task import FoldTask
 from pellucid.comparison.execution.run_folder import REPLAY
 from pellucid.comparison.execution.worker_data import Evaluator
 from pellucid.comparison.execution.worker_pool import limit_memory

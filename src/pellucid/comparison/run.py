@@ -29,7 +29,8 @@ from pellucid.comparison.analysis.pairs import Comparison
 from pellucid.comparison.analysis.report_data import ReportData
 from pellucid.comparison.checks.catalogue import Findings
 from pellucid.comparison.execution import run_folder as files
-from pellucid.comparison.execution.fold_task import FINAL, reason
+from pellucid.comparison.execution.candidate_choice import reason
+from pellucid.comparison.execution.fold_task import FINAL
 from pellucid.comparison.execution.journal import Journal, RunState
 from pellucid.comparison.execution.refit import Refitter
 from pellucid.comparison.execution.scheduler import Scheduler

@@ -22,6 +22,10 @@ def check_state(model: Any) -> None:
         _check_columns(model)
         _check_classes(model)
         _check_diagnostics(vars(model), type(model).__name__)
+        if "calibration_" in vars(model):
+            expect_array(model, "calibration_", len(model.classes_) + 1, finite=True)
+            if model.calibration_[0] < 0:
+                raise ModelFileError(f"its {type(model).__name__} has a negative slope")
     if hasattr(model, "_check_state"):
         model._check_state()
 

@@ -16,7 +16,7 @@ import numpy as np
 from pellucid.comparison.analysis.out_of_fold import params_of
 from pellucid.comparison.analysis.pairs import Comparison, compare_models
 from pellucid.comparison.analysis.verdict import Board, Verdict, baseline_alpha, judge
-from pellucid.comparison.execution.fold_task import FINAL
+from pellucid.comparison.execution.fold_task import CALIBRATION, FINAL
 from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.registry import BASELINES
@@ -112,7 +112,7 @@ def _row(
         "class": f"pellucid.{contender.entry.path}"
         if contender.entry
         else type(contender.estimator).__name__,
-        "params": params_of(plan, state, contender.id) if last else None,
+        "params": shown_params(plan, state, contender.id) if last else None,
         "notes": notes(plan, state, contender),
     }
     if scores is not None:
@@ -126,6 +126,11 @@ def _row(
     if contender.id in found.recalls:
         row["recall"] = found.recalls[contender.id]
     return row
+
+
+def shown_params(plan: Plan, state: RunState, model: str) -> dict[str, Any]:
+    """The parameters that a search chose, without what belongs to the fitted model."""
+    return {n: v for n, v in params_of(plan, state, model).items() if n != CALIBRATION}
 
 
 def undefined(plan: Plan, state: RunState, contender: Contender, scores: list[float]) -> str:

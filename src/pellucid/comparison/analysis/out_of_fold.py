@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.execution.fold_task import FINAL, best_of, part_path
+from pellucid.comparison.execution.candidate_choice import best_of
+from pellucid.comparison.execution.fold_task import FINAL
+from pellucid.comparison.execution.inner_search import part_path
 from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Plan
 
@@ -72,8 +74,10 @@ def _typical(known: list[dict[str, Any]]) -> dict[str, Any]:
             models = sorted({model for own in values for model in own})
             means = {m: sum(own.get(m, 0.0) for own in values) / len(values) for m in models}
             out[name] = {m: w for m, w in means.items() if w}
-        else:
+        elif isinstance(values[0], int) and not isinstance(values[0], bool):
             out[name] = int(np.median(values))
+        else:
+            out[name] = values[0]
     return out
 
 

@@ -18,15 +18,9 @@ from typing import Any
 import numpy as np
 
 from pellucid.comparison.analysis.out_of_fold import params_of
-from pellucid.comparison.execution.fold_task import (
-    FINAL,
-    FoldTask,
-    FoldTaskRunner,
-    counted,
-    inner_path,
-    part_path,
-    reason,
-)
+from pellucid.comparison.execution.candidate_choice import counted, reason
+from pellucid.comparison.execution.fold_task import FINAL, FoldTask, FoldTaskRunner
+from pellucid.comparison.execution.inner_search import inner_path, part_path
 from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.execution.worker_data import Member, Predictions
 from pellucid.comparison.execution.worker_pool import limit_memory
@@ -78,7 +72,7 @@ class BlendRunner(FoldTaskRunner):
         }  # fmt: skip
         if task.fold == FINAL:
             self.task = replace(task, tuned={"weights": weights})
-            message["portrait"] = self.describe(self.fitted(weights), 0)
+            message["portrait"] = self.describe(self.fitted(weights))
         else:
             message |= self.combine(weights)
         return message | {"warnings": counted(self.caught)}

@@ -29,7 +29,8 @@ from typing import Any
 
 from pellucid.comparison.analysis.out_of_fold import chosen_by
 from pellucid.comparison.execution.blend_task import blend_work, members_of
-from pellucid.comparison.execution.fold_task import FINAL, FoldTask, part_path, work
+from pellucid.comparison.execution.fold_task import FINAL, FoldTask, work
+from pellucid.comparison.execution.inner_search import part_path
 from pellucid.comparison.execution.journal import Journal, RunState
 from pellucid.comparison.execution.time_limit import TimeBudget
 from pellucid.comparison.execution.worker_data import SharedTable

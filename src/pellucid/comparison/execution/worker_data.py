@@ -110,6 +110,7 @@ class Evaluator:
         self.split_values = np.load(path) if path.exists() else None
         self.text = [name for name in shared.text if name not in dropped]
         self.labels = None if shared.classes is None else label_array(shared.classes)
+        self.calibration: list[float] | None = None  # of a classifier without probabilities
 
     def rows(self, rows: np.ndarray) -> Any:
         """Some rows of the table, in the container that the model reads."""
@@ -155,7 +156,27 @@ class Evaluator:
     def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
         """Fit a model on X, the given rows of the table."""
         with parallel.one_blas_thread():
-            return fit(model, X, self.target(rows), self.weights[rows])
+            fitted = fit(model, X, self.target(rows), self.weights[rows])
+        if self.calibration is not None:
+            fitted.calibration_ = np.array(self.calibration)
+        return fitted
+
+    def fit_stopping(
+        self, model: Any, X: Any, rows: np.ndarray, X_val: Any, validation: np.ndarray
+    ) -> Any:
+        """Fit a model that stops early on validation rows, without those of unknown classes."""
+        if self.shared.n_classes:
+            known = np.isin(self.y[validation], self.y[rows])
+            if not known.all():
+                validation, X_val = validation[known], self.rows(validation[known])
+        w, w_val = self.weights[rows], self.weights[validation]
+        if (w == 1.0).all() and (w_val == 1.0).all():
+            w = w_val = None
+        with parallel.one_blas_thread():
+            return model.fit(
+                X, self.target(rows), w,
+                X_val=X_val, y_val=self.target(validation), sample_weight_val=w_val,
+            )  # fmt: skip
 
     def target(self, rows: np.ndarray) -> np.ndarray:
         """The labels or numbers of some rows."""
@@ -225,18 +246,24 @@ class BlendEvaluator(Evaluator):
     def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
         """The blend of the models in params["weights"]; each is the one that a fit alone would give."""
         weights = params["weights"]
-        parts, columns = [], {}
+        parts, columns, sigmoids = [], {}, {}
         for member in self.members:
             if member.model not in weights:
                 continue
             own = Evaluator(
                 self.shared, member.model, member.estimator, member.dropped, foreign=False
             )
-            parts.append((member.model, own.unfitted(member.params, *task)))
+            params = dict(member.params)
+            sigmoid = params.pop("calibration", None)
+            parts.append((member.model, own.unfitted(params, *task)))
+            if sigmoid is not None:
+                sigmoids[member.model] = sigmoid
             if member.dropped:
                 columns[member.model] = list(own.table.column_names)
         shares = [float(weights[name]) for name, _ in parts]
         more = {"estimators": parts, "weights": shares, "columns": columns or None}
+        if sigmoids:
+            more["calibration"] = sigmoids
         return super().unfitted(more, *task)
 
 

@@ -31,6 +31,7 @@ MIN_TEST = 10  # rows; the scores of a smaller test set mean little
 FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows
 STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
+HALVING_ROWS = 2000  # training rows above which the search drops the worse half after each fold
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
     "classification": (
@@ -145,7 +146,16 @@ class Plan:
 
     def fits_of_round(self, most: int) -> int:
         """Number of fits of a round: the search over `most` candidates, and the best of them."""
-        return most * self.inner + 1 if most > 1 else 1
+        return 1 + sum(self.candidates_by_fold(most)) if most > 1 else 1
+
+    def candidates_by_fold(self, most: int) -> list[int]:
+        """How many of `most` candidates are fitted on each inner fold.
+
+        On large tables the worse half is dropped after each fold (successive halving).
+        """
+        if len(self.train) < HALVING_ROWS:
+            return [most] * self.inner
+        return [max(min(most, 2), -(-most // 2**f)) for f in range(self.inner)]
 
     def key(self) -> str:
         """Hash of everything that affects the scores; a resumed run must have the same."""

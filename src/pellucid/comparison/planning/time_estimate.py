@@ -40,6 +40,7 @@ SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picosec
 }  # fmt: skip
 # Where regression is slower.
 REGRESSION_SPEED = {"svm_linear": (45, 700, 0, 0), "knn": (5, 40, 0, 30)}
+ROUNDS = 150  # typical number of rounds with early stopping
 TREES = {"bagging": 20}  # number of trees in the fits above; 50 for the others
 # Name, seconds, smallest upper end of a range.
 UNITS = (("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0))
@@ -93,7 +94,7 @@ def affordable(plan: Plan, contender: Contender, each: float, seconds: float) ->
     fits = (seconds - DESCRIPTION) / (rounds * each)
     if fits < 1:
         return 0
-    return min(full, max(1, int((fits - 1) / plan.inner)))
+    return max([most for most in range(1, full + 1) if plan.fits_of_round(most) <= fits], default=1)
 
 
 def cheap_first(plan: Plan) -> list[Contender]:
@@ -117,7 +118,8 @@ def fit(plan: Plan, contender: Contender, columns: int) -> float:
     if contender.rank != 5 or not contender.candidates:
         return seconds
     first, measured = contender.candidates[0], TREES.get(contender.id, 50)
-    trees = first.get("n_estimators", first.get("max_iter", measured))
+    rounds = ROUNDS if contender.entry is not None and contender.entry.rounds else measured
+    trees = first.get("n_estimators", rounds)
     return trees / measured * seconds
 
 

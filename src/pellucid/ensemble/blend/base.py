@@ -50,6 +50,7 @@ NAMED = Predicate(
     "a list of (name, estimator) with different names without '__'",
     "list of (str, estimator)",
 )
+CALIBRATION = Predicate(lambda v: isinstance(v, dict), "a dict {name: numbers}")
 COLUMNS = Predicate(lambda v: isinstance(v, dict), "a dict {name: columns}")
 
 
@@ -83,6 +84,12 @@ class Blend(Estimator):
         Either(COLUMNS, Nothing),
         "Names (or numbers) of the columns that a base estimator uses, by its name. The others use "
         "all columns.",
+    )
+    calibration: Any = param(
+        None,
+        Either(CALIBRATION, Nothing),
+        "For classifiers without probabilities, by name: slope, then the bias of each class, of "
+        "softmax(slope x scores + biases). The others without probabilities have one vote.",
     )
     random_state: Any = RANDOM_STATE
 
@@ -161,7 +168,9 @@ class Blend(Estimator):
 
             def fit_one(k: int) -> Any:
                 base = base_models.seeded(members[k][1], seed, int(k))
-                return base_models.fit(base, problem, columns[k])
+                fitted = base_models.fit(base, problem, columns[k])
+                sigmoid = (self.calibration or {}).get(members[k][0])
+                return fitted if sigmoid is None else _calibrated(fitted, sigmoid)
 
             fitted = parallel.map(fit_one, chosen.tolist())
         found = {
@@ -305,6 +314,17 @@ class Blend(Estimator):
             raise DataError("the columns of a base estimator do not belong to this table")
         if self._kind == "classifier" and not np.isin(base.classes_, self.classes_).all():
             raise DataError("the classes of a base estimator are not classes of the blend")
+
+
+def _calibrated(base: Any, sigmoid: Any) -> Any:
+    found = np.asarray(sigmoid, dtype=np.float64)
+    if found.shape != (len(base.classes_) + 1,) or not np.isfinite(found).all() or found[0] < 0:
+        raise ParameterError(
+            f"calibration of {type(base).__name__} must be a slope of at least 0 and "
+            f"{len(base.classes_)} numbers. Got {sigmoid!r} instead."
+        )
+    base.calibration_ = found
+    return base
 
 
 def _folds(problem: Problem, n_folds: int, seed: np.random.SeedSequence) -> np.ndarray:
