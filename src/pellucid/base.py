@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, default_scores, parameters
+from pellucid import _sklearn, conformal, default_scores, parameters
 from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
@@ -48,6 +48,10 @@ class Estimator(SklearnEstimator):
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
+    unseen_errors_: np.ndarray = learned(
+        "Sorted errors on rows that the models of a comparison's folds had not seen: |y - prediction|, "
+        "or 1 - probability of the own class."
+    )
     if TYPE_CHECKING:  # learned attributes are stored by `_store`
 
         def __getattr__(self, name: str) -> Any: ...
@@ -283,6 +287,10 @@ class Classifier(Estimator):
         "Slope, then the bias of each class, of the probabilities that a comparison gives to a model "
         "without probabilities of its own: softmax(slope x scores + biases)."
     )
+    threshold_: float = learned(
+        "Probability of the second of two classes from which it is predicted, if a comparison chose it "
+        "for given costs."
+    )
     # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
@@ -312,7 +320,10 @@ class Classifier(Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
-        codes = self._answer(self._codes, X, direct=True)
+        if "threshold_" in vars(self):
+            codes = (self.predict_proba(X)[:, 1] >= self.threshold_).astype(np.int32)
+        else:
+            codes = self._answer(self._codes, X, direct=True)
         return self.classes_[codes]
 
     @available_if("_proba", "This model has no probabilities.")
@@ -330,6 +341,11 @@ class Classifier(Estimator):
         """Logarithms of the probabilities; families that compute them directly override this."""
         with np.errstate(divide="ignore"):
             return np.log(self._finite(self._proba(X)))
+
+    @available_if(conformal.has_errors, "A comparison makes it possible.")
+    def predict_set(self, X: Any, level: float = 0.9) -> np.ndarray:
+        """(n, K), True for the classes of a set that contains the class of a share `level` of rows."""
+        return conformal.sets(self, X, level)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
@@ -349,6 +365,11 @@ class Regressor(Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row."""
         return self._answer(self._predict, X, direct=True)
+
+    @available_if(conformal.has_errors, "A comparison makes it possible.")
+    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
+        """Low and high end (n, 2) of the interval that covers a share `level` of new observations."""
+        return conformal.interval(self, X, level)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""

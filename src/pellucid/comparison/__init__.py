@@ -51,6 +51,8 @@ def compare(
     memory_limit: float | None = None,
     margin: float = 0.01,
     prefer: str = "simple",
+    cost_false_alarm: float | None = None,
+    cost_miss: float | None = None,
     seed: int = 0,
     select: str | Sequence[str] = (),
     ignore: str | Sequence[str] = (),

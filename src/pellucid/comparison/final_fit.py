@@ -42,6 +42,7 @@ class FinalFitTask:
     fold_task: FoldTask
     path: str
     provenance: dict[str, Any]
+    additions: dict[str, Any]  # attributes that the comparison adds to the model
     rows: dict[str, list[int]]  # example rows to explain, by group
     folds: list[tuple[np.ndarray, np.ndarray]]  # for the learning curve
     details_incomplete: bool = False  # whether the final round could not describe the model
@@ -78,6 +79,7 @@ def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[s
         fitted = evaluator.fit(model, evaluator.rows(fold_task.train), fold_task.train)
         if len(fold_task.test):
             out["test"] = open_test(evaluator, fitted, fold_task)
+    evaluator.add(fitted, task.additions)
     out |= {
         "warnings": counted(caught),
         "saved": save_model(fitted, task),

@@ -175,12 +175,13 @@ class Run:
         self, shared: SharedTable, state: RunState, scheduler: Scheduler, best: str
     ) -> dict[str, Any]:
         """The result of the final fit in its worker process."""
-        refitter = Refitter.of(self.plan, state)
+        refitter = Refitter.of(self.plan, state, self.predictions)
         memory, plane = scheduler.memory_limit, self.profile["plane"]
         task = FinalFitTask(
             fold_task=refitter.task(best, shared, memory=memory, plane=plane),
             path=str(self.folder / "model.pellucid"),
             provenance=refitter.provenance(best),
+            additions=refitter.additions[best],
             rows=self.report_data.pick(self.predictions.get(best)),
             folds=self.plan.folds,
             details_incomplete=details_incomplete(state.done[best, FINAL]),
@@ -204,7 +205,15 @@ class Run:
         """Write all files, then collect the additional data of the report."""
         out_of_time = scheduler.out_of_time or scheduler.skipped_for_time
         stopped = "Ctrl-C" if scheduler.stopping else "time limit" if out_of_time else ""
-        data = describe(self.plan, state, self.models, self.findings.plain(), final_fit, stopped)
+        data = describe(
+            self.plan,
+            state,
+            self.models,
+            self.findings.plain(),
+            final_fit,
+            stopped,
+            self.predictions,
+        )
         timings = {**timings_of(state), "total": seconds}
         if final_fit:
             timings["openings"] = final_fit["openings"]
@@ -226,7 +235,8 @@ class Run:
             self.folder, self.plan.dataset.container,
             model=own, finish=final_fit, unwritten=unwritten,
             details=self.report_data.details(state, self.profile, picked, self.config),
-            notes=list(dict.fromkeys(self.report_data.notes)), refitter=Refitter.of(self.plan, state),
+            notes=list(dict.fromkeys(self.report_data.notes)),
+            refitter=Refitter.of(self.plan, state, self.predictions),
         )  # fmt: skip
 
     def write_down(

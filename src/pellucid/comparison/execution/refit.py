@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pellucid import persist
+from pellucid.comparison.analysis.additions import additions
 from pellucid.comparison.analysis.out_of_fold import chosen_by, params_of
 from pellucid.comparison.execution.blend_task import members_of
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
@@ -37,9 +40,12 @@ class Refitter:
     chosen: dict[str, int]  # candidate by model, for the models that have a score
     tuned: dict[str, dict[str, Any]]  # their parameters
     members: tuple[Member, ...]  # the models that a blend may combine
+    additions: dict[str, dict[str, Any]]  # attributes that the comparison adds to the models
 
     @classmethod
-    def of(cls, plan: Plan, state: RunState) -> Refitter:
+    def of(
+        cls, plan: Plan, state: RunState, predictions: Mapping[str, Mapping[str, np.ndarray]]
+    ) -> Refitter:
         """From the records of a run."""
         scored = [c.id for c in plan.running if state.completed(c.id, len(plan.folds))]
         return cls(
@@ -47,6 +53,7 @@ class Refitter:
             {name: chosen_by(plan, state, name) for name in scored},
             {name: params_of(plan, state, name) for name in scored},
             members_of(plan, state, FINAL),
+            {name: additions(plan, predictions.get(name)) for name in scored},
         )
 
     def contender(self, model: str) -> Contender:
@@ -101,6 +108,7 @@ class Refitter:
                 warnings.simplefilter("ignore")  # the leaderboard shows them already
                 unfitted = evaluator.unfitted(task.params, "final")
                 fitted = evaluator.fit(unfitted, evaluator.rows(task.train), task.train)
+                evaluator.add(fitted, self.additions[model])
                 yield fitted, evaluator, task
 
     def save(self, model: str, path: str | Path) -> Path:

@@ -178,6 +178,13 @@ class Evaluator:
                 X_val=X_val, y_val=self.target(validation), sample_weight_val=w_val,
             )  # fmt: skip
 
+    def add(self, model: Any, additions: dict[str, Any]) -> None:
+        """Set what a comparison adds to a model of Pellucid; a threshold is for its own second class."""
+        for name, value in {} if self.foreign else additions.items():
+            if name == "threshold_" and self.codes(model.classes_)[1] == 0:
+                value = 1.0 - value
+            setattr(model, name, np.float64(value) if name == "threshold_" else value)
+
     def target(self, rows: np.ndarray) -> np.ndarray:
         """The labels or numbers of some rows."""
         codes: np.ndarray = self.y[rows]

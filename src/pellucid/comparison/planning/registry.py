@@ -180,15 +180,15 @@ def _boost(
     }  # fmt: skip
 
 
-# Ordered by what each adds to those before it, on tables of 250 to 4,000 rows: the log loss or the squared
-# error of the best of the first k. Small trees are for noisy tables, on which larger ones overfit.
+# Ordered greedily on 16 tables of up to 4,000 rows: each adds most to the best of those before it. The
+# first loses 3.1 % to the best of all, the best of three 1.2 %, of six 0.4 %.
 _BOOST = (
-    _boost(0.05, 31, 10, 0.5, 0.8, 1.0), _boost(0.05, 8, 5, 0.5, 0.7, 1.0),
-    _boost(0.1, 31, 5, 0.7, 0.8, 1.0), _boost(0.03, 63, 3, 0.6, 0.6, 10.0),
-    _boost(0.05, 4, 20, 0.5, 0.7, 0.0), _boost(0.02, 15, 5, 0.4, 0.6, 1.0),
-    _boost(0.05, 128, 5, 0.4, 0.8, 3.0), _boost(0.05, 15, 10, 0.6, 0.8, 1.0),
-    _boost(0.03, 31, 1, 0.4, 0.8, 3.0), _boost(0.1, 63, 5, 0.5, 0.9, 5.0),
-    _boost(0.05, 8, 30, 0.8, 0.5, 10.0), _boost(0.05, 31, 64, 0.6, 1.0, 0.0),
+    _boost(0.05, 31, 10, 0.5, 0.8, 1.0), _boost(0.05, 8, 30, 0.8, 0.5, 10.0),
+    _boost(0.05, 15, 10, 0.6, 0.8, 1.0), _boost(0.03, 63, 3, 0.6, 0.6, 10.0),
+    _boost(0.05, 4, 20, 0.5, 0.7, 0.0), _boost(0.1, 63, 5, 0.5, 0.9, 5.0),
+    _boost(0.02, 15, 5, 0.4, 0.6, 1.0), _boost(0.05, 63, 20, 0.5, 1.0, 1.0),
+    _boost(0.03, 31, 1, 0.4, 0.8, 3.0), _boost(0.05, 31, 64, 0.6, 1.0, 0.0),
+    _boost(0.05, 128, 5, 0.4, 0.8, 3.0), _boost(0.05, 8, 5, 0.5, 0.7, 1.0),
 )  # fmt: skip
 _FIXED_ROUNDS = {"early_stopping": False}  # the inner folds choose their number
 _ADABOOST = {

@@ -61,6 +61,8 @@ SETTINGS = (
     Setting("memory_limit", "float", None, "Memory limit for one model, in GB.", low=0.05),
     Setting("margin", "float", 0.01, "A model is as good as the best if it loses at most this share of the best model's gain over the baseline.", low=0, high=0.5, verdict_only=True),
     Setting("prefer", "choice", "simple", "Recommend the simplest model that is as good as the best, or the model with the best score.", ("simple", "score"), verdict_only=True),
+    Setting("cost_false_alarm", "float", None, "Cost of predicting the positive class wrongly; chooses the threshold of a saved model for two classes.", low=0, verdict_only=True),
+    Setting("cost_miss", "float", None, "Cost of missing the positive class; chooses the threshold of a saved model for two classes.", low=0, verdict_only=True),
     Setting("seed", "int", 0, "Random seed.", low=0),
     Setting("select", "list", (), "Run only these data checks, by code or prefix."),
     Setting("ignore", "list", (), "Skip these data checks, by code or prefix."),
