@@ -20,10 +20,16 @@ from benchmarks.race import Row
 from benchmarks.workload import OURS, NotAvailable, Workload
 
 PROCESS, SINGLE_ROW = "process", "single_row"
+ACCURACY = "accuracy"  # a program of its own: scores, not seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen families; the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [ACCURACY]:
+        from benchmarks import accuracy
+
+        return accuracy.main(given[1:])
     known = [*workload.all_families(), PROCESS, SINGLE_ROW]
     options = _parser(known).parse_args(arguments)
     unknown = sorted(set(options.family) - set(known))

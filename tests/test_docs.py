@@ -23,7 +23,7 @@ from tests.source_tree import PACKAGE, ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOP = sorted(ROOT.glob("*.md"))
 # Pages with whole comparisons: several processes, several seconds.
-LONG = [ROOT / "docs" / "compare.md"]
+LONG = [ROOT / "docs" / "compare.md", ROOT / "docs" / "blends.md"]
 ELLIPSIS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -45,6 +45,7 @@ def compare(
     positive: str | None = None,
     models: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
+    peers: str | Sequence[str] = (),
     effort: str = "normal",
     time_limit: str | float | None = None,
     model_timeout: str | float | None = None,

@@ -11,7 +11,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,10 @@ class FinalFitTask:
     fold_task: FoldTask
     path: str
     provenance: dict[str, Any]
-    additions: dict[str, Any]  # attributes that the comparison adds to the model
     rows: dict[str, list[int]]  # example rows to explain, by group
     folds: list[tuple[np.ndarray, np.ndarray]]  # for the learning curve
+    # Attributes that the comparison adds to the model.
+    additions: dict[str, Any] = field(default_factory=dict)
     details_incomplete: bool = False  # whether the final round could not describe the model
 
 

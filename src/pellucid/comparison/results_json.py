@@ -92,6 +92,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "cv": plan.settings.cv,
         "repeats": plan.repeats,
         "inner_folds": plan.inner,
+        "search_rows": plan.search_rows,
         "train_rows": len(plan.train),
         "test_rows": len(plan.test),
         "test_why": plan.test_why,

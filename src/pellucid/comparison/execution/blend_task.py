@@ -25,7 +25,6 @@ from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.execution.worker_data import Member, Predictions
 from pellucid.comparison.execution.worker_pool import limit_memory
 from pellucid.comparison.planning.plan import Plan
-from pellucid.ensemble.blend import selection
 from pellucid.errors import DataError
 from pellucid.model_selection.metrics import metric
 
@@ -84,6 +83,8 @@ class BlendRunner(FoldTaskRunner):
 
     def choose_weights(self) -> dict[str, float]:
         """Step 1: the weights of the picked models."""
+        from pellucid.ensemble.blend import selection  # the fork server waits for no family
+
         task = self.task
         splits = self.evaluator.inner_splits(task.train, task.fold, self.ranking.name)
         rows = np.concatenate([test for _, test in splits])
@@ -102,7 +103,9 @@ class BlendRunner(FoldTaskRunner):
     def loss(self, rows: np.ndarray) -> Callable[..., float]:
         """Log loss for classes; for numbers the metric that ranks the models, if it is ours."""
         if self.evaluator.shared.n_classes:
-            return selection.log_loss
+            from pellucid.ensemble.blend.selection import log_loss
+
+            return log_loss
         found = metric(self.ranking.name if self.ranking.needs == "numbers" else "rmse")
         w = self.evaluator.weights[rows]
         return lambda y, prediction, share: -found.sign * found.compute(y, prediction, w)

@@ -180,7 +180,9 @@ class InnerSearch:
         if not self.task.rounds:
             return {}
         rounds = self.found.get(best, {}).get("rounds")
-        if not rounds:  # there was no search: a part of the training rows decides
+        sampled = sum(len(test) for _, test in self.splits) < len(self.task.train)
+        if not rounds or (sampled and self.evaluator.shared.split_by != "time"):
+            # Without a search on all rows, a part of the training rows decides.
             return {"early_stopping": True, self.task.rounds: MAX_ROUNDS}
         return {self.task.rounds: int(np.median(rounds))}
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.comparison.planning import fold_choice
-from pellucid.comparison.planning.plan import Plan
+from pellucid.comparison.planning.plan import LARGE_TABLE, Plan
 from pellucid.comparison.planning.registry import words_read
 from pellucid.data import Table, Text
 from pellucid.data.io import shared_tables
@@ -39,6 +39,7 @@ class SharedTable:
     container: str
     seed: int
     inner: int
+    search_rows: int
     split_by: str = ""  # "group", "time" or ""
 
     @property
@@ -65,6 +66,7 @@ def share_table(plan: Plan, scratch: str) -> SharedTable:
         container=dataset.container,
         seed=plan.settings.seed,
         inner=plan.inner,
+        search_rows=plan.search_rows,
         split_by=split_by,
     )
 
@@ -120,7 +122,8 @@ class Evaluator:
     def inner_splits(
         self, rows: np.ndarray, fold: str, ranking: str
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Folds within some training rows; the same for every model."""
+        """Folds within some training rows, or a sample of many; the same for every model."""
+        rows = self.sampled(rows, fold)
         seed = parallel.stream(parallel.seed_sequence(self.shared.seed), "inner", fold)
         word = int(seed.integers(2**31))
         groups = None if self.split_values is None else self.split_values[rows]
@@ -130,6 +133,18 @@ class Evaluator:
             kind, self.shared.inner, self.y[rows], groups, ranking, word, classes
         )
         return [(rows[a], rows[b]) for a, b in found]
+
+    def sampled(self, rows: np.ndarray, fold: str) -> np.ndarray:
+        """The rows on which a search runs; a sample has the same share of every class."""
+        most = self.shared.search_rows
+        if len(rows) <= max(most, LARGE_TABLE):
+            return rows
+        rng = parallel.stream(parallel.seed_sequence(self.shared.seed), "sample", fold)
+        order = rng.permutation(rows)
+        codes = self.y[order] if self.shared.n_classes else np.zeros(len(order))
+        order = order[np.argsort(codes, kind="stable")]
+        places = np.floor((np.arange(most) + 0.5) * len(order) / most).astype(np.int64)
+        return np.sort(order[places])
 
     def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
         """The unfitted model with its parameters, and a seed that `task` determines."""

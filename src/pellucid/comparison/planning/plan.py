@@ -21,6 +21,7 @@ import numpy as np
 from pellucid.comparison.checks.univariate import univariate_scores
 from pellucid.comparison.planning import fold_choice
 from pellucid.comparison.planning.dataset import Dataset
+from pellucid.comparison.planning.peers import peers
 from pellucid.comparison.planning.registry import BASELINES, Entry, chosen, words_read
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.planning.target import skewed, small_counts, whole_numbers
@@ -31,6 +32,8 @@ MIN_TEST = 10  # rows; the scores of a smaller test set mean little
 FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows
 STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
+# Above this number of training rows, a search runs on a sample of the second number of rows.
+LARGE_TABLE, SAMPLED_ROWS = 50_000, 20_000
 HALVING_ROWS = 2000  # training rows above which the search drops the worse half after each fold
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
@@ -143,6 +146,15 @@ class Plan:
     def n_fits(self) -> int:
         """Number of fits of the run: nested search, outer fits, and the final search of each model."""
         return (len(self.folds) + 1) * sum(self.fits_of_round(c.n_planned) for c in self.running)
+
+    @property
+    def search_rows(self) -> int:
+        """Number of rows on which a search runs: all training rows, or a sample of a large table."""
+        return SAMPLED_ROWS if len(self.train) > LARGE_TABLE else len(self.train)
+
+    def work_of_round(self, most: int) -> float:
+        """Work of a round in fits on all training rows."""
+        return 1 + (self.fits_of_round(most) - 1) * self.search_rows / len(self.train)
 
     def fits_of_round(self, most: int) -> int:
         """Number of fits of a round: the search over `most` candidates, and the best of them."""
@@ -300,6 +312,11 @@ def _contenders(
                 "class at the top level of a module."
             ) from None
         found.append(Contender(name, 9, 3.0, [{}], estimator=estimator))
+    for name, (peer, why) in peers(settings.peers, dataset.task).items():
+        if any(c.id == name for c in found):
+            raise ParameterError(f"peer {name!r}: another model already has this name.")
+        note = f"foreign: {peer.path}, never saved"
+        found.append(Contender(name, 9, 4.0, [{}], estimator=peer, skipped=why, note=note))
     baseline = BASELINES[dataset.task]
     return sorted(found, key=lambda c: (c.id != baseline, c.cost, c.id))
 
@@ -371,6 +388,8 @@ def _contender(
         notes.append(f"uses the {words} most frequent words of {', '.join(text)}")
     elif dropped:
         notes.append(f"without {', '.join(dropped)} (text)")
+    if len(y) > LARGE_TABLE and not why and len(entry.candidates(settings.effort)) > 1:
+        notes.append(f"searched on a sample of {SAMPLED_ROWS} of {len(y)} rows")
     if entry.only == "skewed" and not why:
         notes.append(f"fitted to log({dataset.target}), because {dataset.target} is right-skewed")
     if entry.greedy and not why and 0 < len(rare) < len(dataset.kinds) - len(dropped):

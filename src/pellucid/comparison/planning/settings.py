@@ -55,6 +55,7 @@ SETTINGS = (
     Setting("positive", "text", None, "Positive class of binary metrics; default: the last in sorted order."),
     Setting("models", "list", (), "Compare only these models ('pellucid models' lists all)."),
     Setting("exclude", "list", (), "Compare all models except these."),
+    Setting("peers", "list", (), "Also compare these models of other packages: lightgbm, xgboost, catboost, or the path of an estimator. They are never saved."),
     Setting("effort", "choice", "normal", "How many hyperparameter candidates are searched.", ("quick", "normal", "thorough")),
     Setting("time_limit", "duration", None, "Stop the whole run after this time, such as 90s, 10m or 1h.", affects_results=False),
     Setting("model_timeout", "duration", None, "Stop a model after this time, such as 90s, 10m or 1h."),

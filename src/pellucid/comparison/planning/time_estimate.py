@@ -62,7 +62,7 @@ def by_model(plan: Plan) -> dict[str, float]:
     rounds, fits = len(plan.folds) + LAST, fit_seconds(plan)
     return {
         c.id: min(
-            rounds * plan.fits_of_round(c.n_planned) * fits[c.id] + DESCRIPTION, plan.model_timeout
+            rounds * plan.work_of_round(c.n_planned) * fits[c.id] + DESCRIPTION, plan.model_timeout
         )
         for c in plan.running
     }
@@ -94,7 +94,7 @@ def affordable(plan: Plan, contender: Contender, each: float, seconds: float) ->
     fits = (seconds - DESCRIPTION) / (rounds * each)
     if fits < 1:
         return 0
-    return max([most for most in range(1, full + 1) if plan.fits_of_round(most) <= fits], default=1)
+    return max([most for most in range(1, full + 1) if plan.work_of_round(most) <= fits], default=1)
 
 
 def cheap_first(plan: Plan) -> list[Contender]:
