@@ -57,7 +57,7 @@ class TunedLightGBM(Peer):
             params |= {"subsample_freq": 1, "n_estimators": 1000}
             losses, rounds = [], []
             for k in range(3):
-                inner = Peer(self.path, params, self.random_state)
+                inner = Peer(self.path, self.classes, params, self.random_state)
                 train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
                 loss, best = _stopped(inner, lightgbm, X, y, train, test)
                 losses.append(loss)
@@ -78,7 +78,7 @@ def _stopped(
     taken = X.take(train) if hasattr(X, "take") and hasattr(X, "schema") else X.iloc[train]
     held = X.take(test) if hasattr(X, "take") and hasattr(X, "schema") else X.iloc[test]
     keep: Any = slice(None)
-    first = Peer(peer.path, peer.params | {"n_estimators": 1}, peer.random_state)
+    first = Peer(peer.path, peer.classes, peer.params | {"n_estimators": 1}, peer.random_state)
     first.fit(taken, y[train])  # learns the schema and the classes
     classes = getattr(first, "classes_", None)
     if classes is not None:
@@ -117,7 +117,7 @@ def compare_table(path: Path, target: str, drop: tuple[str, ...], effort: str) -
     result = pellucid.compare(
         frame, target, task=kind, metric="rmse" if numeric else "log_loss", test_size=0,
         effort=effort, peers=PEERS,
-        extra={"lightgbm_tuned": TunedLightGBM(peer, {"n_jobs": 1, "verbosity": -1})},
+        extra={"lightgbm_tuned": TunedLightGBM(peer, not numeric, {"n_jobs": 1, "verbosity": -1})},
     )  # fmt: skip
     unit = float(frame[target].std()) if numeric else 1.0
     scores = {

@@ -3,17 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import RidgeClassifier
 
 import pellucid
 from pellucid.comparison.analysis.by_folds import fold_interval
 from pellucid.comparison.analysis.leaderboard import warning_notes
 from pellucid.comparison.execution.worker_data import CodedClassifier, Evaluator, share_table
 from pellucid.comparison.planning.dataset import load_dataset
-from pellucid.comparison.planning.plan import bounds_of, make_plan
+from pellucid.comparison.planning.metric_bounds import bounds_of
+from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.registry import entries
 from pellucid.comparison.planning.settings import Settings
 from pellucid.model_selection import METRICS, metric
+from tests.comparison.troublemakers import Troublemaker
 
 
 def warning(text, count=1, category="ConvergenceWarning"):
@@ -108,11 +109,10 @@ def test_models_inside_an_extra_model_have_seeds(evaluator):
 
 
 def test_what_a_model_does_not_say_is_missing_for_scorers_too(evaluator):
-    from pellucid.linear_model import RidgeClassifier
 
     rows = np.arange(len(evaluator.y))
     X = evaluator.rows(rows)
-    fitted = RidgeClassifier().fit(X, evaluator.labels[evaluator.y])
+    fitted = Troublemaker().fit(X, evaluator.labels[evaluator.y])
     coded = CodedClassifier(evaluator, fitted)
     assert np.isnan(metric("neg_brier_score").compute(coded, X, evaluator.y, evaluator.weights))
     ours = metric("roc_auc").compute(

@@ -8,8 +8,8 @@ from pellucid.comparison.analysis.holdout_scores import intervals
 from pellucid.comparison.execution.inner_search import MAX_ROUNDS
 from pellucid.comparison.execution.worker_data import Predictions
 from pellucid.comparison.planning.dataset import load_dataset
+from pellucid.comparison.planning.metric_bounds import bounds_of
 from pellucid.comparison.planning.plan import (
-    bounds_of,
     make_plan,
 )
 from pellucid.comparison.planning.registry import ALIASES, ENTRIES, chosen, entries

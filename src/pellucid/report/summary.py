@@ -91,7 +91,7 @@ import numpy as np
 from pellucid.comparison.analysis.evidence import Difference
 from pellucid.comparison.execution.journal import plain
 from pellucid.comparison.planning.dataset import IN_MEMORY
-from pellucid.comparison.planning.plan import BOUNDED
+from pellucid.comparison.planning.metric_bounds import BOUNDED
 from pellucid.comparison.planning.settings import BY_NAME
 from pellucid.comparison.result import SCHEMA, Result
 from pellucid.draw.region_chart import MOST_CLASSES

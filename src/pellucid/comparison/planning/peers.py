@@ -37,6 +37,7 @@ class Peer:
     """An estimator of another package with the interface that a comparison uses."""
 
     path: str  # module and class
+    classes: bool  # whether it predicts classes
     params: dict[str, Any] = field(default_factory=dict)
     random_state: Any = None
 
@@ -59,11 +60,10 @@ class Peer:
         known = model.get_params()
         if "random_state" in known:
             model.set_params(random_state=self.random_state)
-        is_classifier = hasattr(type(model), "predict_proba") or hasattr(type(model), "classes_")
         own = self.package in KNOWN
         spec = InputSpec(
             owner=self.path, layout="codes" if own else "matrix", takes_sparse=False,
-            target="classes" if is_classifier else "numbers",
+            target="classes" if self.classes else "numbers",
         )  # fmt: skip
         problem, _ = prepare(X, y, None, None, None, spec)
         self.schema_ = problem.schema
@@ -127,16 +127,16 @@ def find(path: str) -> Any:
 
 def peers(names: tuple[str, ...], task: str) -> dict[str, tuple[Peer, str]]:
     """The peers by name, each with the reason why it cannot run, "" if it can."""
-    found = {}
+    found, classes = {}, task == "classification"
     for name in names:
         if name in KNOWN:
             one, other, params = KNOWN[name]
-            path = f"{name}.{one if task == 'classification' else other}"
+            path = f"{name}.{one if classes else other}"
             why = "" if find_spec(name) is not None else f"{name} is not installed"
-            found[name] = Peer(path, params), why
+            found[name] = Peer(path, classes, params), why
         elif "." in name:
             find(name)  # a wrong path is an error before the first fit
-            found[name.rpartition(".")[2]] = Peer(name), ""
+            found[name.rpartition(".")[2]] = Peer(name, classes), ""
         else:
             raise ParameterError(
                 f"unknown peer {name!r}. Use {', '.join(KNOWN)}, or the path of an estimator such as "
