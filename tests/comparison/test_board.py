@@ -249,7 +249,7 @@ def test_few_rows_of_a_class_mean_fewer_folds_not_no_score(rng):
 def test_a_model_without_a_score_says_why(rng):
     table = two_classes(rng, 60)
     result = pellucid.compare(
-        table, "y", models=["tree"], extra={"mine": RidgeClassifier()}, metric="log_loss",
+        table, "y", models=["tree"], extra={"mine": Troublemaker()}, metric="log_loss",
         effort="quick", cv=2,
     )  # fmt: skip
     row = next(row for row in result.rows if row["model"] == "mine")
