@@ -1,5 +1,7 @@
 """`python -m benchmarks [family...]`: race, print the table, write JSON.
 
+`python -m benchmarks shapes` races all models on a grid of shapes, see `benchmarks.shapes`.
+
 Exit code 1 if the answers of any row differ or a contender breaks, 2 for an unknown family; missed
 goals are printed, never an exit code, because seconds depend on the machine.
 """
@@ -17,9 +19,10 @@ from typing import Any
 from benchmarks import process, race, report, single_row, workload
 from benchmarks.memory import peak_bytes
 from benchmarks.race import Row
+from benchmarks.shapes import command as shapes_command
 from benchmarks.workload import OURS, NotAvailable, Workload
 
-PROCESS, SINGLE_ROW = "process", "single_row"
+PROCESS, SINGLE_ROW, SHAPES = "process", "single_row", "shapes"
 ACCURACY = "accuracy"  # a program of its own: scores, not seconds
 
 
@@ -30,8 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks import accuracy
 
         return accuracy.main(given[1:])
+    if given[:1] == [SHAPES]:
+        return shapes_command.main(given[1:])
     known = [*workload.all_families(), PROCESS, SINGLE_ROW]
-    options = _parser(known).parse_args(arguments)
+    options = _parser(known).parse_args(given)
     unknown = sorted(set(options.family) - set(known))
     if unknown:
         print(f"unknown family: {', '.join(unknown)}. Known: {', '.join(known)}", file=sys.stderr)

@@ -56,28 +56,44 @@ class Row:
         return self.status.startswith(("mismatch", "error"))
 
 
-def alternate(jobs: Mapping[str, Callable[[], Any]], repeat: int) -> dict[str, float]:
-    """Best seconds of each job over `repeat` rounds; every round starts with another job."""
+def alternate(
+    jobs: Mapping[str, Callable[[], Any]],
+    repeat: int,
+    clock: Callable[[], float] | None = None,
+    budget: float = math.inf,
+) -> dict[str, float]:
+    """Best seconds of each job over `repeat` rounds; every round starts with another job.
+
+    No round begins after `budget` seconds of the clock.
+    """
+    clock = time.perf_counter if clock is None else clock
+    spent = 0.0
     best = dict.fromkeys(jobs, math.inf)
     number = dict.fromkeys(jobs, 1)
     names = list(jobs)
     for turn in range(repeat):
+        if spent > budget:
+            break
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             gc.collect()
-            seconds = _timed(jobs[name], number[name])
+            seconds = _timed(jobs[name], number[name], clock)
+            spent += seconds * number[name]
             best[name] = min(best[name], seconds)
             number[name] = max(1, min(1000, math.ceil(_LEAST / max(seconds, 1e-9))))
     return best
 
 
-def _timed(job: Callable[[], Any], number: int) -> float:
-    start = time.perf_counter()
+def _timed(job: Callable[[], Any], number: int, clock: Callable[[], float]) -> float:
+    start = clock()
     for _ in range(number):
         job()
-    return (time.perf_counter() - start) / number
+    return (clock() - start) / number
 
 
-def race(workload: Workload, n: int, repeat: int) -> list[Row]:
+_Alternate = Callable[[Mapping[str, Callable[[], Any]], int], dict[str, float]]
+
+
+def race(workload: Workload, n: int, repeat: int, timed: _Alternate = alternate) -> list[Row]:
     """All actions of a workload against all its peers, at n rows."""
     base = Row(workload.key, workload.source.shape, "fit", "", n=n, answer=workload.answer.name)
     try:
@@ -88,7 +104,7 @@ def race(workload: Workload, n: int, repeat: int) -> list[Row]:
     contenders, absent = _contenders(workload, sample)
     rows = [replace(base, peer=who, status=f"not available: {why}") for who, why in absent.items()]
     try:
-        rows += _raced(workload, sample, contenders, repeat, base)
+        rows += _raced(workload, sample, contenders, functools.partial(timed, repeat=repeat), base)
     except Exception as error:  # one broken contender must not end the run
         rows.append(replace(base, status=f"error: {type(error).__name__}: {error}"))
     return rows
@@ -117,7 +133,7 @@ def _raced(
     workload: Workload,
     sample: Sample,
     contenders: Mapping[str, Callable[[], Any]],
-    repeat: int,
+    timed: Callable[[Mapping[str, Callable[[], Any]]], dict[str, float]],
     base: Row,
 ) -> list[Row]:
     fitted: dict[str, Any] = {}
@@ -125,11 +141,12 @@ def _raced(
     def fit_one(who: str) -> None:
         fitted[who] = fit(contenders[who](), sample)
 
-    seconds = {"fit": alternate({w: lambda w=w: fit_one(w) for w in contenders}, repeat)}
+    seconds = {"fit": timed({w: lambda w=w: fit_one(w) for w in contenders})}
+    asked = getattr(sample, workload.asked)
     for action in workload.goals:
         if action != "fit":
-            jobs = {w: lambda m=m, a=action: getattr(m, a)(sample.X) for w, m in fitted.items()}
-            seconds[action] = alternate(jobs, repeat)
+            jobs = {w: lambda m=m, a=action: getattr(m, a)(asked) for w, m in fitted.items()}
+            seconds[action] = timed(jobs)
     values = {who: workload.answer.measure(model, sample) for who, model in fitted.items()}
     return [
         _judged(workload, base, peer, action, seconds[action], values)

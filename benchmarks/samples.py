@@ -37,9 +37,8 @@ class Source:
         """n rows, plus a fifth of that (at least 200) to judge by."""
         X, y = self.draw(n + max(200, n // 5))
         known, held = (y[:n], y[n:]) if self.supervised else (None, None)
-        if not isinstance(X, np.ndarray):  # sparse
+        if not isinstance(X, np.ndarray):  # sparse, or a data frame
             return Sample(X[:n], known, X[n:], held)
-        X = np.ascontiguousarray(X, dtype=np.float64)
         return Sample(np.ascontiguousarray(X[:n]), known, np.ascontiguousarray(X[n:]), held)
 
 

@@ -22,6 +22,8 @@ ADAPTERS = {
     "statsmodels": "tests.oracles.peer_statsmodels",
     "LightGBM": "tests.oracles.peer_lightgbm",
     "XGBoost": "tests.oracles.peer_xgboost",
+    "celer": "tests.oracles.peer_celer",
+    "scikit-learn-intelex": "tests.oracles.peer_intelex",
 }
 OURS = "pellucid"
 
@@ -38,6 +40,8 @@ class Workload:
     called with the sample and gives them. `goals` names the timed actions (`fit` and methods that
     take X) and the ratio peer/ours that each must reach, None for a row that is only shown.
     `in_memory` are parameters for the measurement of memory alone: fewer steps over the same arrays.
+    `peer_pipeline` puts a peer's estimator behind the steps that this table needs there; `asked` is
+    the part of the sample that the other actions are timed on.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Workload:
     params: Mapping[str, Any] | Callable[[Sample], Mapping[str, Any]] = field(default_factory=dict)
     peers: Sequence[str] = ("scikit-learn",)
     in_memory: Mapping[str, Any] = field(default_factory=dict)
+    peer_pipeline: Callable[[Any], Any] | None = None
+    asked: str = "X"
 
     @property
     def key(self) -> str:
@@ -82,7 +88,8 @@ class Workload:
             adapter.version()
         except ImportError:
             raise NotAvailable(who) from None
-        return adapter.twin(ours)
+        twin = adapter.twin(ours)
+        return twin if self.peer_pipeline is None else self.peer_pipeline(twin)
 
 
 def fit(estimator: Any, sample: Sample) -> Any:

@@ -1,72 +1,24 @@
-"""README and every page of docs/ are executed: code, commands, links, and the list of differences.
-
-On a page, `python` blocks run in order in one namespace (with `>>>` as doctests), lines that begin
-with `$` in `console` blocks run in a shell and must print what stands below them. All of it runs in
-an empty folder, so a page shows everything it needs. Other kinds of blocks are not executed.
+"""README and every page of docs/ are executed (`docs.site.pages`): code, commands, links, pictures, and
+the list of differences.
 """
 
 import ast
-import doctest
-import io
-import os
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from docs.site import pages
+from docs.site.pages import all_pages, check_pictures, outline, run_page
 from tests.source_tree import PACKAGE, ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = all_pages()
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 TOP = sorted(ROOT.glob("*.md"))
 # Pages with whole comparisons: several processes, several seconds.
 LONG = [ROOT / "docs" / "compare.md", ROOT / "docs" / "blends.md"]
-ELLIPSIS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-def blocks(page: Path) -> list[tuple[str, int, str]]:
-    """The fenced blocks of a page: kind, line of its first line, text."""
-    found, start, kind = [], 0, ""
-    lines = page.read_text().splitlines()
-    for number, line in enumerate(lines, 1):
-        if line.startswith("```") and not start:
-            start, kind = number, line[3:].strip()
-        elif line.startswith("```"):
-            found.append((kind, start + 1, "\n".join(lines[start : number - 1]) + "\n"))
-            start = 0
-    return found
-
-
-def run_python(text: str, names: dict, page: Path, line: int) -> None:
-    """Execute a block in the page's namespace; errors point at the line of the page."""
-    where = str(page.relative_to(ROOT))
-    if ">>>" not in text:
-        exec(compile("\n" * (line - 1) + text, where, "exec"), names)
-        return
-    test = doctest.DocTestParser().get_doctest(text, names, where, where, line - 1)
-    heard = io.StringIO()
-    runner = doctest.DocTestRunner(optionflags=ELLIPSIS, verbose=False)
-    runner.run(test, out=heard.write, clear_globs=False)
-    names.update(test.globs)
-    assert runner.summarize(verbose=False).failed == 0, heard.getvalue()
-
-
-def run_console(text: str, page: Path, line: int) -> None:
-    """Run each `$ command` with this environment's programs first; compare what it prints."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
-        shell = ["bash", "-c", command]
-        done = subprocess.run(
-            shell, capture_output=True, text=True, env={**os.environ, "PATH": path}
-        )
-        printed = done.stdout + done.stderr
-        where = f"{page.name}:{line}: $ {command}\n{printed}"
-        if not expected.startswith("error"):
-            assert done.returncode == 0, where
-        assert doctest.OutputChecker().check_output(expected, printed, ELLIPSIS), where
 
 
 def page_to_run(page: Path):
@@ -76,20 +28,15 @@ def page_to_run(page: Path):
 
 
 @pytest.mark.parametrize("page", [page_to_run(page) for page in PAGES])
-def test_page_runs(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names = {"__name__": "__main__"}
-    for kind, line, text in blocks(page):
-        if kind == "python":
-            run_python(text, names, page, line)
-        elif kind == "console":
-            run_console(text, page, line)
+def test_page_runs(page, tmp_path):
+    run_page(page, tmp_path)
+    check_pictures(page, tmp_path)
 
 
 @pytest.mark.parametrize("page", sorted({*PAGES, *TOP}), ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
-    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
-    links = re.findall(r"\]\(([^)\s]+)\)", prose)
+    links = []
+    pages.outside_fences(page.read_text(), lambda s: links.extend(LINK.findall(s)) or "")
     local = [link.split("#")[0] for link in links if not re.match(r"https?:|mailto:|#", link)]
     dead = [link for link in local if not (page.parent / link).exists()]
     assert not dead, f"{page.name} links to {dead}"
@@ -110,33 +57,24 @@ def test_the_index_names_every_estimator():
     assert set(re.findall(r"`(\w+)`", index)) == public
 
 
-def outline(svg: str) -> str:
-    """A picture without its numbers and its image: the last digits may differ between machines."""
-    svg = re.sub(r"data:image/png;base64,[^\"]+", "", svg)
-    return re.sub(r"-?\d+\.?\d*", "0", svg)
-
-
 def test_pictures_are_what_the_code_draws():
     drawn = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
     pictures = {name: drawn["standalone"](make()) for name, make in drawn["PICTURES"].items()}
-    kept = {path.name: path.read_text() for path in (ROOT / "docs" / "img").glob("*.svg")}
-    assert pictures.keys() == kept.keys()
     for name, svg in pictures.items():
         ElementTree.fromstring(svg)
-        assert outline(svg) == outline(kept[name]), f"run python docs/pictures.py: {name} changed"
+        kept = (ROOT / "docs" / "img" / name).read_text()
+        assert outline(svg) == outline(kept), f"run python -m docs pictures: {name} changed"
 
 
-METHODS = [p for p in sorted((ROOT / "docs" / "methods").glob("*.md")) if p.stem != "template"]
-
-
-@pytest.mark.parametrize("page", METHODS, ids=lambda p: p.stem)
-def test_method_pages_have_one_shape(page):
-    text = page.read_text()
-    headings = re.findall(r"^## (.*)$", text, re.M)
-    assert headings[:3] == ["Concept", "Construction", "Use"], "see docs/methods/template.md"
-    construction, use = text.split("## Construction")[1].split("## Use")
-    assert "](../../src/pellucid/" in construction, "link to the source of the construction"
-    assert "```python" in use, "show the use as code, which the tests run"
+def test_every_picture_is_drawn_by_its_page():
+    own = runpy.run_path(str(ROOT / "docs" / "pictures.py"))["PICTURES"].keys()
+    made = {
+        name
+        for page in PAGES
+        for name in pages.pictures(page)
+        if f'"{name}"' in "".join(text for kind, _, text in pages.blocks(page) if kind == "python")
+    }
+    assert own | made == {path.name for path in (ROOT / "docs" / "img").glob("*.svg")}
 
 
 ENTRY = re.compile(r"- \*\*(?P<where>.+?)\.\*\* (?P<text>.+) Test: `(?P<test>tests/\S+::\S+)`")
@@ -202,9 +140,9 @@ def page_with(tmp_path, text):
         "```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n",
         "```console\n$ echo this\nthat\n```\n",
         "```console\n$ exit 3\n```\n",
+        "```{replay} never_saved.html\nA fit.\n```\n",
     ],
 )
-def test_a_wrong_page_is_noticed(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+def test_a_wrong_page_is_noticed(tmp_path, text):
     with pytest.raises((AssertionError, ValueError)):
-        test_page_runs(page_with(tmp_path, text), tmp_path, monkeypatch)
+        run_page(page_with(tmp_path, text), tmp_path)

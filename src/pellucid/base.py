@@ -9,19 +9,27 @@ a few small methods on encoded arrays.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, conformal, default_scores, parameters
+from pellucid import (
+    _sklearn,
+    beyond_memory,
+    conformal,
+    default_scores,
+    explained_columns,
+    parameters,
+)
 from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
-from pellucid.data.opening import opened
+from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
-from pellucid.parameters import CLASSES, TABLE, learned
+from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting
 
@@ -39,19 +47,24 @@ class Estimator(SklearnEstimator):
         _rows = "user"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
+    if (
+        TYPE_CHECKING
+    ):  # what to use for a table beyond memory, "" if this model can; {kind}: its task
+
+        @property
+        def _substitute(self) -> str: ...
+    else:
+        _substitute = ""
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
     _records_inner_fits: ClassVar[bool] = False
 
-    table: Any = TABLE
+    table: Any = shared.TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
-    unseen_errors_: np.ndarray = learned(
-        "Sorted errors on rows that the models of a comparison's folds had not seen: |y - prediction|, "
-        "or 1 - probability of the own class."
-    )
+    unseen_errors_: np.ndarray = learned(conformal.UNSEEN_ERRORS)
     if TYPE_CHECKING:  # learned attributes are stored by `_store`
 
         def __getattr__(self, name: str) -> Any: ...
@@ -85,10 +98,24 @@ class Estimator(SklearnEstimator):
     ) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
-        X may be a path; y, weights, offset may be names of its columns; `options` go to `_fit`.
+        X may be a path or another source; y, weights, offset may be names of its columns; `options` go
+        to `_fit`. A source that does not fit into memory is fitted below the memory ceiling.
         """
+        vars(self).pop("_fit_report", None)
         with fitting(self):
-            return self._learn_once(X, y, weights, offset, options)
+            X, large = large_source(X)
+            if not large:
+                return self._learn_once(X, y, weights, offset, options)
+            learn = partial(self._learn_once, X, y, weights, offset, options)
+            beyond_memory.fit_below_ceiling(self, X, learn)
+            return self
+
+    @property
+    def fit_report_(self) -> dict[str, Any]:
+        """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
+        if "_fit_report" not in vars(self):
+            raise AttributeError("the table was in memory: there is no fit_report_.")
+        return dict(vars(self)["_fit_report"])
 
     def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
@@ -162,8 +189,7 @@ class Estimator(SklearnEstimator):
         return self
 
     def _replace_learned(self, learned: dict[str, Any]) -> None:
-        old = self._learned()
-        self.__dict__ = {k: v for k, v in vars(self).items() if k not in old} | learned
+        self.__dict__ = self._not_learned() | learned
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema
@@ -198,6 +224,9 @@ class Estimator(SklearnEstimator):
         if its result is not finite.
         """
         self._check_fitted()
+        X, large = large_source(X)
+        if large:
+            return beyond_memory.answer_in_parts(X, partial(self._answer, method, direct=direct))
         rows = raw_table(opened(X)[0], type(self).__name__)
         with np.errstate(over="ignore", invalid="ignore"):
             if direct and rows.dense is not None and self._propagates_nan():
@@ -235,6 +264,13 @@ class Estimator(SklearnEstimator):
         self._check_fitted()
         persist.save(self, path)
 
+    @available_if("predict", "This model does not predict.")
+    def predict_to(self, X: Any, folder: str | Path, *, copy: tuple[str, ...] = ()) -> Path:
+        """Write predictions and probabilities for a table of any size as Parquet files, with the columns
+        of X that are named in `copy`. The same call continues a run that was killed."""
+        self._check_fitted()
+        return beyond_memory.predict_to(self, X, folder, tuple(copy))
+
     def _repr_html_(self) -> str:
         from pellucid.card import card
 
@@ -253,26 +289,10 @@ class Estimator(SklearnEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._explanation(self._explain(self._encoded(X)))
 
-    def _explanation(self, parts: Any) -> Any:
-        """An `Explanation`: contributions of encoded columns added up over the user's columns."""
-        if not isinstance(parts, dict):  # `Prototypes` explain by rows, not by columns
-            return parts
-        self._finite((parts["prediction"], parts["contributions"]))
-        contributions, d = parts["contributions"], self.schema_.n_columns
-        if contributions.shape[1] != d:  # every column of the user has at least one encoded column
-            starts = np.searchsorted(self.schema_.owner, np.arange(d))
-            contributions = np.add.reduceat(contributions, starts, axis=1)
-        from pellucid.records import Explanation
-
-        own = tuple(self.__dict__["classes_"].tolist()) if "classes_" in self.__dict__ else None
-        return Explanation(
-            base=parts["base"], contributions=contributions, prediction=parts["prediction"],
-            columns=self.schema_.columns, classes=parts.get("classes", own), scale=parts["scale"],
-            method=parts["method"],
-        )  # fmt: skip
+    _explanation = explained_columns.explanation
 
 
-class Classifier(Estimator):
+class Classifier(Estimator, task=True):
     """Predicts labels: the class of the highest probability if the family writes `_proba`, which
     also gives it `predict_proba`; otherwise the class of the highest of `_scores`.
 
@@ -282,15 +302,9 @@ class Classifier(Estimator):
 
     _kind = "classifier"
     _target = "classes"
-    classes_: np.ndarray = learned(CLASSES)
-    calibration_: np.ndarray = learned(
-        "Slope, then the bias of each class, of the probabilities that a comparison gives to a model "
-        "without probabilities of its own: softmax(slope x scores + biases)."
-    )
-    threshold_: float = learned(
-        "Probability of the second of two classes from which it is predicted, if a comparison chose it "
-        "for given costs."
-    )
+    classes_: np.ndarray = learned(shared.CLASSES)
+    calibration_: np.ndarray = learned(conformal.CALIBRATION)
+    threshold_: float = learned(conformal.THRESHOLD)
     # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
@@ -304,12 +318,13 @@ class Classifier(Estimator):
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
 
-    @available_if(lambda self: "calibration_" in vars(self), "This model has no probabilities.")
-    def _proba(self, X: Any) -> np.ndarray:
-        """Calibrated probabilities of a model without its own."""
-        from pellucid.numerics.platt import probabilities
+    _proba = available_if(conformal.is_calibrated, "This model has no probabilities.")(
+        conformal.calibrated_probabilities
+    )
 
-        return probabilities(self._finite(self._scores(X)), self.calibration_)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their labels y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""
@@ -320,10 +335,8 @@ class Classifier(Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
-        if "threshold_" in vars(self):
-            codes = (self.predict_proba(X)[:, 1] >= self.threshold_).astype(np.int32)
-        else:
-            codes = self._answer(self._codes, X, direct=True)
+        above = conformal.above_threshold(self, X)
+        codes = self._answer(self._codes, X, direct=True) if above is None else above
         return self.classes_[codes]
 
     @available_if("_proba", "This model has no probabilities.")
@@ -342,21 +355,22 @@ class Classifier(Estimator):
         with np.errstate(divide="ignore"):
             return np.log(self._finite(self._proba(X)))
 
-    @available_if(conformal.has_errors, "A comparison makes it possible.")
-    def predict_set(self, X: Any, level: float = 0.9) -> np.ndarray:
-        """(n, K), True for the classes of a set that contains the class of a share `level` of rows."""
-        return conformal.sets(self, X, level)
+    predict_set = available_if(conformal.has_errors, conformal.WHY)(conformal.predict_set)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
         return default_scores.accuracy(self, X, y, sample_weight)
 
 
-class Regressor(Estimator):
+class Regressor(Estimator, task=True):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
     _target = "numbers"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their targets y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         """Predictions for encoded rows."""
@@ -366,10 +380,7 @@ class Regressor(Estimator):
         """The predicted number of each row."""
         return self._answer(self._predict, X, direct=True)
 
-    @available_if(conformal.has_errors, "A comparison makes it possible.")
-    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
-        """Low and high end (n, 2) of the interval that covers a share `level` of new observations."""
-        return conformal.interval(self, X, level)
+    predict_interval = available_if(conformal.has_errors, conformal.WHY)(conformal.predict_interval)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""

@@ -14,6 +14,19 @@ import numpy as np
 
 from pellucid.errors import ParameterError, PellucidError
 
+UNSEEN_ERRORS = (
+    "Sorted errors on rows that the models of a comparison's folds had not seen: |y - prediction|, or "
+    "1 - probability of the own class."
+)
+CALIBRATION = (
+    "Slope, then the bias of each class, of the probabilities that a comparison gives to a model without "
+    "probabilities of its own: softmax(slope x scores + biases)."
+)
+THRESHOLD = (
+    "Probability of the second of two classes from which it is predicted, if a comparison chose it for "
+    "given costs."
+)
+WHY = "Only a model that a comparison saved has it."
 MOST = 10_000  # errors that a model keeps: every k-th of more
 
 
@@ -39,21 +52,40 @@ def has_errors(model: Any) -> bool:
     return "unseen_errors_" in vars(model)
 
 
-def interval(model: Any, X: Any, level: float = 0.9) -> np.ndarray:
+def predict_interval(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
     """Low and high end (n, 2) of the interval that covers a share `level` of new observations."""
-    reach = bound(_errors(model), level)
-    return np.asarray(model.predict(X))[:, None] + reach * np.array([-1.0, 1.0])
+    reach = bound(_errors(self), level)
+    return np.asarray(self.predict(X))[:, None] + reach * np.array([-1.0, 1.0])
 
 
-def sets(model: Any, X: Any, level: float = 0.9) -> np.ndarray:
+def predict_set(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
     """(n, K), True for the classes of a set that contains the class of a share `level` of new rows.
 
     The most probable class is always in the set.
     """
-    shares = np.asarray(model.predict_proba(X))
-    found = 1.0 - shares <= bound(_errors(model), level)
+    shares = np.asarray(self.predict_proba(X))
+    found = 1.0 - shares <= bound(_errors(self), level)
     found[np.arange(len(found)), shares.argmax(axis=1)] = True
     return found
+
+
+def is_calibrated(model: Any) -> bool:
+    """Whether a comparison has calibrated the scores of the model."""
+    return "calibration_" in vars(model)
+
+
+def calibrated_probabilities(self: Any, X: Any) -> np.ndarray:
+    """Probabilities (n, K) of encoded rows, of a model without its own."""
+    from pellucid.numerics.platt import probabilities
+
+    return probabilities(self._finite(self._scores(X)), self.calibration_)
+
+
+def above_threshold(model: Any, X: Any) -> np.ndarray | None:
+    """Class codes by the model's threshold; None without one."""
+    if "threshold_" not in vars(model):
+        return None
+    return (model.predict_proba(X)[:, 1] >= model.threshold_).astype(np.int32)
 
 
 def _errors(model: Any) -> np.ndarray:

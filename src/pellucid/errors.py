@@ -38,6 +38,14 @@ class CannotSaveError(PellucidError, TypeError):
     """The model holds something that a safe model file cannot contain."""
 
 
+class MemoryLimitError(PellucidError, MemoryError):
+    """A fit cannot be done within the memory ceiling."""
+
+
+class ScratchError(PellucidError, OSError):
+    """The folder for scratch files is full or cannot be written."""
+
+
 class PellucidWarning(UserWarning):
     """Base of all warnings raised by Pellucid."""
 
@@ -52,6 +60,10 @@ class ConvergenceWarning(PellucidWarning):
 
 class DataConversionWarning(PellucidWarning):
     """The data were used, but not in the form they were given."""
+
+
+class UndefinedMetricWarning(PellucidWarning):
+    """A metric is not defined for these rows; the value that stands for it is named."""
 
 
 def shown(value: object) -> str:

@@ -94,7 +94,7 @@ PARTS: dict[str, str] = {
 WRAPPERS: tuple[str, ...] = ("FormulaModel",)
 
 # Modules at the top of the package that hold functions, not estimators.
-MODULES: tuple[str, ...] = ("formula", "inspection", "plain", "plot")
+MODULES: tuple[str, ...] = ("formula", "inspection", "metrics", "model_selection", "plain", "plot")
 
 # Names at the top of the package, and where each lives.
 FUNCTIONS: dict[str, str] = {
@@ -104,6 +104,8 @@ FUNCTIONS: dict[str, str] = {
     "compile": "pellucid.single_row",
     "load": "pellucid.persist",
     "replay": "pellucid.replays",
+    "scan": "pellucid.data.sources.find",
+    "set_memory": "pellucid.parallel",
     "set_threads": "pellucid.parallel",
     "show_versions": "pellucid.versions",
     "watching": "pellucid.records",

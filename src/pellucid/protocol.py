@@ -139,9 +139,11 @@ class SklearnEstimator:
     else:
         _positive_target, _pairwise, _takes_sparse = False, False, True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, task: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._declare()
+        if task:  # its subclasses may take other arguments
+            return
         for method in _ROUTED:
             function = getattr(cls, method, None)
             if function is None or not callable(function):
@@ -202,8 +204,7 @@ class SklearnEstimator:
 
     def _check_parameters(self) -> None:
         cls: Any = type(self)
-        checks = {name: p.check for name, p in parameters.parameters_of(cls).items()}
-        parameters.check(cls.__name__, self.get_params(deep=False), checks)
+        parameters.check(cls.__name__, vars(self), parameters.checks_of(cls))
 
     def __repr__(self) -> str:
         default = {name: p.default for name, p in signature(type(self)).items()}
@@ -252,6 +253,12 @@ class SklearnEstimator:
         cls: Any = type(self)
         declared = parameters.attributes_of(cls)
         return {k: v for k, v in vars(self).items() if k in declared}
+
+    def _not_learned(self) -> dict[str, Any]:
+        """All other attributes: parameters, and what a subclass sets before fit."""
+        cls: Any = type(self)
+        declared = parameters.attributes_of(cls)
+        return {k: v for k, v in vars(self).items() if k not in declared}
 
     def _check_fitted(self) -> None:
         if "n_features_in_" not in self.__dict__:

@@ -7,18 +7,18 @@ import pytest
 import scipy.sparse
 
 from pellucid import parallel
-from pellucid.cluster import _loops, row_distances
+from pellucid.cluster import _groups, _lanes, _layouts, _loops, _sums, row_distances
 from pellucid.cluster.row_distances import RowTable, pack
 from tests.cluster import plain
 
 
 @pytest.fixture(params=["wide", "plain"])
 def build(request):
-    wide = _loops.use_wide(request.param == "wide")
+    wide = _lanes.use_wide(request.param == "wide")
     if request.param == "wide" and not wide:
         pytest.skip("this processor has no AVX2")
     yield
-    _loops.use_wide(True)
+    _lanes.use_wide(True)
 
 
 @pytest.fixture(params=["distances", "products", "sparse", "panels", "sparse panels"])
@@ -79,15 +79,15 @@ def fresh_state(n, k, d, by_panel):
 
 def one_pass(table, w, C, state, shift, by_panel):
     drift, half = np.empty(len(pack(C))), np.zeros(len(C))
-    _loops.reach(shift, state["way"], state["travel"], drift)
+    _sums.reach(shift, state["way"], state["travel"], drift)
     if len(C) > 1:
-        _loops.half_distances(C, pack(C), half)
+        _sums.half_distances(C, pack(C), half)
     near = half * (1 - 1e-13) - state["way"] * (1 + 1e-13)
     stop = parallel.StopFlag()
     moved = 0
     for block in table.blocks:
-        one = (_loops.GroupPass if by_panel else _loops.Pass)(
-            table.loop_rows(block), w[block], _loops.Centres(C), state["way"], state["travel"],
+        one = (_groups.GroupPass if by_panel else _loops.Pass)(
+            table.loop_rows(block), w[block], _layouts.Centres(C), state["way"], state["travel"],
             near, state["labels"][block], state["upper"][block],
             None if by_panel else state["lower"][block], state["high"], state["low"],
         )  # fmt: skip
@@ -123,7 +123,7 @@ def test_passes_with_bounds(build, way, rng, shape):
                 sums = Fraction(state["high"][j, f]) + Fraction(state["low"][j, f])
                 assert abs(sums - exact[j][f]) <= Fraction(1e-28) * Fraction(1e8)
     new, shift = np.empty_like(C), np.empty(k)
-    empty = _loops.means(state["high"], state["low"], C, new, shift)
+    empty = _sums.means(state["high"], state["low"], C, new, shift)
     filled = np.bincount(state["labels"], minlength=k) > 0
     assert empty == k - filled.sum()
     assert (new[filled] == plain.means(X, w, state["labels"], C)[filled]).all()
@@ -149,12 +149,12 @@ def test_reach_and_half_distances(build, k, rng):
     C, shift = hard_rows(rng, k, 3), rng.integers(0, 4, k).astype(float)
     way, travel = rng.random((2, k))
     before, drift, half = (way.copy(), travel.copy()), np.empty(len(pack(C))), np.empty(k)
-    _loops.reach(shift, way, travel, drift)
+    _sums.reach(shift, way, travel, drift)
     far = np.array([max(np.delete(shift, j), default=0.0) for j in range(k)])
     for new, old, step in ((way, before[0], shift), (travel, before[1], shift + far)):
         assert (new > old + step).all() and (new <= (old + step) * (1 + 1e-14)).all()
     assert drift.tolist() == [max(shift[i : i + 4]) for i in range(0, k, 4)]
-    _loops.half_distances(C, pack(C), half)
+    _sums.half_distances(C, pack(C), half)
     table = np.sqrt(plain.distance_table(C, C)) / 2
     np.fill_diagonal(table, np.inf)
     exact = table.min(axis=1)
@@ -177,7 +177,7 @@ def test_bounds_skip_rows(rng):
     for expected in (1000, 0):
         sums = np.zeros((2, 4, 3))
         one = _loops.Pass(
-            _loops.Rows(X, None, None, None, None), w, _loops.Centres(C), zeros, zeros, zeros,
+            _layouts.Rows(X, None, None, None, None), w, _layouts.Centres(C), zeros, zeros, zeros,
             state["labels"], state["upper"], state["lower"], *sums,
         )  # fmt: skip
         one.run(False, np.zeros(1, dtype=np.int32))
@@ -197,7 +197,7 @@ def test_explained(rng):
         Fraction(a) * sum((Fraction(v) - Fraction(c)) ** 2 for v, c in zip(x, C[j]))
         for a, x, j in zip(w, X, labels)
     )
-    taken = sum(Fraction(part) for part in _loops.explained(C, high, low))
+    taken = sum(Fraction(part) for part in _sums.explained(C, high, low))
     assert float((total - taken) / inertia) == pytest.approx(1.0, rel=1e-10)
 
 
@@ -207,7 +207,7 @@ def test_stop_flag(rng):
     zeros = np.zeros(1)
     C = np.zeros((1, 2))
     one = _loops.Pass(
-        _loops.Rows(X, None, None, None, None), np.ones(5000), _loops.Centres(C), zeros, zeros,
+        _layouts.Rows(X, None, None, None, None), np.ones(5000), _layouts.Centres(C), zeros, zeros,
         zeros, labels, *bounds, None, None,
     )  # fmt: skip
     one.run(False, np.ones(1, dtype=np.int32))
@@ -225,7 +225,7 @@ def test_products_leave_what_rounding_could_change_to_distances(build, rng):
 
 def test_non_finite_rows_are_seen_on_the_way(rng):
     C, X = rng.standard_normal((5, 3)), rng.standard_normal((50, 3))
-    assert RowTable(X, 5).label_and_check(C)[1] == _loops.use_wide(
+    assert RowTable(X, 5).label_and_check(C)[1] == _lanes.use_wide(
         True
     )  # only products look at all
     for cell in (np.nan, np.inf, -np.inf):

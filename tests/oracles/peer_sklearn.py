@@ -14,6 +14,7 @@ Where equality ends, and why:
   we use float64 and take the lowest column. Equal splits need untied, float32-exact data.
 - KMeans: draws differ by design. With `init` given as centres and `n_init=1` both walk the same
   path, up to rounding and to how empty clusters are refilled.
+- PoissonRegressor: as LogisticRegression.
 - PCA: equal to rounding up to the sign of a component.
 - BaggingClassifier: draws differ by design; compare accuracy.
 """
@@ -32,6 +33,7 @@ _WORDS: dict[str, dict[str, dict[Any, Any]]] = {
     "DecisionTreeRegressor": {"splitter": {"hist": "best", "auto": "best"}},
     "LogisticRegression": {"solver": {"auto": "lbfgs"}},
     "LogisticRegressionCV": {"solver": {"auto": "lbfgs"}},
+    "PoissonRegressor": {"solver": {"auto": "lbfgs"}},
 }
 
 

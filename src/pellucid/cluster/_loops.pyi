@@ -1,22 +1,6 @@
 import numpy as np
 
-def use_wide(wide: bool) -> bool: ...
-
-class Rows:
-    n: int
-    d: int
-    def __init__(
-        self,
-        X: np.ndarray | None,
-        indptr: np.ndarray | None,
-        indices: np.ndarray | None,
-        data: np.ndarray | None,
-        scratch: np.ndarray | None,
-    ) -> None: ...
-
-class Centres:
-    array: np.ndarray
-    def __init__(self, C: np.ndarray) -> None: ...
+from pellucid.cluster._layouts import Centres, Rows
 
 class Pass:
     moved: int
@@ -47,12 +31,6 @@ class Pass:
         radius: float,
     ) -> None: ...
 
-class GroupPass(Pass):
-    def bind(
-        self, groups: np.ndarray, shift: np.ndarray, drift: np.ndarray, half: np.ndarray
-    ) -> None: ...
-    def run_groups(self, stop: np.ndarray) -> None: ...
-
 def distances(X: np.ndarray, panels: np.ndarray, out: np.ndarray) -> None: ...
 def own_distances(X: np.ndarray, C: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None: ...
 def trials(
@@ -63,13 +41,3 @@ def trials(
     out: np.ndarray,
     potential: np.ndarray,
 ) -> None: ...
-def merge(
-    high: np.ndarray, low: np.ndarray, part_high: np.ndarray, part_low: np.ndarray
-) -> None: ...
-def means(
-    high: np.ndarray, low: np.ndarray, old: np.ndarray, C: np.ndarray, shift: np.ndarray
-) -> int: ...
-def layout(C: np.ndarray, panels: np.ndarray) -> None: ...
-def reach(shift: np.ndarray, way: np.ndarray, travel: np.ndarray, drift: np.ndarray) -> None: ...
-def half_distances(C: np.ndarray, panels: np.ndarray, half: np.ndarray) -> None: ...
-def explained(C: np.ndarray, high: np.ndarray, low: np.ndarray) -> tuple[float, float]: ...

@@ -14,40 +14,12 @@ panels (P, d, 4), see lanes.h; labels int32, -1 before the first pass; sums are 
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from cython.view cimport array as cvarray
-
-cdef extern from "lanes.h":
-    ctypedef const double *row_t "const double *"
-    void nearest(row_t *row, const double *panels, Py_ssize_t n_panels, Py_ssize_t d,
-                 double *best, double *second, int *label) noexcept nogil
-    void products(row_t *row, const double *panels, const double *constants, Py_ssize_t n_panels,
-                  Py_ssize_t d, const double *origin, double *best, double *second, int *label,
-                  double *length) noexcept nogil
-    bint has_products
-    void panel(row_t *row, const double *panels, Py_ssize_t d, double *out) noexcept nogil
-    void across(const double *x, row_t *panel, Py_ssize_t d, double *out) noexcept nogil
-    void own(row_t *row, row_t *centre, Py_ssize_t d, double *out) noexcept nogil
-    void add(const double *x, double w, Py_ssize_t d, double *high, double *low) noexcept nogil
-    void fetch(const double *x, Py_ssize_t d) noexcept nogil
-    bint choose_wide(bint wide) noexcept nogil
+from pellucid.cluster._lanes cimport ULP, fetch, lanes, row_t
+from pellucid.cluster._layouts cimport Centres, Queue, Rows, products_error
 
 cdef enum:
     TILE = 256  # rows of a tile: those whose label may change are evaluated together
 cdef Py_ssize_t AHEAD = 16  # rows of prefetching
-cdef double ULP = 2.220446049250313e-16
-cdef double ONE = 1.0
-
-
-def use_wide(bint wide):
-    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
-    return choose_wide(wide)
-
-
-use_wide(True)
-
-
-include "_rows.pxi"
-include "_centres.pxi"
 
 
 cdef class Pass:
@@ -62,17 +34,6 @@ cdef class Pass:
 
     If `high` and `low` are None, no sums are kept.
     """
-
-    cdef Rows rows
-    cdef Centres centres
-    cdef const double[::1] w, way, travel, near
-    cdef int32_t[::1] labels
-    cdef double[::1] upper, gap
-    cdef double[:, ::1] high, low
-    cdef double slack
-    cdef bint adds
-    cdef readonly Py_ssize_t moved, evaluated
-    cdef readonly bint finite  # whether all rows evaluated are known to be finite
 
     def __init__(self, Rows rows, w, Centres centres, way, travel, near, labels, upper, gap, high,
                  low):
@@ -106,7 +67,7 @@ cdef class Pass:
         cdef Py_ssize_t i, m = 0
         for i in range(start, min(start + TILE, self.rows.n)):
             open[m] = <int32_t> (i - start)
-            m += not self.settled(i)  # without a branch, which could not be predicted
+            m += not settled(self, i)  # without a branch, which could not be predicted
         return m
 
     cdef Py_ssize_t screen_rows(self, Py_ssize_t start, int32_t *open,
@@ -120,7 +81,7 @@ cdef class Pass:
         cdef double error
         cdef Py_ssize_t t, kept = 0
         cdef int r
-        if not has_products:
+        if not lanes.has_products:
             self.finite = False
             return m
         for t in range(0, m, 4):
@@ -128,13 +89,15 @@ cdef class Pass:
                 fetch(&self.rows.X[start + open[t + AHEAD + r], 0], self.rows.d)
             for r in range(4):
                 rows[r] = &self.rows.X[start + open[t + r if t + r < m else t], 0]
-            products(rows, &self.centres.shifted[0, 0, 0], &self.centres.constants[0],
-                     self.centres.shifted.shape[0], self.rows.d, &self.centres.origin[0],
-                     best, second, label, length)
+            lanes.products(
+                rows, &self.centres.shifted[0, 0, 0], &self.centres.constants[0],
+                self.centres.shifted.shape[0], self.rows.d, &self.centres.origin[0],
+                best, second, label, length,
+            )
             for r in range(min(4, m - t)):
-                error = self.centres.error(length[r])
+                error = products_error(self.centres, length[r])
                 if second[r] - best[r] > 2.0 * error:
-                    self.settle(start + open[t + r], length[r] + best[r] + error,
+                    settle(self, start + open[t + r], length[r] + best[r] + error,
                                 max(length[r] + second[r] - error, 0.0), label[r])
                 else:
                     open[kept] = open[t + r]
@@ -162,7 +125,7 @@ cdef class Pass:
         cdef Py_ssize_t i, n = 0
         with nogil:
             for i in range(self.rows.n):
-                if not self.settled(i):
+                if not settled(self, i):
                     out[n] = i
                     n += 1
         return n
@@ -196,27 +159,13 @@ cdef class Pass:
                 if second - best > 2.0 * error:
                     best += row_norms[i] + error
                     second += row_norms[i] - error
-                    self.settle(i, best, second if second > 0.0 else 0.0, <int32_t> label)
+                    settle(self, i, best, second if second > 0.0 else 0.0, <int32_t> label)
                 else:
                     open.row[open.size] = i
                     open.size += 1
                     if open.size == 4:
                         self.evaluate(&open)
             self.evaluate(&open)
-
-    cdef inline bint settled(self, Py_ssize_t i) noexcept nogil:
-        """True if the label of a row cannot change."""
-        cdef int32_t a = self.labels[i]
-        a = a if a > 0 else 0  # before the first pass no bound holds for any centre
-        return (self.gap[i] > self.travel[a]) | (self.upper[i] < self.near[a])
-
-    cdef inline void bound(self, Py_ssize_t i, double u, double l) noexcept nogil:
-        """Store the bounds of a row: u on the distance to its own centre, l to all others."""
-        cdef int32_t a = self.labels[i]
-        cdef double way = self.way[a], travel = self.travel[a]
-        self.upper[i] = u - way + 2.0 * ULP * (u + way)
-        u += 2.0 * self.slack * u
-        self.gap[i] = INFINITY if l == INFINITY else l - u + travel - 4.0 * ULP * (l + u + travel)
 
     cdef Py_ssize_t tighten(self, Py_ssize_t start, int32_t *open, Py_ssize_t m) noexcept nogil:
         """Replace upper bounds by distances; keeps the rows still uncertain, returns their number."""
@@ -232,22 +181,13 @@ cdef class Pass:
                 queue.row[r] = start + open[t + r if r < queue.size else t]
                 centres[r] = &self.centres.C[max(self.labels[queue.row[r]], 0), 0]
             self.rows.four(&queue, rows)
-            own(rows, centres, self.rows.d, squared)
+            lanes.own(rows, centres, self.rows.d, squared)
             self.rows.release(&queue)
             for r in range(queue.size):
                 i = queue.row[r]
                 open[kept] = <int32_t> (i - start)
-                kept += self.labels[i] < 0 or not self.within(i, sqrt(squared[r]))
+                kept += self.labels[i] < 0 or not within(self, i, sqrt(squared[r]))
         return kept
-
-    cdef inline bint within(self, Py_ssize_t i, double distance) noexcept nogil:
-        """Take the distance to the own centre as upper bound; true if the label cannot change."""
-        cdef int32_t a = self.labels[i]
-        cdef double way = self.way[a], travel = self.travel[a], gap = self.gap[i]
-        cdef double u = self.upper[i] + way, l = gap - travel + u
-        l -= 8.0 * ULP * (fabs(gap) + travel + fabs(u) + way)
-        self.bound(i, distance * (1.0 + self.slack), l if l > 0.0 else 0.0)
-        return self.settled(i)
 
     cdef void evaluate(self, Queue *open) noexcept nogil:
         """Distances of the queued rows to all centres."""
@@ -259,20 +199,14 @@ cdef class Pass:
         if open.size == 0:
             return
         self.rows.four(open, rows)
-        nearest(rows, &self.centres.panels[0, 0, 0], self.centres.panels.shape[0], self.rows.d,
-                best, second, label)
+        lanes.nearest(
+            rows, &self.centres.panels[0, 0, 0], self.centres.panels.shape[0], self.rows.d,
+            best, second, label,
+        )
         self.rows.release(open)
         for r in range(open.size):
-            self.settle(open.row[r], best[r], second[r], label[r])
+            settle(self, open.row[r], best[r], second[r], label[r])
         open.size = 0
-
-    cdef inline void settle(self, Py_ssize_t i, double best, double second,
-                            int32_t label) noexcept nogil:
-        """Set the label, and bounds from squared distances."""
-        if label != self.labels[i]:
-            self.move(i, label)
-        if self.adds:
-            self.bound(i, sqrt(best) * (1.0 + self.slack), sqrt(second) * (1.0 - self.slack))
 
     cdef void move(self, Py_ssize_t i, int32_t label) noexcept nogil:
         """Give a row another label; it leaves one sum and joins another."""
@@ -286,7 +220,39 @@ cdef class Pass:
         self.rows.add_to(i, self.w[i], &self.high[label, 0], &self.low[label, 0])
 
 
-include "_groups.pxi"
+cdef inline bint settled(Pass one, Py_ssize_t i) noexcept nogil:
+    """True if the label of a row cannot change."""
+    cdef int32_t a = one.labels[i]
+    a = a if a > 0 else 0  # before the first pass no bound holds for any centre
+    return (one.gap[i] > one.travel[a]) | (one.upper[i] < one.near[a])
+
+
+cdef inline void bound(Pass one, Py_ssize_t i, double u, double l) noexcept nogil:
+    """Store the bounds of a row: u on the distance to its own centre, l to all others."""
+    cdef int32_t a = one.labels[i]
+    cdef double way = one.way[a], travel = one.travel[a]
+    one.upper[i] = u - way + 2.0 * ULP * (u + way)
+    u += 2.0 * one.slack * u
+    one.gap[i] = INFINITY if l == INFINITY else l - u + travel - 4.0 * ULP * (l + u + travel)
+
+
+cdef inline bint within(Pass one, Py_ssize_t i, double distance) noexcept nogil:
+    """Take the distance to the own centre as upper bound; true if the label cannot change."""
+    cdef int32_t a = one.labels[i]
+    cdef double way = one.way[a], travel = one.travel[a], gap = one.gap[i]
+    cdef double u = one.upper[i] + way, l = gap - travel + u
+    l -= 8.0 * ULP * (fabs(gap) + travel + fabs(u) + way)
+    bound(one, i, distance * (1.0 + one.slack), l if l > 0.0 else 0.0)
+    return settled(one, i)
+
+
+cdef inline void settle(Pass one, Py_ssize_t i, double best, double second,
+                        int32_t label) noexcept nogil:
+    """Set the label, and bounds from squared distances."""
+    if label != one.labels[i]:
+        one.move(i, label)
+    if one.adds:
+        bound(one, i, sqrt(best) * (1.0 + one.slack), sqrt(second) * (1.0 - one.slack))
 
 
 def distances(const double[:, ::1] X, const double[:, :, ::1] panels, double[:, ::1] out):
@@ -300,7 +266,7 @@ def distances(const double[:, ::1] X, const double[:, :, ::1] panels, double[:, 
             for r in range(4):
                 rows[r] = &X[i + r if i + r < n else i, 0]
             for p in range(panels.shape[0]):
-                panel(rows, &panels[p, 0, 0], d, block)
+                lanes.panel(rows, &panels[p, 0, 0], d, block)
                 for r in range(min(4, n - i)):
                     for l in range(min(4, k - 4 * p)):
                         out[i + r, 4 * p + l] = block[4 * r + l]
@@ -319,7 +285,7 @@ def own_distances(const double[:, ::1] X, const double[:, ::1] C, const int32_t[
             for r in range(4):
                 rows[r] = &X[i + r if i + r < n else i, 0]
                 centres[r] = &C[labels[i + r if i + r < n else i], 0]
-            own(rows, centres, X.shape[1], squared)
+            lanes.own(rows, centres, X.shape[1], squared)
             for r in range(min(4, n - i)):
                 out[i + r] = squared[r]
 
@@ -340,14 +306,11 @@ def trials(const double[:, ::1] X, const double[::1] w, const double[:, :, ::1] 
             for r in range(4):
                 rows[r] = &X[i + r if i + r < n else i, 0]
             for p in range(panels.shape[0]):
-                panel(rows, &panels[p, 0, 0], X.shape[1], block)
+                lanes.panel(rows, &panels[p, 0, 0], X.shape[1], block)
                 for r in range(min(4, n - i)):
                     for l in range(min(4, T - 4 * p)):
                         t = 4 * p + l
                         value = block[4 * r + l]
                         value = value if value < closest[i + r] else closest[i + r]
                         out[t, i + r] = value
-                        add(&value, w[i + r], 1, &potential[0, t], &potential[1, t])
-
-
-include "_sums.pxi"
+                        lanes.add(&value, w[i + r], 1, &potential[0, t], &potential[1, t])

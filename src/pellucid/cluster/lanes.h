@@ -12,13 +12,6 @@ typedef double lanes __attribute__((vector_size(32), aligned(8)));
 typedef long long marks __attribute__((vector_size(32), aligned(8)));
 #define CHOOSE(mark, a, b) ((lanes)(((mark) & (marks)(a)) | (~(mark) & (marks)(b))))
 
-/* Prefetch a row. */
-INLINE void fetch(const double *x, ptrdiff_t d)
-{
-    for (ptrdiff_t f = 0; f < d; f += 8) __builtin_prefetch(x + f);
-    __builtin_prefetch(x + d - 1);
-}
-
 /* Squared distances of four rows to the four centres of one panel. */
 INLINE void four_by_four(const double *const *row, const double *panel, ptrdiff_t d, lanes *sum)
 {
@@ -188,7 +181,9 @@ INLINE void add_body(const double *restrict x, double w, ptrdiff_t d, double *re
 #else
 #define WIDE
 #define HAS_WIDE() 0
-static void products() {}
+static void products(const double **row, const double *panels, const double *constants,
+                     ptrdiff_t n_panels, ptrdiff_t d, const double *origin, double *best,
+                     double *second, int *label, double *length) {}
 #endif
 /* Whether `products` may be called. */
 static int has_products;
@@ -200,14 +195,14 @@ static int has_products;
     static void(*name) parameters = name##_plain;
 
 LOOP(nearest,
-     (const double *const *row, const double *panels, ptrdiff_t n_panels, ptrdiff_t d,
+     (const double **row, const double *panels, ptrdiff_t n_panels, ptrdiff_t d,
       double *best, double *second, int *label),
      (row, panels, n_panels, d, best, second, label))
-LOOP(panel, (const double *const *row, const double *panels, ptrdiff_t d, double *out),
+LOOP(panel, (const double **row, const double *panels, ptrdiff_t d, double *out),
      (row, panels, d, out))
-LOOP(across, (const double *x, const double *const *panel, ptrdiff_t d, double *out),
+LOOP(across, (const double *x, const double **panel, ptrdiff_t d, double *out),
      (x, panel, d, out))
-LOOP(own, (const double *const *row, const double *const *centre, ptrdiff_t d, double *out),
+LOOP(own, (const double **row, const double **centre, ptrdiff_t d, double *out),
      (row, centre, d, out))
 LOOP(add, (const double *x, double w, ptrdiff_t d, double *high, double *low),
      (x, w, d, high, low))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.cluster import _loops
+from pellucid.cluster import _groups, _layouts, _loops, _sums
 from pellucid.cluster.row_distances import RowTable, pack
 from pellucid.records import Recorder, Solution, Status
 
@@ -78,7 +78,7 @@ class Lloyd:
         recorder.step(0, lambda: self._shown(state), {"kind": "start"}, _sentence)
         for iteration in range(1, self.max_iter + 1):
             moved = self.assign(state)  # 1, 2
-            taken = _loops.explained(state.C, state.high, state.low)
+            taken = _sums.explained(state.C, state.high, state.low)
             if iteration == 1:
                 base = (self.inertia(state) + taken[0], taken[1])
             objective = (base[0] - taken[0]) + (base[1] - taken[1])
@@ -117,21 +117,21 @@ class Lloyd:
     def assign(self, state: State) -> int:
         """Label all rows and update the sums; returns the number of rows whose labels changed."""
         k, d = state.C.shape
-        centres, half, drift = _loops.Centres(state.C), np.zeros(k), np.empty(-(-k // 4))
-        _loops.reach(state.shift, state.way, state.travel, drift)
+        centres, half, drift = _layouts.Centres(state.C), np.zeros(k), np.empty(-(-k // 4))
+        _sums.reach(state.shift, state.way, state.travel, drift)
         if 1 < k <= PAIRS_SHARE * self.table.n:
-            _loops.half_distances(state.C, pack(state.C), half)
+            _sums.half_distances(state.C, pack(state.C), half)
         margin = (d + 8) * np.finfo(float).eps
         near = half * (1.0 - 4.0 * margin) - state.way * (1.0 + 4.0 * margin)
 
         def one_block(block: slice) -> tuple[int, np.ndarray]:
             sums = np.zeros((2, k, d + 1))
-            one = (_loops.GroupPass if self.by_panel else _loops.Pass)(
+            one = (_groups.GroupPass if self.by_panel else _loops.Pass)(
                 self.table.loop_rows(block), self.weights[block], centres, state.way,
                 state.travel, near, state.labels[block], state.upper[block],
                 None if self.by_panel else state.lower[block], *sums,
             )  # fmt: skip
-            if isinstance(one, _loops.GroupPass):
+            if isinstance(one, _groups.GroupPass):
                 one.bind(state.lower[block], state.shift, drift, half)
                 one.run_groups(self.stop.array)
             else:
@@ -142,16 +142,16 @@ class Lloyd:
         for moved, (high, low) in self.table.each(one_block):
             total += moved
             if moved:
-                _loops.merge(state.high, state.low, high, low)
+                _sums.merge(state.high, state.low, high, low)
         self.stop.check()
         return total
 
     def move(self, state: State) -> None:
         """Move the centres to the means of their rows; stores how far each moved, rounded up."""
         C, sums = np.empty_like(state.C), (state.high, state.low)
-        if _loops.means(*sums, state.C, C, state.shift):
+        if _sums.means(*sums, state.C, C, state.shift):
             empty = np.flatnonzero(~(state.high[:, -1] + state.low[:, -1] > 0.0))
-            _loops.means(*self.refill(state, empty), state.C, C, state.shift)
+            _sums.means(*self.refill(state, empty), state.C, C, state.shift)
         state.C = C
 
     def refill(self, state: State, empty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -167,7 +167,7 @@ class Lloyd:
             row = self.table.X[i : i + 1]
             row = np.append(row.toarray() if self.table.sparse else row, 1.0) * self.weights[i]
             old = state.labels[i]
-            _loops.merge(
+            _sums.merge(
                 high[old : old + 1], low[old : old + 1], -row[None], np.zeros((1, len(row)))
             )
             high[j], low[j] = row, 0.0

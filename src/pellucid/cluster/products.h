@@ -26,7 +26,7 @@
 /* For four rows: the two smallest values of constants[j] + x . panels[j], the label of the first,
  * and |x - origin|^2. Three panels at once use all sixteen registers. */
 __attribute__((target("avx2,fma"))) static void
-products(const double *const *row, const double *panels, const double *constants,
+products(const double **row, const double *panels, const double *constants,
          ptrdiff_t n_panels, ptrdiff_t d, const double *origin, double *best, double *second,
          int *label, double *length)
 {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.cluster import _loops
+from pellucid.cluster import _lanes, _layouts, _loops
 from pellucid.errors import DataError
 from pellucid.numerics.row_blocks import largest_cell, squared_lengths
 
@@ -18,7 +18,7 @@ from pellucid.numerics.row_blocks import largest_cell, squared_lengths
 CHUNK = 512
 # Columns times centres above which products by BLAS are faster than the SIMD loops; smaller on
 # processors without fused multiply-add, where those loops compute distances.
-PRODUCTS_FROM = 65536 if _loops.use_wide(True) else 4096
+PRODUCTS_FROM = 65536 if _lanes.use_wide(True) else 4096
 # Above this number of centres, the distance to the own centre is computed before those to all others.
 TIGHTEN_FROM = 16
 # Values above 2**400, or all below 2**-400, are scaled before they are squared.
@@ -28,7 +28,7 @@ SAFE_POWER = 400
 def pack(C: np.ndarray) -> np.ndarray:
     """Centres in panels of four, (P, d, 4), padded with +inf."""
     panels = np.empty((-(-len(C) // 4), C.shape[1], 4))
-    _loops.layout(C, panels)
+    _layouts.layout(C, panels)
     return panels
 
 
@@ -99,13 +99,13 @@ class RowTable:
     def _shifted(self, rows: Any) -> Any:
         return rows if self.sparse else rows - self.origin
 
-    def loop_rows(self, block: slice) -> _loops.Rows:
+    def loop_rows(self, block: slice) -> _layouts.Rows:
         """The rows of a block, in the form that the compiled loops read."""
         if not self.sparse:
-            return _loops.Rows(self.X[block], None, None, None, None)
+            return _layouts.Rows(self.X[block], None, None, None, None)
         indptr = self.X.indptr[block.start : block.stop + 1]
         scratch = np.zeros((4, self.d))
-        return _loops.Rows(None, indptr, self.X.indices, self.X.data, scratch)
+        return _layouts.Rows(None, indptr, self.X.indices, self.X.data, scratch)
 
     def run(self, one: _loops.Pass, block: slice, C: np.ndarray, stop: parallel.StopFlag) -> None:
         """Run one pass over a block with the centres C."""
@@ -136,7 +136,7 @@ class RowTable:
     def label_and_check(self, C: np.ndarray) -> tuple[np.ndarray, bool]:
         """The labels, and whether all rows are known to be finite (only the SIMD products check)."""
         labels = np.full(self.n, -1, dtype=np.int32)
-        centres, zeros, stop = _loops.Centres(C), np.zeros(self.k), parallel.StopFlag()
+        centres, zeros, stop = _layouts.Centres(C), np.zeros(self.k), parallel.StopFlag()
 
         def one_block(block: slice) -> bool:
             unknown = np.full(block.stop - block.start, np.nan)

@@ -5,6 +5,7 @@ only, so it is saved with the model. Columns are matched by name where both tabl
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,28 @@ class Schema:
     text_mode: str = "count"
     text_pattern: str = ""
     left_out: float = 0.0
+
+    @classmethod
+    def of_numbers(
+        cls,
+        names: tuple[str, ...] | None,
+        mean: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        n_missing: np.ndarray,
+        unseen: str,
+        layout: str,
+        coding: str,
+    ) -> "Schema":
+        """The schema of a checked table of numbers, without the checks that a file needs."""
+        d = len(mean)
+        schema = object.__new__(cls)
+        schema.__dict__.update(
+            names=names, kinds=(NUMBER,) * d, levels=((),) * d, shares=np.empty(0), mean=mean,
+            low=low, high=high, n_missing=n_missing, unseen=unseen, layout=layout, coding=coding,
+            text_mode="count", text_pattern="", left_out=0.0,
+        )  # fmt: skip
+        return schema
 
     def __post_init__(self) -> None:
         """A schema may come from a file: whatever does not fit together is refused here."""
@@ -106,7 +129,7 @@ class Schema:
             self.names if self.names is not None else tuple(f"x{j}" for j in range(self.n_columns))
         )
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """True if every column is a number that was never missing in training: X is its matrix."""
         return set(self.kinds) <= {NUMBER, DATETIME} and not self.n_missing.any()

@@ -11,8 +11,18 @@ Lists of nearest rows: `near` (k,) distances and `rows` (k,) int32 form a heap, 
 
 from libc.stdint cimport int32_t, int64_t
 
-include "_heaps.pxi"
-include "_panels.pxi"
+from pellucid.neighbors._heaps cimport offer, sink
+from pellucid.neighbors._panels cimport (
+    WIDEST, below, bound_of, choose_wide, panel, panelled, squared,
+)
+
+
+def use_wide(bint wide):
+    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
+    return choose_wide(wide)
+
+
+use_wide(True)
 
 
 cdef void unheap(double *near, int32_t *rows, Py_ssize_t k) noexcept nogil:
@@ -23,7 +33,7 @@ cdef void unheap(double *near, int32_t *rows, Py_ssize_t k) noexcept nogil:
     for left in range(k - 1, 0, -1):
         value, row = near[left], rows[left]
         near[left], rows[left] = near[0], rows[0]
-        sink(near, rows, left, value, row)
+        sink(near, rows, left, value, row, 0)
 
 
 def sort(double[:, ::1] near, int32_t[:, ::1] rows):

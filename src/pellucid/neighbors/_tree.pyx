@@ -11,13 +11,23 @@ the positions from j n / 2**l to (j + 1) n / 2**l. `boxes` (nodes, 2, d).
 from libc.math cimport INFINITY, NAN, frexp, ldexp
 from libc.stdint cimport int32_t, uint64_t
 
-include "_heaps.pxi"
-include "_panels.pxi"
+from pellucid.neighbors._heaps cimport offer, precedes
+from pellucid.neighbors._panels cimport (
+    WIDEST, bound_of, box_distance, candidates, choose_wide, halved, panel, squared,
+)
 
 cdef enum:
     GROUP = 64  # queries that search together
     SEVERAL = 6  # smallest number of queries in a leaf for which a single-precision copy is faster
     NARROW = 32  # largest number of columns of such a copy
+
+
+def use_wide(bint wide):
+    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
+    return choose_wide(wide)
+
+
+use_wide(True)
 
 
 cdef inline bint smaller(const double[:, ::1] X, Py_ssize_t f, int32_t a, int32_t b) noexcept nogil:

@@ -8,7 +8,17 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
-include "_panels.pxi"
+from pellucid.neighbors._panels cimport (
+    WIDEST, below, bound_of, box_distance, choose_wide, panel, squared,
+)
+
+
+def use_wide(bint wide):
+    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
+    return choose_wide(wide)
+
+
+use_wide(True)
 
 
 cdef class Found:

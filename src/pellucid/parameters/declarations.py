@@ -126,6 +126,13 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
 
 
 @cache
+def checks_of(cls: type) -> dict[str, Constraint]:
+    """The constraint of each parameter, sorted by name."""
+    found = parameters_of(cls)
+    return {name: found[name].check for name in sorted(found)}
+
+
+@cache
 def attributes_of(cls: type) -> dict[str, Attribute]:
     """Learned attributes and public properties of fitted models, those of the class itself first."""
     found: dict[str, Attribute] = {}

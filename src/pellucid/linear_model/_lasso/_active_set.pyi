@@ -13,6 +13,6 @@ class Walk:
         B: ndarray,
         F: ndarray,
         gaps: ndarray,
-        turns: ndarray,
+        used: ndarray,
         stop: ndarray,
     ) -> int: ...

@@ -1,10 +1,6 @@
 """The lasso by active sets: minimise b'Qb/2 - c'b + l1 |b|_1 for falling l1, Q = G - R R'.
 
-Layout: G is (p, p), symmetric, each row contiguous; row j of R (p, m) is what column j has in the
-rows that are taken off, the mean last.
-order[:K] are the columns in use, b and sign theirs, place their inverse (-1: not in use), and L
-the L L' = Q of them: the lower triangle, row i with i + 1 entries; u = L^-1 c and v = L^-1 sign.
-near[:n_near] are columns that may come into use at the next penalty.
+The state and its layout: `_active_state`.
 """
 
 from libc.math cimport INFINITY, fabs, sqrt
@@ -12,50 +8,16 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-include "_vectors.pxi"
+from pellucid.linear_model._lasso._active_gradients cimport (
+    gather, gradients, near_gradients, survey,
+)
+from pellucid.linear_model._lasso._active_state cimport FEW, SPAN, TOGETHER, Active, keep_near
+from pellucid.linear_model._lasso._active_triangle cimport enter, exchange, leave, solve
 
-cdef enum:
-    FEW = 16  # columns up to which rows of Q are kept
-    TOGETHER = 12  # columns that enter at once
-    SPAN = 4  # points after which all columns are looked at
-
-cdef double MORE = 1 + 1e-14  # pull, as a share of the penalty, that is no rounding
-cdef double PIVOT = 1e-10  # share of a column that must be new for it to enter
-cdef double FAR = 0.7  # penalties of a span, as a share of the last one before it
-cdef double NEAR = 0.7  # pull of a column that may come into use, as a share of the penalty
-cdef double NEXT = 0.9  # the same once others came in at this penalty
-
-
-cdef struct Active:
-    Py_ssize_t p, m, K, stride, rows, n_near, points, left
-    bint positive
-    double yy, l1, gone
-    const double *G
-    const double *R
-    const double *c
-    Py_ssize_t *order
-    Py_ssize_t *place
-    Py_ssize_t *near
-    double *b
-    double *sign
-    double *u
-    double *v
-    double *x
-    double *g
-    double *last
-    double *before
-    double *cosine
-    double *sine
-    double *f
-    double *H
-    double *L
-    double *N
-    double *W
-    double *Y
-
-
-include "_active_pulls.pxi"
-include "_active_triangle.pxi"
+cdef double MORE = 1 + 1e-14  # |g| / l1 that rounding alone cannot explain
+cdef double FAR = 0.7  # smallest penalty of a span, as a share of the last one before it
+cdef double NEAR = 0.7  # |g| / l1 of a column that may enter
+cdef double NEXT = 0.9  # the same once others have entered at this penalty
 
 
 cdef void descend(Active *s, double l1, bint all) noexcept nogil:
@@ -83,18 +45,8 @@ cdef void descend(Active *s, double l1, bint all) noexcept nogil:
                 leave(s, i)
 
 
-cdef void keep_near(Active *s, Py_ssize_t j) noexcept nogil:
-    """Column j, which leaves, may come back."""
-    cdef Py_ssize_t i
-    for i in range(s.n_near):
-        if s.near[i] == j:
-            return
-    s.near[s.n_near] = j
-    s.n_near += 1
-
-
-cdef void come_nearer(Active *s, double bar) noexcept nogil:
-    """Of the columns near, keep those that pull harder than that."""
+cdef void keep_nearest(Active *s, double bar) noexcept nogil:
+    """Of the columns in `near`, keep those with a gradient above `bar`."""
     cdef Py_ssize_t i, j, n = 0
     for i in range(s.n_near):
         j = s.near[i]
@@ -123,71 +75,71 @@ cdef double bound(
 
 
 cdef double look(Active *s, double l1, double *b, bint all, double *value) noexcept nogil:
-    """Pulls of all columns, or of those near while the others are taken to keep still; the gap."""
+    """The duality gap from the gradients of all columns, or of those in `near` only."""
     cdef Py_ssize_t i
     for i in range(s.p):
         b[i] = 0.0
     for i in range(s.K):
         b[s.order[i]] = s.b[i]
     if all:
-        pulls(s)
+        gradients(s)
     else:
-        near_pulls(s, b)
+        near_gradients(s, b)
         for i in range(s.K):
             s.g[s.order[i]] = l1 * s.sign[i]
     return bound(s, l1, b, s.g, value)
 
 
-cdef bint welcome(Active *s, double l1, bint single) noexcept nogil:
-    """Columns that pull harder than the penalty join; whether one did.
+cdef bint admit(Active *s, double l1, bint single) noexcept nogil:
+    """Columns whose gradient exceeds the penalty enter; whether one did.
 
-    Where more want to than are in use already, most would leave again: only those join that pull
-    hard, or, on demand, the strongest alone. Where those in use span all of them, the strongest
-    takes the place of another.
+    If they are more than the columns in use, most would leave again: only those with a large
+    gradient enter or, if `single`, only the largest. If the columns in use span all of them, the
+    largest replaces another.
     """
-    cdef Py_ssize_t i, j, n = 0, crowd = 0, best = -1
+    cdef Py_ssize_t i, j, n = 0, n_wanting = 0, best = -1
     cdef Py_ssize_t group[TOGETHER]
-    cdef double pull, strongest = MORE * l1, bar = MORE * l1
-    cdef bint joined = False
+    cdef double size, strongest = MORE * l1, bar = MORE * l1
+    cdef bint entered = False
     for i in range(s.n_near):
         j = s.near[i]
-        pull = s.g[j] if s.positive else fabs(s.g[j])
-        if s.place[j] < 0 and pull > MORE * l1:
-            crowd += 1
-            if pull > strongest:
-                strongest = pull
+        size = s.g[j] if s.positive else fabs(s.g[j])
+        if s.place[j] < 0 and size > MORE * l1:
+            n_wanting += 1
+            if size > strongest:
+                strongest = size
                 best = j
-    if crowd > max(FEW, s.K):
+    if n_wanting > max(FEW, s.K):
         bar = sqrt(l1 * strongest)
     for i in range(s.n_near):
         j = s.near[i]
-        pull = s.g[j] if s.positive else fabs(s.g[j])
-        if s.place[j] < 0 and pull > bar and (j == best or not single):
+        size = s.g[j] if s.positive else fabs(s.g[j])
+        if s.place[j] < 0 and size > bar and (j == best or not single):
             group[n] = j
             n += 1
             if n == TOGETHER:
-                joined |= enter(s, group, n)
+                entered |= enter(s, group, n)
                 n = 0
     if n > 0:
-        joined |= enter(s, group, n)
-    return joined or (best >= 0 and exchange(s, best))
+        entered |= enter(s, group, n)
+    return entered or (best >= 0 and exchange(s, best))
 
 
 cdef double settle(
-    Active *s, double l1, double *b, bint all, double wanted, const int *stop, Py_ssize_t *turns
+    Active *s, double l1, double *b, bint all, double wanted, const int *stop, Py_ssize_t *used
 ) noexcept nogil:
     """The duality gap at the end; above `wanted` if rounding or dependent columns forbid more.
 
-    0. Columns join that will pull too hard if pulls go on as they went from the last penalty but
-    one to the last. 1. To the minimum for the present signs. 2. All columns, or those near, are
-    looked at; the gap decides. 3. Columns that pull too hard join; one at a time once several did
-    not help.
+    0. Columns enter whose gradient, extrapolated from the last two penalties, exceeds the penalty.
+    1. Go to the minimum for the present signs. 2. Compute the gradients of all columns, or of those
+    in `near`; stop if the duality gap is small. 3. Columns with too large a gradient enter; one at a
+    time once several did not help.
     """
     cdef double gap = INFINITY, value = 0.0, before = -1.0
     cdef bint single = False
-    welcome(s, l1, single)
+    admit(s, l1, single)
     while s.left > 0:
-        turns[0] += 1
+        used[0] += 1
         s.left -= 1
         descend(s, l1, all)
         gap = look(s, l1, b, all, &value)
@@ -198,24 +150,24 @@ cdef double settle(
                 break
             single = True
         before = value
-        if not welcome(s, l1, single):
+        if not admit(s, l1, single):
             break
         if not all:
-            come_nearer(s, NEXT * l1)
+            keep_nearest(s, NEXT * l1)
     return gap
 
 
-cdef void foresee(Active *s, double l1, bint all) noexcept nogil:
-    """Pulls at the next penalty if they go on as they went between the last two points, and the
-    columns that may then come into use."""
+cdef void extrapolate(Active *s, double l1, bint all) noexcept nogil:
+    """Gradients at the next penalty, extrapolated from the last two points, and the columns that may
+    then enter."""
     cdef Py_ssize_t j
-    cdef double pull, further = 0.0
+    cdef double size, further = 0.0
     if s.points > 1 and s.gone > 0.0:
         further = (s.l1 - l1) / s.gone
     s.n_near = 0
     for j in range(s.p):
-        pull = s.g[j] = s.last[j] + further * (s.last[j] - s.before[j])
-        if all or (s.place[j] < 0 and (pull if s.positive else fabs(pull)) > NEAR * l1):
+        size = s.g[j] = s.last[j] + further * (s.last[j] - s.before[j])
+        if all or (s.place[j] < 0 and (size if s.positive else fabs(size)) > NEAR * l1):
             s.near[s.n_near] = j
             s.n_near += 1
 
@@ -231,12 +183,12 @@ cdef Py_ssize_t span(Active *s, const double *l1, Py_ssize_t n) noexcept nogil:
 
 
 cdef double step(
-    Active *s, double l1, double *b, bint all, double wanted, const int *stop, Py_ssize_t *turns
+    Active *s, double l1, double *b, bint all, double wanted, const int *stop, Py_ssize_t *used
 ) noexcept nogil:
-    """One point: all columns are looked at, or those near."""
+    """One point of the path, with all columns or with those in `near`."""
     cdef double gap
-    foresee(s, l1, all)
-    gap = settle(s, l1, b, all, wanted, stop, turns)
+    extrapolate(s, l1, all)
+    gap = settle(s, l1, b, all, wanted, stop, used)
     s.before, s.last, s.g = s.last, s.g, s.before
     s.gone, s.l1 = s.l1 - l1, l1
     s.points += 1
@@ -274,7 +226,7 @@ cdef class Walk:
     def go(
         self, const double[:, ::1] R, const double[::1] l1, const double[::1] wanted,
         Py_ssize_t rounds, double[:, ::1] B, double[:, ::1] F, double[::1] gaps,
-        Py_ssize_t[::1] turns, const int[::1] stop,
+        Py_ssize_t[::1] used, const int[::1] stop,
     ):
         """Coefficients B (points, p), F = B R, duality gaps and rounds; how many are finished.
 
@@ -291,7 +243,7 @@ cdef class Walk:
                 n = span(s, &l1[t], points - t)
                 if n > 1:
                     for i in range(t, t + n):
-                        step(s, l1[i], &B[i, 0], False, wanted[i], &stop[0], &turns[i])
+                        step(s, l1[i], &B[i, 0], False, wanted[i], &stop[0], &used[i])
                     survey(s, &B[t, 0], n)
                     for i in range(n):
                         gaps[t] = bound(s, l1[t], &B[t, 0], s.Y + i * p, &value)
@@ -303,7 +255,7 @@ cdef class Walk:
                         memcpy(s.last, s.Y + (n - 1) * p, p * sizeof(double))
                         memcpy(s.before, s.Y + (n - 2) * p, p * sizeof(double))
                         continue
-                gaps[t] = step(s, l1[t], &B[t, 0], True, wanted[t], &stop[0], &turns[t])
+                gaps[t] = step(s, l1[t], &B[t, 0], True, wanted[t], &stop[0], &used[t])
                 gather(s, &F[t, 0])
                 if not gaps[t] <= wanted[t]:
                     break

@@ -1,0 +1,28 @@
+"""The settings of Sphinx for the site."""
+
+from pathlib import Path
+
+from pellucid import __version__
+
+project = "Pellucid"
+author = "The Pellucid developers"
+copyright = f"2026, {author}"
+version = release = __version__
+html_title = f"Pellucid {version}"
+
+extensions = ["myst_parser", "docs.site.extension"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+nitpicky = False
+language = "en"
+
+html_theme = "furo"
+html_math_renderer = "mathml"
+html_static_path = [str(Path(__file__).with_name("static"))]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
+pygments_style = "a11y-light"
+pygments_dark_style = "a11y-dark"
