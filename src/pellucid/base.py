@@ -318,9 +318,7 @@ class Classifier(Estimator, task=True):
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
 
-    _proba = available_if(conformal.is_calibrated, "This model has no probabilities.")(
-        conformal.calibrated_probabilities
-    )
+    _proba = conformal.calibrated_probabilities
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X and their labels y; weight k counts as k equal rows."""
@@ -355,7 +353,7 @@ class Classifier(Estimator, task=True):
         with np.errstate(divide="ignore"):
             return np.log(self._finite(self._proba(X)))
 
-    predict_set = available_if(conformal.has_errors, conformal.WHY)(conformal.predict_set)
+    predict_set = conformal.predict_set
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
@@ -380,7 +378,7 @@ class Regressor(Estimator, task=True):
         """The predicted number of each row."""
         return self._answer(self._predict, X, direct=True)
 
-    predict_interval = available_if(conformal.has_errors, conformal.WHY)(conformal.predict_interval)
+    predict_interval = conformal.predict_interval
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""

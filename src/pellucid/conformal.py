@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import ParameterError, PellucidError
+from pellucid.protocol import available_if
 
 UNSEEN_ERRORS = (
     "Sorted errors on rows that the models of a comparison's folds had not seen: |y - prediction|, or "
     "1 - probability of the own class."
 )
 CALIBRATION = (
-    "Slope, then the bias of each class, of the probabilities that a comparison gives to a model without "
-    "probabilities of its own: softmax(slope x scores + biases)."
+    "Slope, then the bias of each class, of the probabilities that a comparison gives to a model "
+    "without probabilities of its own: softmax(slope x scores + biases)."
 )
 THRESHOLD = (
     "Probability of the second of two classes from which it is predicted, if a comparison chose it for "
@@ -52,13 +53,13 @@ def has_errors(model: Any) -> bool:
     return "unseen_errors_" in vars(model)
 
 
-def predict_interval(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
+def interval(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
     """Low and high end (n, 2) of the interval that covers a share `level` of new observations."""
     reach = bound(_errors(self), level)
     return np.asarray(self.predict(X))[:, None] + reach * np.array([-1.0, 1.0])
 
 
-def predict_set(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
+def sets(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
     """(n, K), True for the classes of a set that contains the class of a share `level` of new rows.
 
     The most probable class is always in the set.
@@ -69,11 +70,24 @@ def predict_set(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
     return found
 
 
+@available_if(has_errors, WHY)
+def predict_interval(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
+    """Low and high end (n, 2) of the interval that covers a share `level` of new observations."""
+    return interval(self, X, level)
+
+
+@available_if(has_errors, WHY)
+def predict_set(self: Any, X: Any, level: float = 0.9) -> np.ndarray:
+    """(n, K), True for the classes of a set that contains the class of a share `level` of rows."""
+    return sets(self, X, level)
+
+
 def is_calibrated(model: Any) -> bool:
     """Whether a comparison has calibrated the scores of the model."""
     return "calibration_" in vars(model)
 
 
+@available_if(is_calibrated, "This model has no probabilities.")
 def calibrated_probabilities(self: Any, X: Any) -> np.ndarray:
     """Probabilities (n, K) of encoded rows, of a model without its own."""
     from pellucid.numerics.platt import probabilities

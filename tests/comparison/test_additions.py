@@ -74,7 +74,7 @@ def test_a_fit_has_no_intervals_and_forgets_those_of_a_comparison():
     fresh = pellucid.linear_model.Ridge().fit(frame[list("abc")], frame["y"])
     assert not hasattr(fresh, "predict_interval")
     with pytest.raises(PellucidError, match="comparison"):
-        conformal.predict_interval(fresh, frame[list("abc")])
+        conformal.interval(fresh, frame[list("abc")])
     model = compare(frame, "y", models=["ridge"], effort="quick", jobs=1).best_
     assert not hasattr(model.fit(frame[list("abc")], frame["y"]), "predict_interval")
 

@@ -156,9 +156,9 @@ def intervals(fitted: Any, rows: Any, level: float, model: str) -> dict[str, Any
     with warnings.catch_warnings():  # the prediction has warned already
         warnings.simplefilter("ignore", UnseenLevelWarning)
         if not hasattr(fitted, "classes_"):
-            ends = conformal.predict_interval(fitted, rows, level)
+            ends = conformal.interval(fitted, rows, level)
             return {"low": ends[:, 0], "high": ends[:, 1]}
-        inside, shares = conformal.predict_set(fitted, rows, level), fitted.predict_proba(rows)
+        inside, shares = conformal.sets(fitted, rows, level), fitted.predict_proba(rows)
     labels = [str(label) for label in fitted.classes_.tolist()]
     order = (-shares).argsort(axis=1, kind="stable")
     sets = ["|".join(labels[k] for k in own if row[k]) for own, row in zip(order, inside)]
