@@ -15,20 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import (
-    _sklearn,
-    beyond_memory,
-    conformal,
-    default_scores,
-    explained_columns,
-    parameters,
-)
+from pellucid import _sklearn, beyond_memory, conformal, default_scores, parameters
 from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
+from pellucid.explained_columns import explanation
 from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting
@@ -289,7 +283,7 @@ class Estimator(SklearnEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._explanation(self._explain(self._encoded(X)))
 
-    _explanation = explained_columns.explanation
+    _explanation = explanation
 
 
 class Classifier(Estimator, task=True):
@@ -318,7 +312,7 @@ class Classifier(Estimator, task=True):
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
 
-    _proba = conformal.calibrated_probabilities
+    _proba, predict_set = conformal.calibrated_probabilities, conformal.predict_set
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X and their labels y; weight k counts as k equal rows."""
@@ -353,8 +347,6 @@ class Classifier(Estimator, task=True):
         with np.errstate(divide="ignore"):
             return np.log(self._finite(self._proba(X)))
 
-    predict_set = conformal.predict_set
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
         return default_scores.accuracy(self, X, y, sample_weight)
@@ -364,6 +356,7 @@ class Regressor(Estimator, task=True):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
+    predict_interval = conformal.predict_interval
     _target = "numbers"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -377,8 +370,6 @@ class Regressor(Estimator, task=True):
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row."""
         return self._answer(self._predict, X, direct=True)
-
-    predict_interval = conformal.predict_interval
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""
