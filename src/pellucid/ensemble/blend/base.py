@@ -5,7 +5,7 @@
 3. Fit those that were picked to all rows. A prediction is their mean, weighted by their picks.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +16,14 @@ from pellucid.ensemble import collection
 from pellucid.ensemble.blend import base_models, selection
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
-    RANDOM_STATE,
     Array,
-    Either,
     EstimatorInstance,
     Integer,
-    Nothing,
     Predicate,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Explanation, Recorder, unwatched
 
@@ -60,11 +58,12 @@ class Blend(Estimator):
     _layout = "codes"
     _rows = "canonical"
     _takes_sparse = False
+    _substitute = "HistGradientBoosting{kind}"
     _loss: selection.Loss
 
     estimators: Any = positional(
         default=None,
-        check=Either(NAMED, Nothing),
+        check=NAMED | None,
         description="Base estimators with their names, of Pellucid or with scikit-learn's interface. "
         "None blends a decision tree, extremely randomised trees and gradient boosting.",
         kw_only=False,
@@ -75,23 +74,23 @@ class Blend(Estimator):
     max_picks: int = param(30, Integer(1), "Largest number of picks.")
     weights: Any = param(
         None,
-        Either(Array, Nothing),
+        Array | None,
         "Weights of the base estimators; they are divided by their sum. None picks by "
         "cross-validation.",
     )
     columns: Any = param(
         None,
-        Either(COLUMNS, Nothing),
+        COLUMNS | None,
         "Names (or numbers) of the columns that a base estimator uses, by its name. The others use "
         "all columns.",
     )
     calibration: Any = param(
         None,
-        Either(CALIBRATION, Nothing),
+        CALIBRATION | None,
         "For classifiers without probabilities, by name: slope, then the bias of each class, of "
         "softmax(slope x scores + biases). The others without probabilities have one vote.",
     )
-    random_state: Any = RANDOM_STATE
+    random_state: Any = shared.RANDOM_STATE
 
     estimators_: list[Any] = learned(
         "The base estimators with a positive weight, fitted to all rows."
@@ -149,10 +148,6 @@ class Blend(Estimator):
                 known[name] = params.pop(key)
                 self.estimators = list(known.items())
         return super().set_params(**params)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Pick base estimators by cross-validation and fit them to all rows."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         members, seed = self._members(), parallel.seed_sequence(self.random_state)
