@@ -312,7 +312,7 @@ class Classifier(Estimator, task=True):
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
 
-    _proba, predict_set = conformal.calibrated_probabilities, conformal.predict_set
+    predict_set = conformal.predict_set
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X and their labels y; weight k counts as k equal rows."""

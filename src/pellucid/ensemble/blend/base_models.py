@@ -19,6 +19,7 @@ from pellucid.ensemble.blend.log_odds import to_probability
 from pellucid.ensemble.boosting.initial_model import table_of
 from pellucid.errors import DataError, ParameterError
 from pellucid.protocol import copied
+from pellucid.records import Explanation
 
 NOT_EXPLAINED = "(not explained by columns)"
 
@@ -116,7 +117,7 @@ def contributions(
         base.explain(table) if isinstance(base, Estimator) and hasattr(base, "explain") else None
     )
     seen = not hasattr(base, "classes_") or len(base.classes_) == max(K, 2)
-    if seen and hasattr(found, "contributions") and found.base.shape == (K,):
+    if seen and isinstance(found, Explanation) and found.base.shape == (K,):
         start, parts = found.base, found.contributions
         if found.scale == "log-odds":
             start, parts = to_probability(start, parts)
