@@ -24,11 +24,16 @@ from benchmarks.workload import OURS, NotAvailable, Workload
 
 PROCESS, SINGLE_ROW, SHAPES = "process", "single_row", "shapes"
 WATCHING, PLAYER = "watching", "player"
+ACCURACY = "accuracy"  # a program of its own: scores, not seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen families; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [ACCURACY]:
+        from benchmarks import accuracy
+
+        return accuracy.main(given[1:])
     if given[:1] == [SHAPES]:
         return shapes_command.main(given[1:])
     known = [*workload.all_families(), PROCESS, SINGLE_ROW, WATCHING, PLAYER]

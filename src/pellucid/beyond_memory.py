@@ -49,8 +49,11 @@ def prediction_columns(model: Any, rows: Any) -> dict[str, Any]:
     """Output columns: `prediction` (or `prediction_0`, ...), and `p_<class>` for probabilities."""
     if hasattr(model, "predict_proba"):
         shares = model.predict_proba(rows)
-        # Every classifier with probabilities predicts the most probable class, the first among equals.
-        columns = {"prediction": model.classes_[shares.argmax(axis=1)]}
+        # Without a threshold, the most probable class is predicted, the first among equals.
+        codes = shares.argmax(axis=1)
+        if "threshold_" in vars(model):
+            codes = (shares[:, 1] >= model.threshold_).astype(int)
+        columns = {"prediction": model.classes_[codes]}
         for k, label in enumerate(model.classes_.tolist()):
             name = str(label).lower() if isinstance(label, bool) else label  # as CSV writes it
             columns[f"p_{name}"] = shares[:, k]
