@@ -105,9 +105,7 @@ class Estimator(SklearnEstimator):
     @property
     def fit_report_(self) -> dict[str, Any]:
         """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
-        if "_fit_report" not in vars(self):
-            raise AttributeError("the table was in memory: there is no fit_report_.")
-        return dict(vars(self)["_fit_report"])
+        return beyond_memory.report_of(self)
 
     def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
@@ -331,14 +329,16 @@ class Classifier(Estimator):
         scores = self._finite(self._scores(X))
         return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
 
+    @beyond_memory.lazy_for_dask
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted label of each row."""
+        """The predicted label of each row; lazy for a Dask frame."""
         codes = self._answer(self._codes, X, direct=True)
         return self.classes_[codes]
 
     @available_if("_proba", "This model has no probabilities.")
+    @beyond_memory.lazy_for_dask
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of `classes_`."""
+        """Probability of each class, in the order of `classes_`; lazy for a Dask frame."""
         return self._answer(self._proba, X, direct=True)
 
     @available_if("_proba", "This model has no probabilities.")
@@ -367,8 +367,9 @@ class Regressor(Estimator):
         """Predictions for encoded rows."""
         raise NotImplementedError
 
+    @beyond_memory.lazy_for_dask
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted number of each row."""
+        """The predicted number of each row; lazy for a Dask frame."""
         return self._answer(self._predict, X, direct=True)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

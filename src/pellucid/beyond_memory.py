@@ -7,16 +7,18 @@ so a prediction that was killed and resumed has the same bytes as one that ran t
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pellucid.errors import DataError, MemoryLimitError
 
+Answer = TypeVar("Answer", bound=Callable[..., Any])
 PART_ROWS = 2**18  # rows of a file of predictions
 JOB = "_job.json"  # readers of data sets skip names that begin with _
 
@@ -43,6 +45,36 @@ def answer_in_parts(source: Any, answer: Callable[[Any], Any]) -> Any:
     if isinstance(parts[0], tuple):
         return tuple(np.concatenate(own) for own in zip(*parts))
     return np.concatenate(parts)
+
+
+def report_of(model: Any) -> dict[str, Any]:
+    """The report of a fit below a ceiling."""
+    if "_fit_report" not in vars(model):
+        raise AttributeError("the table was in memory: there is no fit_report_.")
+    return dict(vars(model)["_fit_report"])
+
+
+def lazy_for_dask(method: Answer) -> Answer:
+    """Let a method of a model answer lazily for a Dask frame."""
+
+    @functools.wraps(method)
+    def answer(self: Any, X: Any) -> Any:
+        if type(X) is not np.ndarray and hasattr(type(X), "__dask_graph__"):
+            return _answer_lazily(self, method.__name__, X)
+        return method(self, X)
+
+    return answer  # type: ignore[return-value]
+
+
+def _answer_lazily(model: Any, method: str, X: Any) -> Any:
+    """What a method of the model answers for a Dask frame, as a lazy Dask array."""
+    from pellucid.data.sources.dask_frames import lazy_answer
+
+    classes = vars(model).get("classes_")
+    labels = classes is not None and method == "predict"
+    width = len(classes) if classes is not None and not labels else None
+    dtype = classes.dtype if classes is not None and labels else np.float64
+    return lazy_answer(X, getattr(model, method), dtype, width)
 
 
 def prediction_columns(model: Any, rows: Any) -> dict[str, Any]:
