@@ -1,8 +1,8 @@
 """Keeps the code of `pellucid.plain` that method pages show equal to its source.
 
-A block that opens with ```` ```python plain/trees/decision_tree.py CART.grow ```` shows that method; several names
-show several parts, no name the whole file without its docstring. Run `python docs/excerpts.py` after a change of
-the source. The tests compare all blocks with it.
+A block that opens with ```` ```python plain/trees/decision_tree.py CART.grow ```` shows that method;
+several names show several parts, no name the whole file without its docstring. Run
+`python docs/excerpts.py` after a change of the source. The tests compare all blocks with it.
 """
 
 import ast
@@ -47,7 +47,7 @@ def main() -> None:
     """Rewrite the method pages whose blocks are not the source."""
     for path in sorted((DOCS / "methods").glob("*.md")):
         text = path.read_text()
-        if filled(text) != text:
+        if path.stem != "template" and filled(text) != text:
             path.write_text(filled(text))
             print(path.relative_to(DOCS))
 

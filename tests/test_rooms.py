@@ -1,7 +1,9 @@
 """The house stays one that strangers can move into: rooms, names, declarations, and plain words."""
 
 import ast
+import inspect
 import re
+import textwrap
 from collections import defaultdict
 
 import pytest
@@ -85,11 +87,86 @@ def test_no_estimator_writes_its_own_constructor():
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_every_parameter_comes_from_a_declaration(name):
-    import inspect
-
     declared = parameters_of(CLASSES[name])
     assert list(inspect.signature(CLASSES[name]).parameters) == list(declared)
     assert all(parameter.description for parameter in declared.values())
+
+
+def body(function):
+    """The statements of a function without its docstring."""
+    found = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].body
+    return [s for s in found if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+
+
+def is_open(function):
+    """Whether a method only refuses, or gives a constant: an answer that subclasses replace."""
+    statements = body(function)
+    if len(statements) != 1:
+        return not statements
+    only = statements[0]
+    plain = (ast.Constant, ast.Tuple, ast.Dict)
+    returns = isinstance(only, ast.Return) and isinstance(only.value, plain)
+    return returns or isinstance(only, ast.Raise)
+
+
+def function_of(member):
+    member = getattr(member, "method", member)  # of `available_if`
+    member = member.fget if isinstance(member, property) else member
+    return member if inspect.isfunction(member) else None
+
+
+def overridden():
+    """(method, class) wherever a class replaces a method that a base of it has written."""
+    ours = {cls for model in CLASSES.values() for cls in model.__mro__}
+    for cls in (c for c in ours if c.__module__.startswith("pellucid")):
+        for name, member in vars(cls).items():
+            if name.startswith(("__", "set_")) or function_of(member) is None:
+                continue
+            base = next((b for b in cls.__mro__[1:] if name in vars(b)), object)
+            before = function_of(vars(base).get(name))
+            if before is not None and not is_open(before):
+                yield name, cls.__name__
+
+
+def test_every_override_has_a_reason():
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    table = page.split("### Methods that are implemented twice")[1].split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")]
+    said = {(method.strip(" `"), cls.strip()) for methods, classes, reason in rows if reason.strip()
+            for method in methods.split(",") for cls in classes.split(",")}  # fmt: skip
+    found = set(overridden())
+    assert not found - said, "state the reason in ARCHITECTURE.md, or do not override"
+    assert {cls for _, cls in said} == {cls for _, cls in found}
+    assert {method for method, _ in said} == {method for method, _ in found}
+
+
+# What `hasattr` may ask: attributes of tables, numbers, splitters, foreign estimators and the system.
+FOREIGN = {
+    "__array__", "__args__", "__dask_graph__", "__index__", "__iter__", "__len__",
+    "__sklearn_clone__", "all", "cat", "check", "classes_", "collect_schema", "column_names",
+    "columns", "decision_function", "dtype", "estimators_", "execution_state", "explain",
+    "feature_importances_", "fit", "formula", "get_n_splits", "get_params", "getloadavg", "iloc",
+    "item", "kernel", "kinds", "lazy", "predict", "predict_proba", "read", "register_at_fork",
+    "save", "sched_getaffinity", "sched_setaffinity", "schema", "schema_", "score", "set_output",
+    "shape", "split", "take", "terms_", "to_dict", "to_numpy", "to_pandas", "to_pydatetime",
+    "to_pylist", "toarray", "tocsr", "tolist", "values", "with_columns",
+    # A wrapper around an estimator, which a model file may hold, has only some of these.
+    "_check_parameters", "_check_state", "_input_spec",
+    "_proba",  # `available_if`: some classifiers have it only for some parameters
+}  # fmt: skip
+
+
+def test_hasattr_asks_objects_of_others_only():
+    wrong = []
+    for path in source_files(".py"):
+        if {"plot", "replays"} & set(path.relative_to(PACKAGE).parts):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr":
+                asked = node.args[1]
+                if isinstance(asked, ast.Constant) and asked.value not in FOREIGN:
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {asked.value}")
+    assert not wrong, wrong
 
 
 def texts():

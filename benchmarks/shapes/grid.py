@@ -135,7 +135,9 @@ def _text(classes: int) -> Shape:
         common = (d * rng.random((rows, each)) ** 3).astype(np.int64)  # some words are frequent
         columns = np.where(rng.random((rows, each)) < 0.2, own, common).ravel()
         entries = (np.ones(rows * each), (np.repeat(np.arange(rows), each), columns))
-        return csr_array(entries, shape=(rows, d)), y
+        X = csr_array(entries, shape=(rows, d))
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return X, y
 
     def numbers(rows: int) -> tuple[Any, np.ndarray]:
         X, _ = draw(rows)

@@ -22,7 +22,7 @@ from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
-from pellucid.parameters import CLASSES, TABLE, learned
+from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting
 
@@ -53,7 +53,7 @@ class Estimator(SklearnEstimator):
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
     _records_inner_fits: ClassVar[bool] = False
 
-    table: Any = TABLE
+    table: Any = shared.TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
@@ -298,7 +298,7 @@ class Estimator(SklearnEstimator):
         )  # fmt: skip
 
 
-class Classifier(Estimator):
+class Classifier(Estimator, task=True):
     """Predicts labels: the class of the highest probability if the family writes `_proba`, which
     also gives it `predict_proba`; otherwise the class of the highest of `_scores`.
 
@@ -308,7 +308,7 @@ class Classifier(Estimator):
 
     _kind = "classifier"
     _target = "classes"
-    classes_: np.ndarray = learned(CLASSES)
+    classes_: np.ndarray = learned(shared.CLASSES)
     # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
@@ -321,6 +321,10 @@ class Classifier(Estimator):
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their labels y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""
@@ -357,11 +361,15 @@ class Classifier(Estimator):
         return default_scores.accuracy(self, X, y, sample_weight)
 
 
-class Regressor(Estimator):
+class Regressor(Estimator, task=True):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
     _target = "numbers"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their targets y; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
         """Predictions for encoded rows."""

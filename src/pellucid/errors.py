@@ -62,6 +62,10 @@ class DataConversionWarning(PellucidWarning):
     """The data were used, but not in the form they were given."""
 
 
+class UndefinedMetricWarning(PellucidWarning):
+    """A metric is not defined for these rows; the value that stands for it is named."""
+
+
 def shown(value: object) -> str:
     """The repr of a value; NumPy's scalars as the plain values they are, in lists too."""
     if type(value) is list:

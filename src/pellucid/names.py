@@ -92,7 +92,7 @@ PARTS: dict[str, str] = {
 WRAPPERS: tuple[str, ...] = ("FormulaModel",)
 
 # Modules at the top of the package that hold functions, not estimators.
-MODULES: tuple[str, ...] = ("formula", "inspection", "plain", "plot")
+MODULES: tuple[str, ...] = ("formula", "inspection", "metrics", "model_selection", "plain", "plot")
 
 # Names at the top of the package, and where each lives.
 FUNCTIONS: dict[str, str] = {

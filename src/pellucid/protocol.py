@@ -139,9 +139,11 @@ class SklearnEstimator:
     else:
         _positive_target, _pairwise, _takes_sparse = False, False, True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, task: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._declare()
+        if task:  # its subclasses may take other arguments
+            return
         for method in _ROUTED:
             function = getattr(cls, method, None)
             if function is None or not callable(function):

@@ -14,7 +14,8 @@ from pellucid.comparison.analysis.by_folds import fold_difference
 from pellucid.comparison.analysis.evidence import CVDesign, Evidence, difference, model_evidence
 from pellucid.comparison.analysis.score_intervals import score_interval
 from pellucid.comparison.analysis.statistics import EffectiveSample, wilson
-from pellucid.model_selection import METRICS, PlainFolds
+from pellucid.model_selection import METRICS
+from pellucid.model_selection.folds import PlainFolds
 
 
 def design(metric, y, folds=5, repeats=1, units=None, w=None, classes=0):

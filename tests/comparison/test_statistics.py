@@ -6,7 +6,7 @@ from scipy import stats
 
 from pellucid.comparison.analysis import statistics
 from pellucid.comparison.analysis.by_folds import LOSS, fold_difference, fold_interval
-from pellucid.model_selection import PlainFolds
+from pellucid.model_selection.folds import PlainFolds
 
 
 def test_corrected_interval_is_the_formula():

@@ -48,7 +48,7 @@ def test_the_compiled_way_finds_the_general_optimum(
 
 def test_the_common_case_takes_the_compiled_way(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, w = table(0, 90, 4, 3)
-    monkeypatch.setattr("pellucid.linear_model._logistic.solver.newton", None)
+    monkeypatch.setattr("pellucid.linear_model._logistic.solver.optimise.newton", None)
     with watching(state=True) as watch:
         model = LogisticRegression().fit(X, y, w)
     assert model.status_.code == "converged"

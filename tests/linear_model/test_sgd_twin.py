@@ -12,6 +12,45 @@ from pellucid.numerics.simd import builds
 BUILDS = builds(_loops)
 
 
+def one_epoch(build, X, data, indices, indptr, places, y, w, starts, run, first, *given):
+    """One epoch at the step size eta0: its mean loss."""
+    *before, eta0, power, t0, intercept, average_from = given
+    rule, history = np.array([np.inf, 0.0, eta0]), np.empty((1, 3))
+    table = (X, data, indices, indptr, places, y, w, starts[None], run, np.array([first]))
+    after = (power, t0, intercept, average_from, 1e20, False, -1.0, 1, rule, history)
+    assert build.epochs(*table, *before, *after) == (1, 0)
+    return history[0, 0]
+
+
+def test_epochs_stop_by_each_rule():
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(40, 3)), np.ones(40)
+    y, orders = np.where(X[:, 0] > 0, 1.0, -1.0), np.stack([rng.permutation(40) for _ in range(60)])
+
+    def run(eta0, tol, patience, stop, schedule="constant", loss="perceptron", limit=1e20):
+        state = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        rule, history = np.array([np.inf, 0.0, eta0]), np.zeros((60, 3))
+        found = _loops.epochs(
+            *parts_of(X), y, w, orders, 1, np.zeros(60, np.int64), np.zeros(3), np.zeros(3),
+            np.zeros(4), state, LOSSES[loss], 0.1, 0.0, 0.0, 0.2, SCHEDULES[schedule], 0.25, 100.0,
+            True, 0.0, limit, stop, tol, patience, rule, history,
+        )  # fmt: skip
+        return *found, rule, history[: found[0]]
+
+    done, code, _, history = run(1.0, -1.0, 1, True)
+    assert code == 2 and history[-1, 1] == 0 and (history[:-1, 1] > 0).all() and done < 60
+    done, code, _, _ = run(1.0, -1.0, 1, False)
+    assert (done, code) == (60, 0)
+    done, code, _, history = run(0.1, 0.01, 3, False, loss="log_loss")
+    best = np.minimum.accumulate(history[:, 0])
+    late = history[1:, 0] > best[:-1] - 0.01
+    assert code == 3 and done < 60 and late[-3:].all()
+    assert not any(late[k : k + 3].all() for k in range(len(late) - 3))
+    done, code, rule, _ = run(1e-5, 0.01, 3, False, "adaptive", "log_loss")
+    assert code == 3 and rule[2] == pytest.approx(1e-5 / 25)
+    assert run(1.0, -1.0, 1, False, limit=0.5)[1] == 1
+
+
 def loss_and_slope(kind, z, y, eps):
     m, r = y * z, z - y
     if kind == "hinge":
@@ -90,7 +129,8 @@ def test_one_pass(loss, schedule, sparse):
         for build in BUILDS:
             v, q, average = start[:-1].copy(), np.zeros(5), np.zeros(6)
             state = np.array([start[-1], 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-            found = build.epoch(
+            found = one_epoch(
+            build,
                 *parts_of(csr_array(X) if sparse else X), y, w, order.astype(np.int64), 1, 0, v, q,
                 average, state, LOSSES[loss], 0.1, alpha, l1_share, 0.2, SCHEDULES[schedule], 0.05,
                 0.25, 100.0, True, 1.0,
@@ -107,7 +147,8 @@ def one_pass(build, parts, y, w, course, schedule="invscaling", power=0.25):
     p = parts[0].shape[1]
     v, q, mean = np.zeros(p), np.zeros(p), np.zeros(p + 1)
     state = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    loss = build.epoch(
+    loss = one_epoch(
+            build,
         *parts, y, w, *course, v, q, mean, state, LOSSES["squared_error"], 0.1, 0.01, 0.0, 0.2,
         SCHEDULES[schedule], 0.05, power, 100.0, True, 1.0,
     )  # fmt: skip
@@ -138,7 +179,8 @@ def test_steps_fall_with_a_power_of_their_number(power):
     y = np.ones(50)
     for build in BUILDS:
         v, state = np.zeros(1), np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-        build.epoch(
+        one_epoch(
+            build,
             *parts_of(np.ones((50, 1))), y, y, np.zeros(1, np.int64), 50, 0, v, np.zeros(1),
             np.zeros(2), state, LOSSES["squared_error"], 0.1, 0.0, 0.0, 0.2,
             SCHEDULES["invscaling"], 0.05, power, 100.0, True, 0.0,

@@ -6,15 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.errors import DataError, ParameterError
-from pellucid.model_selection import (
-    Geometric,
+from pellucid.model_selection import Geometric, candidates
+from pellucid.model_selection.folds import (
     GroupFolds,
-    LeaveOneOut,
     PlainFolds,
-    RepeatedFolds,
     StratifiedFolds,
     TimeFolds,
-    candidates,
     holdout,
 )
 from pellucid.model_selection.grids import edges
@@ -28,7 +25,6 @@ def test_every_row_is_tested_once(n, k, seed):
         PlainFolds(k, seed),
         StratifiedFolds(k, seed),
         GroupFolds(k, seed),
-        LeaveOneOut(),
     ):
         tested = np.concatenate([test for _, test in folds.split(y, groups)])
         assert np.array_equal(np.sort(tested), np.arange(n))
@@ -56,17 +52,6 @@ def test_groups_stay_together_and_time_runs_forward():
     times = np.random.default_rng(1).permutation(50)
     for train, test in TimeFolds(4).split(times, times):
         assert times[train].max() < times[test].min()
-
-
-def test_repeats_differ_and_the_seed_decides():
-    y = np.arange(40) % 2
-    splits = [tuple(test) for _, test in RepeatedFolds(n_folds=4, n_repeats=2).split(y)]
-    assert len(splits) == 8 and splits[:4] != splits[4:]
-    assert splits == [tuple(t) for _, t in RepeatedFolds(n_folds=4, n_repeats=2).split(y)]
-    assert splits != [tuple(t) for _, t in RepeatedFolds(n_folds=4, n_repeats=2, seed=1).split(y)]
-    for folds in (TimeFolds, LeaveOneOut):
-        with pytest.raises(ParameterError, match=f"{folds.__name__} cannot be repeated"):
-            RepeatedFolds(folds)
 
 
 def test_holdout():
@@ -145,7 +130,6 @@ def test_folds_without_chance_are_scikit_learns():
     theirs = pytest.importorskip("sklearn.model_selection")
     for n in (13, 60, 101):
         X = np.zeros((n, 1))
-        assert same(LeaveOneOut().split(X[:, 0]), theirs.LeaveOneOut().split(X))
         assert same(TimeFolds(5).split(X[:, 0]), theirs.TimeSeriesSplit(5).split(X))
 
 
@@ -165,5 +149,3 @@ def test_drawn_folds_have_the_sizes_of_scikit_learns(rng):
     assert sizes(PlainFolds(5).split(y)) == sizes(theirs.KFold(5).split(y))
     own = GroupFolds(5).split(y, groups)
     assert sizes(own) == sizes(theirs.GroupKFold(5).split(y, y, groups))
-    repeated = theirs.RepeatedStratifiedKFold(n_splits=5, n_repeats=3).split(y, y)
-    assert counts(RepeatedFolds(StratifiedFolds, 5, 3).split(y)) == counts(repeated)

@@ -6,7 +6,8 @@ from sklearn import metrics as peer
 from sklearn.model_selection import GridSearchCV
 
 from pellucid import inspection, linear_model, parallel, plain
-from pellucid.model_selection import METRICS, PlainFolds, search
+from pellucid.model_selection import METRICS, search
+from pellucid.model_selection.folds import PlainFolds
 from tests.plain import tables
 from tests.plain.test_linear import BINARY, REGRESSION, close
 
@@ -80,14 +81,11 @@ def test_folds_and_the_choice_of_a_setting(name):
         assert all(np.array_equal(a, b) for a, b in zip(mine, theirs))
     alphas = [0.01, 1.0, 30.0, 1000.0]
     chosen, means = plain.choose(plain.Ridge, alphas, X, y, folds, plain.rmse)
-    found = search(
-        linear_model.Ridge(), [{"alpha": a} for a in alphas],
-        lambda rows: (X[rows], y[rows], np.ones(len(rows))), folds, METRICS["rmse"],
-    )  # fmt: skip
+    found = search(linear_model.Ridge(), X, y, {"alpha": alphas}, cv=folds, scoring="rmse")
     assert found.params == {"alpha": chosen}
-    close(means, -found.scores.mean(axis=1), 1e-9)
+    close(means, found.scores.mean(axis=1), 1e-9)
     losses = plain.cross_validate(plain.Ridge, chosen, X, y, folds, plain.rmse)
-    close(losses, -found.scores[found.best], 1e-9)
+    close(losses, found.scores[found.best], 1e-9)
 
 
 class Recorded:

@@ -13,7 +13,14 @@ from sklearn.preprocessing import StandardScaler
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
-from pellucid.svm import LinearSVC, LinearSVR, _loops, interior_point, linear_dual, primal
+from pellucid.svm import (
+    LinearSVC,
+    LinearSVR,
+    _loops,
+    interior_point,
+    linear_dual,
+    primal,
+)
 
 
 def objective(model, X, y, C=1.0, penalty="l2", power=2, epsilon=None, bias=1.0):

@@ -16,18 +16,15 @@ from pellucid.data.opening import opened
 from pellucid.errors import DataError, warn
 from pellucid.numerics.row_blocks import divided
 from pellucid.parameters import (
-    COPY_X,
-    RANDOM_STATE,
-    VERBOSE,
     Array,
     Choice,
-    Either,
     Function,
     Integer,
     Real,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Solution, Status, converting, is_watched, unwatched
 from pellucid.transformer import Transformer
@@ -61,13 +58,13 @@ class KMeans(Clusterer, Transformer):
     )
     init: Any = param(
         "k-means++",
-        Either(Choice("k-means++", "random"), Function, Array),
+        Choice("k-means++", "random") | Function | Array,
         "Starting centers: greedy k-means++, random rows, a function (X, n_clusters, random_state) that "
         "returns them, or the centers themselves as an array (n_clusters, n_columns).",
     )
     n_init: Any = param(
         "auto",
-        Either(Choice("auto"), Integer(1)),
+        Choice("auto") | Integer(1),
         "Number of starts; the one with the smallest inertia is kept. 'auto' is 10 for random starts "
         "and functions, else 1.",
     )
@@ -78,9 +75,9 @@ class KMeans(Clusterer, Transformer):
         "Stop when the sum of the squared movements of the centers is at most `tol` times the mean "
         "variance of the columns.",
     )
-    verbose: int = VERBOSE
-    random_state: Any = RANDOM_STATE
-    copy_x: bool = COPY_X
+    verbose: int = shared.VERBOSE
+    random_state: Any = shared.RANDOM_STATE
+    copy_x: bool = shared.COPY_X
     algorithm: str = param(
         "lloyd",
         Choice("lloyd", "elkan"),

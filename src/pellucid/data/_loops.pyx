@@ -94,23 +94,30 @@ cdef inline uint64_t _mix(double value) noexcept nogil:
     return bits
 
 
+ctypedef fused position:
+    int
+    long long
+
+
 def sparse_facts(
-    const double[::1] data, const long long[::1] indices, const long long[::1] indptr,
-    const double[::1] w, double[::1] total, long long[::1] stored, double[::1] low,
-    double[::1] high,
+    const double[::1] data, const position[::1] indices, const position[::1] indptr,
+    const double[::1] w, double[:, ::1] facts,
 ):
-    """Sums of w x, numbers, minima and maxima of the stored cells of each column of a CSR table."""
-    cdef Py_ssize_t i, k, j
+    """Sum of w x, number, minimum and maximum of the stored cells of each column of a CSR table.
+
+    `facts` is (p, 4): what belongs to a column stands together, because columns come in any order.
+    """
+    cdef Py_ssize_t i, k
+    cdef double x
+    cdef double *own
     with nogil:
         for i in range(indptr.shape[0] - 1):
             for k in range(indptr[i], indptr[i + 1]):
-                j = indices[k]
-                total[j] += w[i] * data[k]
-                stored[j] += 1
-                if data[k] < low[j]:
-                    low[j] = data[k]
-                if data[k] > high[j]:
-                    high[j] = data[k]
+                x, own = data[k], &facts[indices[k], 0]
+                own[0] += w[i] * x
+                own[1] += 1.0
+                own[2] = x if x < own[2] else own[2]
+                own[3] = x if x > own[3] else own[3]
 
 
 def hash_rows(const double[:, :] X, const uint64_t[::1] multiplier, uint64_t[::1] out):

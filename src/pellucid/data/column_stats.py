@@ -3,8 +3,6 @@
 Infinite values are always an error that names row and column.
 """
 
-from typing import Any
-
 import numpy as np
 
 from pellucid import parallel
@@ -116,18 +114,21 @@ def _double_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.stack([total, a[1] + b[1] + error])
 
 
-def sparse_facts(X: Any, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+def sparse_facts(table: RawTable, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     """Mean, minimum and maximum of the columns of a CSR matrix, its zeros included."""
+    X = table.sparse
     n, p = X.shape
-    total, stored = np.zeros(p), np.zeros(p, dtype=np.int64)
-    low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    facts = np.tile([0.0, 0.0, np.inf, -np.inf], (p, 1))
     data = np.ascontiguousarray(X.data, dtype=np.float64)
-    indices, indptr = (np.ascontiguousarray(v, dtype=np.int64) for v in (X.indices, X.indptr))
-    _loops.sparse_facts(data, indices, indptr, weights, total, stored, low, high)
-    low, high = (
-        np.where(stored < n, f(v, 0.0), v) for f, v in ((np.minimum, low), (np.maximum, high))
-    )
+    kind = np.int32 if X.indices.dtype == X.indptr.dtype == np.int32 else np.int64
+    indices, indptr = (np.ascontiguousarray(v, dtype=kind) for v in (X.indices, X.indptr))
     with np.errstate(over="ignore"):
-        mean = total / weights.sum()
-    mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
-    return np.clip(mean, low, high), low, high, np.zeros(p)
+        _loops.sparse_facts(data, indices, indptr, weights, facts)
+        mean = facts[:, 0] / weights.sum()
+    filled = facts[:, 1] < n  # other columns have zeros that are not stored
+    low = np.where(filled, np.minimum(facts[:, 2], 0.0), facts[:, 2])
+    high = np.where(filled, np.maximum(facts[:, 3], 0.0), facts[:, 3])
+    if not np.isfinite(mean).all():
+        check_finite(X.data, table, allow_nan=False)
+        mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
+    return mean.clip(low, high), low, high, np.zeros(p)

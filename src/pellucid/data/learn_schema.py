@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.column_stats import check_finite, column_facts, sparse_facts
+from pellucid.data.column_stats import column_facts, sparse_facts
 from pellucid.data.intake import RawTable
 from pellucid.data.kinds import as_kind
 from pellucid.data.raw_column import RawColumn
@@ -80,8 +80,7 @@ def _learn_numbers(
     table: RawTable, weights: np.ndarray, options: Any, layout: str, coding: str
 ) -> Schema:
     if table.sparse is not None:
-        check_finite(table.sparse.data, table, allow_nan=False)
-        mean, low, high, n_missing = sparse_facts(table.sparse, weights)
+        mean, low, high, n_missing = sparse_facts(table, weights)
     else:
         mean, low, high, n_missing = column_facts(table, weights)
     return Schema.of_numbers(

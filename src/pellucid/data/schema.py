@@ -5,6 +5,7 @@ only, so it is saved with the model. Columns are matched by name where both tabl
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ class Schema:
             self.names if self.names is not None else tuple(f"x{j}" for j in range(self.n_columns))
         )
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """True if every column is a number that was never missing in training: X is its matrix."""
         return set(self.kinds) <= {NUMBER, DATETIME} and not self.n_missing.any()

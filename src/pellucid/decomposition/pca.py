@@ -8,18 +8,16 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, DataTypeError, shown
 from pellucid.parameters import (
-    COPY_X,
     Boolean,
     Choice,
-    Either,
     Ignored,
     Integer,
-    Nothing,
     RandomState,
     Real,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.transformer import Transformer
 
@@ -45,12 +43,12 @@ class PCA(Transformer):
 
     n_components: Any = positional(
         default=None,
-        check=Either(Nothing, Choice("mle"), Integer(0), Real(0, 1, "neither")),
+        check=None | Choice("mle") | Integer(0) | Real(0, 1, "neither"),
         description="Number of components; or the share of the variance that they must exceed; 'mle' is "
         "Minka's choice. None keeps all.",
         kw_only=False,
     )
-    copy: bool = COPY_X
+    copy: bool = shared.COPY_X
     whiten: bool = param(
         False,
         Boolean,
@@ -68,7 +66,7 @@ class PCA(Transformer):
     )
     iterated_power: Any = param(
         "auto",
-        Either(Choice("auto"), Integer(0)),
+        Choice("auto") | Integer(0),
         "Power iterations of 'randomized'; 'auto' is 7 if few components are wanted, else 4.",
     )
     n_oversamples: int = param(10, Integer(1), "Number of extra random directions of 'randomized'.")

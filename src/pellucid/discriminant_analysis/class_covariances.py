@@ -19,7 +19,7 @@ from pellucid.data.schema import TEXT
 from pellucid.errors import ParameterError
 from pellucid.numerics import bayes, covariance
 from pellucid.numerics.class_moments import class_moments
-from pellucid.parameters import Choice, Either, Nothing, Real, param
+from pellucid.parameters import Choice, Real, param
 
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 # Distance of a column's mean from 0, in standard deviations, beyond which columns are centred. "svd"
@@ -33,7 +33,7 @@ LEAST_SHARE = 1e-6  # of the total variance, used where the pooled variance is 0
 
 SHRINKAGE = param(
     None,
-    Either(Nothing, Choice("auto"), Real(0, 1, "both")),
+    None | Choice("auto") | Real(0, 1, "both"),
     "Share of the mean variance times the identity in each covariance; 'auto' is Ledoit and Wolf's.",
 )
 

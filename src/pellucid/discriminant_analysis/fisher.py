@@ -1,6 +1,6 @@
 """Fisher's linear discriminant: the direction that separates the classes best."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from pellucid.discriminant_analysis.class_covariances import (
     whitened,
     with_fixed_signs,
 )
-from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import STATUS, Choice, learned, param
+from pellucid.numerics.linear_scores import class_scores, explained_scores
+from pellucid.parameters import Choice, learned, param, shared
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 from pellucid.transformer import Transformer
@@ -58,14 +58,10 @@ class FisherDiscriminant(Classifier, Transformer):
     means_: np.ndarray = learned("Means of the classes, shape (n_classes, n_terms).")
     xbar_: np.ndarray = learned("Mean of all training rows, shape (n_terms,).")
     offset_: np.ndarray = learned("Intercepts of the scores for rows minus `xbar_`.")
-    status_: Status = learned(STATUS)
+    status_: Status = learned(shared.STATUS)
 
     _takes_sparse = False
     _takes_text = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the direction and the cut-off."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
@@ -125,10 +121,7 @@ class FisherDiscriminant(Classifier, Transformer):
         return self._answer(self._scores, X)
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
-        X = X - self.xbar_
-        if len(self.classes_) == 2:
-            return linear_scores(X, self.coef_[0], self.offset_[0])
-        return linear_scores(X, self.coef_, self.offset_)
+        return class_scores(X - self.xbar_, self.coef_, self.offset_)
 
     def _transform(self, X: np.ndarray) -> np.ndarray:
         """w'x; for two classes `cutoff_` is on this scale."""
@@ -139,14 +132,8 @@ class FisherDiscriminant(Classifier, Transformer):
         return self.scalings_.shape[1]
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
-        scores = self._scores(X)
-        return {
-            "base": self.offset_,
-            "contributions": (X - self.xbar_)[:, :, None] * self.coef_.T,
-            "prediction": scores.reshape(len(scores), -1),
-            "scale": "link",
-            "method": "coefficient times distance from the training mean",
-        }
+        parts = explained_scores(X, self.xbar_, self.coef_, self.offset_, self._scores(X))
+        return parts | {"scale": "link"}
 
     def _check_state(self) -> None:
         K, p = len(self.classes_), n_terms(self)

@@ -14,7 +14,7 @@ from pellucid.discriminant_analysis.class_covariances import (
     shrunk_by_class,
 )
 from pellucid.discriminant_analysis.quadratic import QuadraticClassifier, whitened_classes
-from pellucid.parameters import PRIORS, Choice, learned, param
+from pellucid.parameters import Choice, learned, param, shared
 
 # The covariance that each class uses, from its own and the pooled one.
 FORMS = {
@@ -49,7 +49,7 @@ class GaussianBayesClassifier(QuadraticClassifier):
         "Form of the covariances: 'full' (one for each class), 'shared' (one for all classes), "
         "'diagonal', or 'spherical' (a multiple of the identity).",
     )
-    priors: Any = PRIORS
+    priors: Any = shared.PRIORS
     shrinkage: Any = SHRINKAGE
 
     covariances_: np.ndarray = learned(

@@ -1,6 +1,6 @@
 """Linear discriminant analysis: normal classes with one covariance."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -9,19 +9,17 @@ from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
-from pellucid.numerics.linear_scores import linear_scores
+from pellucid.numerics.linear_scores import class_scores, explained_scores
 from pellucid.numerics.objectives.losses import class_probabilities
 from pellucid.parameters import (
-    PRIORS,
     Boolean,
     Choice,
-    Either,
     EstimatorInstance,
     Integer,
-    Nothing,
     Real,
     learned,
     positional,
+    shared,
 )
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
@@ -54,17 +52,20 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     )
     shrinkage: Any = positional(
         default=None,
-        check=Either(Nothing, Choice("auto"), Real(0, 1, "both")),
+        check=None | Choice("auto") | Real(0, 1, "both"),
         description="Weight s in the shrunk covariance (1 - s) C + s v I, where v is the mean variance; "
         "'auto' is the estimate of Ledoit and Wolf for each class. For the solvers 'lsqr' and 'eigen'.",
         kw_only=False,
     )
     priors: Any = positional(
-        default=None, check=PRIORS.check, description=PRIORS.description, kw_only=False
+        default=None,
+        check=shared.PRIORS.check,
+        description=shared.PRIORS.description,
+        kw_only=False,
     )
     n_components: int | None = positional(
         default=None,
-        check=Either(Nothing, Integer(1)),
+        check=None | Integer(1),
         description="Number of columns of `transform`. None, and the largest value, is "
         "min(n_classes - 1, n_terms).",
         kw_only=False,
@@ -84,7 +85,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     )
     covariance_estimator: Any = positional(
         default=None,
-        check=Either(Nothing, EstimatorInstance),
+        check=None | EstimatorInstance,
         description="Estimator with `fit` and `covariance_` that replaces the covariance of each class. "
         "For the solvers 'lsqr' and 'eigen'.",
         kw_only=False,
@@ -115,10 +116,6 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
 
     _takes_sparse = False
     _takes_text = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Estimate the means of the classes and their common covariance."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.discriminant_analysis.linear_solvers import solve
@@ -159,11 +156,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         return bool(np.all(self.coef_) and shown)
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
-        if self.shift_.any():
-            X = X - self.shift_
-        if len(self.classes_) == 2:
-            return linear_scores(X, self.coef_[0], self.offset_[0])
-        return linear_scores(X, self.coef_, self.offset_)
+        return class_scores(X - self.shift_ if self.shift_.any() else X, self.coef_, self.offset_)
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return class_probabilities(self._finite(self._scores(X)))
@@ -185,14 +178,9 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         return self.scalings_[:, : self.n_directions_].shape[1]
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
-        scores = self._scores(X)
-        return {
-            "base": self.coef_ @ (self.xbar_ - self.shift_) + self.offset_,
-            "contributions": (X - self.xbar_)[:, :, None] * self.coef_.T,
-            "prediction": scores.reshape(len(scores), -1),
-            "scale": "log-odds",
-            "method": "coefficient times distance from the training mean",
-        }
+        base = self.coef_ @ (self.xbar_ - self.shift_) + self.offset_
+        parts = explained_scores(X, self.xbar_, self.coef_, base, self._scores(X))
+        return parts | {"scale": "log-odds"}
 
     def _check_state(self) -> None:
         K, p = len(self.classes_), n_terms(self)

@@ -23,16 +23,14 @@ from pellucid.discriminant_analysis.quadratic import (
 )
 from pellucid.errors import ParameterError
 from pellucid.parameters import (
-    PRIORS,
     Boolean,
     Choice,
-    Either,
     EstimatorInstance,
     Ignored,
-    Nothing,
     Real,
     learned,
     param,
+    shared,
 )
 
 
@@ -61,7 +59,7 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
     shrinkage: Any = SHRINKAGE.replace(
         description=f"{SHRINKAGE.description} For the solver 'eigen'."
     )
-    priors: Any = PRIORS
+    priors: Any = shared.PRIORS
     reg_param: float = param(
         0.0,
         Real(0, 1, "both"),
@@ -74,7 +72,7 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
     )
     covariance_estimator: Any = param(
         None,
-        Either(Nothing, EstimatorInstance),
+        None | EstimatorInstance,
         "Estimator with `fit` and `covariance_` that replaces the covariance of each class. For the "
         "solver 'eigen'.",
     )

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.base import Classifier
-from pellucid.discriminant_analysis.class_covariances import (
-    ClassCovariances,
-    Whitening,
-    class_whitening,
-    log_priors,
-    to_user,
-)
+from pellucid.discriminant_analysis import class_covariances
 from pellucid.errors import DataError, ModelFileError
 from pellucid.numerics import bayes
 from pellucid.numerics.densities import LARGEST, triangular, whitened_log_density
@@ -27,15 +21,15 @@ if TYPE_CHECKING:  # predicting needs no SciPy
 
 
 def whitened_classes(
-    found: ClassCovariances, covariances: np.ndarray, labels: Any, terms: Any
+    found: class_covariances.ClassCovariances, covariances: np.ndarray, labels: Any, terms: Any
 ) -> dict[str, Any]:
     """Learned attributes: means, whitenings of the classes' covariances, and the status."""
     total = found.pooled + found.between()
-    shapes = [class_whitening(cov, found.pooled, total) for cov in covariances]
+    shapes = [class_covariances.class_whitening(cov, found.pooled, total) for cov in covariances]
     return {
         "units_": found.units,
         "centres_": found.means,
-        "means_": to_user(found.means, found.units),
+        "means_": class_covariances.to_user(found.means, found.units),
         **_report(shapes, [triangular(shape.W) for shape in shapes], labels, terms),
         **NO_SPAN,
     }
@@ -45,7 +39,7 @@ NO_SPAN = {"base_": None, "span_": None, "outside_": 0.0}  # coordinates are the
 
 
 def whitened_in_span(
-    found: ClassRows, span: Span, shapes: list[Whitening], labels: Any, terms: Any
+    found: ClassRows, span: Span, shapes: list[class_covariances.Whitening], labels: Any, terms: Any
 ) -> dict[str, Any]:
     """The same for classes that differ in a few coordinates of many columns."""
     square = [shape.W.shape[1] == len(shape.W) for shape in shapes]  # those are triangular already
@@ -60,7 +54,7 @@ def whitened_in_span(
 
 
 def _report(
-    shapes: list[Whitening], halves: list[np.ndarray], labels: Any, terms: Any
+    shapes: list[class_covariances.Whitening], halves: list[np.ndarray], labels: Any, terms: Any
 ) -> dict[str, Any]:
     """Triangular whitenings, log determinants, and the columns in which a class does not vary."""
     width = max(shape.W.shape[1] for shape in shapes)
@@ -124,10 +118,6 @@ class QuadraticClassifier(Classifier):
     _takes_sparse = False
     _takes_text = True
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Estimate the mean and covariance of every class."""
-        return self._learn(X, y, weights=sample_weight)
-
     def _log_density(self, X: np.ndarray) -> np.ndarray:
         """Logarithm of the density, up to a constant: (n, K)."""
         units = self.units_ if self.units_.any() else None
@@ -159,7 +149,7 @@ class QuadraticClassifier(Classifier):
         return self.span_ is None and bool(self.whitening_[:, 0].any())
 
     def _joint(self, X: np.ndarray) -> np.ndarray:
-        return self._log_density(X) + log_priors(self.priors_)
+        return self._log_density(X) + class_covariances.log_priors(self.priors_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Logarithm of p(x, c) up to a constant (n, K); for two classes their difference (n,)."""
@@ -193,7 +183,7 @@ class QuadraticClassifier(Classifier):
                 apart = X - self.means_[k]
                 scaled = (((Z - self.centres_[k]) @ W) @ W.T) @ self.span_.T + self.outside_ * rest
             parts[:, :, k] = -0.5 * apart * scaled
-        base = -0.5 * self.log_det_ + log_priors(self.priors_)
+        base = -0.5 * self.log_det_ + class_covariances.log_priors(self.priors_)
         joint = self._joint(X)
         if len(base) == 2:
             base, parts = base[1:] - base[:1], parts[:, :, 1:] - parts[:, :, :1]

@@ -1,6 +1,6 @@
 """Baseline classifiers: the majority class, class proportions, random or constant labels."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from pellucid.errors import DataError
 from pellucid.parameters import (
     Array,
     Choice,
-    Either,
     Integer,
-    Nothing,
     Predicate,
     RandomState,
     learned,
@@ -52,7 +50,7 @@ class DummyClassifier(Classifier):
     )
     constant: Any = param(
         None,
-        Either(Integer(), Label, Array, Nothing),
+        Integer() | Label | Array | None,
         "The label that strategy 'constant' predicts.",
     )
 
@@ -63,10 +61,6 @@ class DummyClassifier(Classifier):
     _one_class = True
     _min_rows = 1
     _poor_score = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the share of each class."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None

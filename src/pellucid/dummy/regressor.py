@@ -1,6 +1,6 @@
 """Baseline regressors: the mean, the median, a quantile or a constant."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from pellucid.data import Problem
 from pellucid.errors import ParameterError
 from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.quantiles import middle_quantile
-from pellucid.parameters import Array, Choice, Either, Nothing, Real, learned, param
+from pellucid.parameters import Array, Choice, Real, learned, param
 
 
 class DummyRegressor(Regressor):
@@ -29,11 +29,11 @@ class DummyRegressor(Regressor):
     )
     constant: Any = param(
         None,
-        Either(Real(None, None), Array, Nothing),
+        Real(None, None) | Array | None,
         "The number, or one number for each target, that strategy 'constant' predicts.",
     )
     quantile: Any = param(
-        None, Either(Real(0, 1, "both"), Nothing), "The quantile that strategy 'quantile' predicts."
+        None, Real(0, 1, "both") | None, "The quantile that strategy 'quantile' predicts."
     )
 
     constant_: np.ndarray = learned("The predicted number of each target, shape (1, n_targets).")
@@ -44,10 +44,6 @@ class DummyRegressor(Regressor):
     _several_targets = True
     _poor_score = True
     _target = "several"
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Compute the number to predict."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         Y = problem.y.reshape(problem.n, -1)

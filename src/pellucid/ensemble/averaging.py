@@ -12,7 +12,7 @@ from pellucid.data import Problem
 from pellucid.data.targets import warn_of_column_vector
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError, warn
-from pellucid.parameters import Boolean, Either, Integer, Nothing, param
+from pellucid.parameters import Boolean, Integer, param
 from pellucid.tree import explaining
 from pellucid.tree.base import one_or_several
 from pellucid.tree.growth_parameters import share
@@ -20,7 +20,7 @@ from pellucid.tree.growth_parameters import share
 SHARE = share("]")
 MAX_SAMPLES = param(
     None,
-    Either(Integer(1), SHARE, Nothing),
+    Integer(1) | SHARE | None,
     "Size of a bootstrap sample: a number of samples or a share of them. None draws as many as "
     "there are.",
 )

@@ -19,7 +19,8 @@ from pellucid import parallel
 from pellucid.data.opening import opened
 from pellucid.data.targets import as_vector, check_lengths, weights_or_ones
 from pellucid.errors import DataError, ParameterError, PellucidError, shown
-from pellucid.model_selection.search import fresh
+from pellucid.model_selection.copies import fresh
+from pellucid.model_selection.rows import taken
 from pellucid.parameters import Integer, Real
 from pellucid.records import SummaryTable
 
@@ -202,17 +203,6 @@ def _check(n_resamples: int, level: float, estimator: Any, statistic: Any) -> No
         )
     if estimator is None and isinstance(statistic, str):
         raise ParameterError("Without an estimator, the statistic must be a function of the rows.")
-
-
-def taken(X: Any, rows: np.ndarray) -> Any:
-    """These rows of a table, in the same container."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if hasattr(X, "take") and hasattr(X, "schema") and not hasattr(X, "lazy"):  # Arrow
-        return X.take(rows)
-    if isinstance(X, list | tuple):
-        return [X[i] for i in rows]
-    return X[rows]
 
 
 def _supports_weights(estimator: Any) -> bool:

@@ -16,7 +16,7 @@ from pellucid.data.kinds import day
 from pellucid.data.learn_schema import level_key
 from pellucid.data.raw_column import RawColumn, factorize
 from pellucid.errors import DataTypeError, ParameterError, shown
-from pellucid.inspection.bootstrap import taken
+from pellucid.model_selection.rows import taken
 
 Rows = np.ndarray  # positions of rows
 

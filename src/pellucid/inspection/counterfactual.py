@@ -15,9 +15,9 @@ from pellucid.data.intake import is_frame
 from pellucid.draw.label_text import clean
 from pellucid.draw.number import number
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.inspection.bootstrap import taken
 from pellucid.inspection.cells import Cells
 from pellucid.inspection.goal import Goal, goal_of
+from pellucid.model_selection.rows import taken
 from pellucid.parameters import Integer
 from pellucid.records.frames import frame
 

@@ -9,8 +9,8 @@ from pellucid import parallel
 from pellucid.data.opening import opened
 from pellucid.data.targets import as_vector, check_lengths
 from pellucid.errors import ParameterError, shown
-from pellucid.inspection.bootstrap import taken
 from pellucid.inspection.cells import Cells
+from pellucid.model_selection.rows import taken
 from pellucid.parameters import Integer
 from pellucid.records.frames import frame, unused
 

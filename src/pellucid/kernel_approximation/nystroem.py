@@ -9,18 +9,15 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.kernel_approximation.kernel_functions import KERNELS
 from pellucid.parameters import (
-    N_JOBS,
-    RANDOM_STATE,
     Choice,
-    Either,
     Function,
     Integer,
-    Nothing,
     Predicate,
     Real,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.transformer import Transformer
 
@@ -49,26 +46,26 @@ class Nystroem(Transformer):
 
     kernel: Any = positional(
         default="rbf",
-        check=Either(Choice(*KERNELS), Function),
+        check=Choice(*KERNELS) | Function,
         description="Kernel of two rows. A function gets two rows and returns a number.",
         kw_only=False,
     )
     gamma: float | None = param(
         None,
-        Either(Real(0, None, "left"), Nothing),
+        Real(0, None, "left") | None,
         "Factor gamma of the kernels 'rbf', 'poly' and 'sigmoid'. None is 1 / number of columns.",
     )
     coef0: float | None = param(
         None,
-        Either(Real(None, None, "neither"), Nothing),
+        Real(None, None, "neither") | None,
         "Constant term of the kernels 'poly' and 'sigmoid'. None is 1.",
     )
     degree: float | None = param(
-        None, Either(Real(1, None, "left"), Nothing), "Degree of the kernel 'poly'. None is 3."
+        None, Real(1, None, "left") | None, "Degree of the kernel 'poly'. None is 3."
     )
     kernel_params: dict[str, Any] | None = param(
         None,
-        Either(Predicate(lambda v: isinstance(v, dict), "a dict"), Nothing),
+        Predicate(lambda v: isinstance(v, dict), "a dict") | None,
         "Further arguments of a kernel function.",
     )
     n_components: int = param(
@@ -77,10 +74,10 @@ class Nystroem(Transformer):
         "Number of rows in the sample, and of new columns. If the table has fewer distinct rows, all "
         "of them are used.",
     )
-    random_state: Any = RANDOM_STATE.replace(
+    random_state: Any = shared.RANDOM_STATE.replace(
         description="Seed or generator that draws the sample. An int makes fits repeatable."
     )
-    n_jobs: int | None = N_JOBS
+    n_jobs: int | None = shared.N_JOBS
 
     components_: np.ndarray = learned("The sample, shape (n_components, n_terms).")
     component_indices_: np.ndarray = learned("Row numbers of the sample in the training table.")

@@ -4,7 +4,7 @@ Invariant: coefficients follow the encoded columns (`terms_`), (p,) or (targets 
 are those of the training columns, for regressors 0 without an intercept.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from pellucid import parallel
 from pellucid.base import Classifier, Regressor
 from pellucid.data.row_view import blocks_of
 from pellucid.errors import DataError
-from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import CLASS_WEIGHT, FIT_INTERCEPT, STATUS, STEP, Boolean, learned, param
+from pellucid.numerics.linear_scores import class_scores, linear_scores
+from pellucid.parameters import Boolean, learned, param, shared
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 
 POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
-SQUARES_STEP = STEP.replace(
+SQUARES_STEP = shared.STEP.replace(
     description="Step size of the solver 'gd' along the gradient of the mean objective, which is half "
     "the objective divided by the sum of the weights. None takes a step that cannot overshoot."
 )
@@ -29,7 +29,7 @@ class LinearPredictor(Regressor):
 
     _scale = "response"  # name of the scale of the scores, for explanations
 
-    fit_intercept: bool = FIT_INTERCEPT
+    fit_intercept: bool = shared.FIT_INTERCEPT
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
@@ -39,11 +39,7 @@ class LinearPredictor(Regressor):
     means_: np.ndarray = learned(
         "Weighted means of the encoded columns in training; 0 without an intercept."
     )
-    status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients, and all else that the class learns."""
-        return self._learn(X, y, weights=sample_weight)
+    status_: Status = learned(shared.STATUS)
 
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)
@@ -134,7 +130,7 @@ def additive_parts(model: Any, X: Any, scale: str) -> dict[str, Any]:
     }
 
 
-CLASS_FACTORS = CLASS_WEIGHT.replace(
+CLASS_FACTORS = shared.CLASS_WEIGHT.replace(
     description="Factors for the weights of the rows by class. 'balanced' gives every class the same "
     "total weight."
 )
@@ -156,7 +152,7 @@ class LinearClassifier(Classifier):
     _scale = "link"  # name of the scale of the scores, for explanations
     _finite_coef = False  # whether a model file must have finite coefficients
 
-    fit_intercept: bool = FIT_INTERCEPT
+    fit_intercept: bool = shared.FIT_INTERCEPT
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns in the order of `terms_`, shape (1, n_terms) for two "
@@ -164,11 +160,7 @@ class LinearClassifier(Classifier):
     )
     intercept_: np.ndarray = learned("Intercepts, shape (1,) for two classes, else (n_classes,).")
     means_: np.ndarray = learned("Weighted means of the encoded columns in training.")
-    status_: Status = learned(STATUS)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients, and all else that the class learns."""
-        return self._learn(X, y, weights=sample_weight)
+    status_: Status = learned(shared.STATUS)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes, shape (n, K); for two classes those of the second, shape (n,)."""
@@ -179,9 +171,7 @@ class LinearClassifier(Classifier):
         return bool(np.all(self.coef_))
 
     def _scores(self, X: Any) -> np.ndarray:
-        if len(self.classes_) == 2:
-            return linear_scores(X, self.coef_[0], self.intercept_[0])
-        return linear_scores(X, self.coef_, self.intercept_)
+        return class_scores(X, self.coef_, self.intercept_)
 
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, self._scale)

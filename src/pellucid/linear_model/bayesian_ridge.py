@@ -12,25 +12,11 @@ from pellucid.linear_model._ridge.bayesian_base import BayesianPredictor, square
 from pellucid.linear_model.base import check_size, shaped
 from pellucid.linear_model.standardize import Units
 from pellucid.numerics.row_blocks import as_dense
-from pellucid.parameters import (
-    COPY_X,
-    HISTORY,
-    N_ITER,
-    STANDARDIZE,
-    VERBOSE,
-    Boolean,
-    Either,
-    Integer,
-    Nothing,
-    Real,
-    changed,
-    learned,
-    param,
-)
+from pellucid.parameters import Boolean, Integer, Real, changed, learned, param, shared
 from pellucid.records import converting
 
 GAMMA_PRIOR = param(1e-6, Real(0, None))
-START = Either(Nothing, Real(0, None, "neither"))
+START = None | Real(0, None, "neither")
 
 
 class BayesianRidge(BayesianPredictor):
@@ -76,9 +62,9 @@ class BayesianRidge(BayesianPredictor):
     lambda_init: float | None = param(None, START, "Value of lambda at the start; None is 1.")
     compute_score: bool = param(False, Boolean, "Whether to keep `scores_`.")
     fit_intercept: bool = changed(after="compute_score")
-    copy_X: bool = COPY_X
-    verbose: Any = VERBOSE.replace(default=False)
-    standardize: bool = STANDARDIZE.replace(
+    copy_X: bool = shared.COPY_X
+    verbose: Any = shared.VERBOSE.replace(default=False)
+    standardize: bool = shared.STANDARDIZE.replace(
         description="The prior applies to the coefficients that numeric columns would have if they were "
         "divided by their standard deviations; columns of categories stay 0 and 1. `coef_` and `sigma_` "
         "are reported on the original scale."
@@ -94,8 +80,8 @@ class BayesianRidge(BayesianPredictor):
     )
     X_offset_: np.ndarray = learned("Means of the encoded columns, as in `means_`.")
     X_scale_: np.ndarray = learned("Ones, for compatibility with scikit-learn.")
-    n_iter_: int = learned(N_ITER)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    n_iter_: int = learned(shared.N_ITER)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         if not self.standardize:

@@ -14,7 +14,7 @@ from pellucid import _sklearn
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.parameters import Either, Integer, Nothing, Predicate
+from pellucid.parameters import Integer, Predicate
 
 
 def _splits(cv: Any) -> bool:
@@ -25,12 +25,12 @@ def _iterates(cv: Any) -> bool:
     return hasattr(cv, "__iter__") and not isinstance(cv, str | bytes | dict)
 
 
-CV = Either(
-    Nothing,
-    Integer(2),
-    Predicate(
+CV = (
+    None
+    | Integer(2)
+    | Predicate(
         lambda v: _splits(v) or _iterates(v), "a splitter or an iterable of (train, test) rows"
-    ),
+    )
 )
 
 

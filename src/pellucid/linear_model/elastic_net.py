@@ -3,7 +3,7 @@
 from typing import Any
 
 from pellucid.linear_model._lasso.base import L1Regressor, L1RegressorCV
-from pellucid.parameters import Array, Either, Real, param
+from pellucid.parameters import Array, Real, param
 
 
 class ElasticNet(L1Regressor):
@@ -52,7 +52,7 @@ class ElasticNetCV(L1RegressorCV):
 
     l1_ratio: Any = param(
         0.5,
-        Either(Real(0, 1, "both"), Array),
+        Real(0, 1, "both") | Array,
         "Share of the L1 penalty: 1 is the lasso, 0 is ridge regression. Of several shares the best "
         "is chosen.",
         before="eps",

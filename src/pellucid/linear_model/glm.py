@@ -7,14 +7,7 @@ import numpy as np
 
 from pellucid.linear_model._glm.base import GLMRegressor
 from pellucid.linear_model.target_range import BOUND_PREDICTIONS, BOUNDS
-from pellucid.numerics.objectives.families import (
-    FAMILIES,
-    GAMMA,
-    POISSON,
-    Family,
-    negative_binomial,
-    tweedie,
-)
+from pellucid.numerics.objectives import families
 from pellucid.numerics.objectives.links import LINKS
 from pellucid.parameters import Choice, Predicate, Real, changed, learned, param
 
@@ -48,8 +41,8 @@ class PoissonRegressor(GLMRegressor):
     _positive_target = True
     _exempt = D2
 
-    def _family(self) -> Family:
-        return POISSON
+    def _family(self) -> families.Family:
+        return families.POISSON
 
 
 class GammaRegressor(GLMRegressor):
@@ -74,8 +67,8 @@ class GammaRegressor(GLMRegressor):
     _positive_target = True
     _exempt = D2
 
-    def _family(self) -> Family:
-        return GAMMA
+    def _family(self) -> families.Family:
+        return families.GAMMA
 
 
 class TweedieRegressor(GLMRegressor):
@@ -113,8 +106,8 @@ class TweedieRegressor(GLMRegressor):
     def _positive_target(self) -> bool:
         return self.power >= 1
 
-    def _family(self) -> Family:
-        return tweedie(float(self.power))
+    def _family(self) -> families.Family:
+        return families.tweedie(float(self.power))
 
     def _link(self) -> str:
         if self.link != "auto":
@@ -141,7 +134,7 @@ class GeneralizedLinearModel(GLMRegressor):
 
     family: str = param(
         "normal",
-        Choice(*FAMILIES),
+        Choice(*families.FAMILIES),
         "Distribution of y. For 'binomial', y is a share of successes in [0, 1] and its weight is the "
         "number of trials.",
         before="alpha",
@@ -172,12 +165,12 @@ class GeneralizedLinearModel(GLMRegressor):
     def _positive_target(self) -> bool:
         return self.family != "normal"
 
-    def _family(self) -> Family:
+    def _family(self) -> families.Family:
         if self.family == "tweedie":
-            return tweedie(float(self.power))
+            return families.tweedie(float(self.power))
         if self.family == "negative_binomial":
-            return negative_binomial(float(self.dispersion))
-        return FAMILIES[self.family]()
+            return families.negative_binomial(float(self.dispersion))
+        return families.FAMILIES[self.family]()
 
     def _link(self) -> str:
         return self._family().canonical if self.link == "auto" else self.link

@@ -10,7 +10,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model.base import POSITIVE, SQUARES_STEP, LinearPredictor
-from pellucid.parameters import COPY_X, HISTORY, N_JOBS, Choice, Integer, Real, learned, param
+from pellucid.parameters import Choice, Integer, Real, learned, param, shared
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -92,14 +92,14 @@ class LinearRegression(LinearPredictor):
     Least squares...
     """
 
-    copy_X: bool = COPY_X
+    copy_X: bool = shared.COPY_X
     tol: float = param(
         1e-6,
         Real(0, None),
         "Relative accuracy for sparse tables that are too wide for a direct solution. The solver 'gd' "
         "stops when the coefficients move less than tol.",
     )
-    n_jobs: int | None = N_JOBS
+    n_jobs: int | None = shared.N_JOBS
     positive: bool = POSITIVE
     solver: str = param(
         "auto",
@@ -121,7 +121,8 @@ class LinearRegression(LinearPredictor):
     )
     n_iter_: int = learned("Number of iterations of the solver 'gd'; 1 for direct solutions.")
     history_: dict[str, np.ndarray] = learned(
-        f"{HISTORY} The objective is half the sum of squared errors; direct solutions have one row."
+        f"{shared.HISTORY} The objective is half the sum of squared errors; direct solutions have one "
+        "row."
     )
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; direct solutions only."

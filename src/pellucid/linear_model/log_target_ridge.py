@@ -7,18 +7,11 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import DataError
+from pellucid.linear_model import target_range
 from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.ridge import Ridge
-from pellucid.linear_model.target_range import (
-    BOUND_PREDICTIONS,
-    BOUNDS,
-    check_range,
-    clip_to_range,
-    learn_range,
-    with_bound,
-)
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import HISTORY, STANDARDIZE, Real, learned, param
+from pellucid.parameters import Real, learned, param, shared
 
 
 class LogTargetRidge(LinearPredictor):
@@ -49,8 +42,8 @@ class LogTargetRidge(LinearPredictor):
         "Strength of the penalty; 0 is least squares.",
         before="fit_intercept",
     )
-    standardize: bool = STANDARDIZE
-    bound_predictions: bool = BOUND_PREDICTIONS.replace(
+    standardize: bool = shared.STANDARDIZE
+    bound_predictions: bool = target_range.BOUND_PREDICTIONS.replace(
         description="Keep predictions within the range of y on the training rows, because the "
         "exponential of a row far outside the training table can be of any size. `explain` shows the "
         "difference as a part '(bound)'."
@@ -61,9 +54,9 @@ class LogTargetRidge(LinearPredictor):
     )
     intercept_: float = learned("Intercept b0 on the scale of log y.")
     smearing_: float = learned("Factor s that turns exp(b0 + x . b) into a mean.")
-    bounds_: np.ndarray = learned(BOUNDS)
+    bounds_: np.ndarray = learned(target_range.BOUNDS)
     n_iter_: int = learned("Number of iterations: 1, as the solution is direct.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     _positive_target = True
     _scale = "link"
@@ -95,14 +88,14 @@ class LogTargetRidge(LinearPredictor):
                 "The fitted values are so far from y that the factor between them overflows float64. "
                 "Rescale the columns, or use fit_intercept=True."
             )
-        return learned | {"smearing_": float(factor)} | learn_range(self, problem.y)
+        return learned | {"smearing_": float(factor)} | target_range.learn_range(self, problem.y)
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
         from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         super()._check_state()
-        check_range(self)
+        target_range.check_range(self)
         expect_array(self, "coef_", n_terms(self), finite=True)
         expect_number(self, "smearing_", 1e-320)
 
@@ -116,28 +109,24 @@ class LogTargetRidge(LinearPredictor):
         return linear_scores(X, self.coef_, self.intercept_ + np.log(self.smearing_))
 
     def _predict(self, X: Any) -> np.ndarray:
-        return clip_to_range(self, np.exp(self._eta(X)))
+        return target_range.clip_to_range(self, np.exp(self._eta(X)))
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted mean of each row."""
         eta = self.linear_predictor(X)
         with np.errstate(over="ignore"):
-            return self._finite(clip_to_range(self, np.exp(eta)))
+            return self._finite(target_range.clip_to_range(self, np.exp(eta)))
 
     def explain(self, X: Any) -> Any:
         """The logarithm of the predicted mean as base plus one part per column."""
-        return with_bound(self, super().explain(X))
+        return target_range.with_bound(self, super().explain(X))
 
     def _explain(self, X: Any) -> dict[str, Any]:
         parts, shift = super()._explain(X), np.log(self.smearing_)
         return parts | {"base": parts["base"] + shift, "prediction": parts["prediction"] + shift}
 
-    def summary(self) -> Any:
-        """The coefficients on the log scale; with a penalty there are no standard errors."""
-        from pellucid.linear_model._inference.summary_table import penalised_summary
-
-        self._check_fitted()
-        return penalised_summary(self, {"alpha": float(self.alpha), "smearing": self.smearing_})
+    def _strengths_shown(self) -> dict[str, Any]:
+        return {"alpha": float(self.alpha), "smearing": self.smearing_}
 
 
 def _log_sum(logs: np.ndarray, weights: np.ndarray) -> float:

@@ -21,24 +21,7 @@ from pellucid.linear_model._logistic.base import (
 )
 from pellucid.linear_model.base import column_means
 from pellucid.linear_model.standardize import penalty_units
-from pellucid.parameters import (
-    CLASS_WEIGHT,
-    N_JOBS,
-    RANDOM_STATE,
-    STANDARDIZE,
-    STEP,
-    VERBOSE,
-    WARM_START,
-    Boolean,
-    Choice,
-    Either,
-    Integer,
-    Nothing,
-    Real,
-    changed,
-    learned,
-    param,
-)
+from pellucid.parameters import Boolean, Choice, Integer, Real, changed, learned, param, shared
 from pellucid.records import converting, converting_x
 
 
@@ -85,8 +68,8 @@ class LogisticRegression(LogisticModel):
     )
     fit_intercept: bool = changed(after="tol")
     intercept_scaling: float = INTERCEPT_SCALING
-    class_weight: Any = CLASS_WEIGHT
-    random_state: Any = RANDOM_STATE.replace(
+    class_weight: Any = shared.CLASS_WEIGHT
+    random_state: Any = shared.RANDOM_STATE.replace(
         description="Seed or generator for the order of the rows in the solver 'sgd'. No other "
         "solver draws random numbers."
     )
@@ -99,10 +82,10 @@ class LogisticRegression(LogisticModel):
         "scikit-learn's solvers are accepted and find the same optimum.",
     )
     max_iter: int = param(100, Integer(0), "Largest number of iterations, or of epochs of 'sgd'.")
-    verbose: int = VERBOSE
-    warm_start: bool = WARM_START
-    n_jobs: int | None = N_JOBS
-    step: float | None = STEP
+    verbose: int = shared.VERBOSE
+    warm_start: bool = shared.WARM_START
+    n_jobs: int | None = shared.N_JOBS
+    step: float | None = shared.STEP
     firth: bool = param(
         False,
         Boolean,
@@ -119,7 +102,7 @@ class LogisticRegression(LogisticModel):
     )
     eta0: float | None = param(
         None,
-        Either(Nothing, Real(0, None, "neither")),
+        None | Real(0, None, "neither"),
         "Factor of the step size eta0 (tau0 + k)**-kappa of the solver 'sgd', along the gradient of "
         "the mean objective of a batch. None begins with steps that cannot overshoot, which become "
         "smaller from tau0 + k = 200 on.",
@@ -141,7 +124,7 @@ class LogisticRegression(LogisticModel):
     batch_size: int = param(
         200, Integer(1), "Number of rows in each step of the solver 'sgd'.", last=True
     )
-    standardize: bool = STANDARDIZE
+    standardize: bool = shared.STANDARDIZE
 
     n_iter_: np.ndarray = learned(
         "Number of iterations, shape (1,), or (n_classes,) for one-vs-rest."

@@ -23,23 +23,18 @@ from pellucid.linear_model._logistic.base import (
 from pellucid.linear_model.base import column_means
 from pellucid.linear_model.cv_folds import CV, fit_by_folds, route_to_splitter, scored, scorer_of
 from pellucid.parameters import (
-    CLASS_WEIGHT,
-    N_JOBS,
-    NO_RANDOM_STATE,
-    VERBOSE,
     Array,
     Boolean,
     Choice,
-    Either,
     Function,
     Integer,
-    Nothing,
     Predicate,
     Real,
     changed,
     learned,
     number_list,
     param,
+    shared,
 )
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import converting, unwatched
@@ -67,7 +62,7 @@ class LogisticRegressionCV(LogisticModel):
 
     Cs: Any = param(
         10,
-        Either(Integer(1), Array),
+        Integer(1) | Array,
         "Values of C to try, or their number: that many values are spaced evenly on a log scale "
         "between 1e-4 and 1e4.",
     )
@@ -89,7 +84,7 @@ class LogisticRegressionCV(LogisticModel):
     )
     scoring: Any = param(
         None,
-        Either(Nothing, Predicate(lambda v: isinstance(v, str), "the name of a scorer"), Function),
+        None | Predicate(lambda v: isinstance(v, str), "the name of a scorer") | Function,
         "Score of the folds, the higher the better: 'accuracy' (also None), 'neg_log_loss', the name "
         "of another scorer of scikit-learn, or a function (estimator, X, y) -> number.",
     )
@@ -107,9 +102,9 @@ class LogisticRegressionCV(LogisticModel):
         "The other solvers do not use tol.",
     )
     max_iter: int = param(100, Integer(1), "Largest number of iterations of each fit.")
-    class_weight: Any = CLASS_WEIGHT
-    n_jobs: int | None = N_JOBS
-    verbose: int = VERBOSE
+    class_weight: Any = shared.CLASS_WEIGHT
+    n_jobs: int | None = shared.N_JOBS
+    verbose: int = shared.VERBOSE
     refit: bool = param(
         True,
         Boolean,
@@ -117,7 +112,7 @@ class LogisticRegressionCV(LogisticModel):
         "each fold's own best coefficients.",
     )
     intercept_scaling: float = INTERCEPT_SCALING.replace(default=1.0)
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = shared.NO_RANDOM_STATE
     use_legacy_attributes: bool = param(
         False,
         Choice(False),

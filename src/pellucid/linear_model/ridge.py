@@ -17,23 +17,17 @@ from pellucid.linear_model.base import (
 )
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
-    COPY_X,
-    HISTORY,
-    N_ITER,
-    NO_RANDOM_STATE,
-    STANDARDIZE,
     Array,
     Boolean,
     Choice,
-    Either,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     number_list,
     param,
     positional,
+    shared,
 )
 
 # Every solver finds the same optimum; scikit-learn's names are accepted.
@@ -58,14 +52,14 @@ class Ridge(LinearPredictor):
 
     alpha: Any = positional(
         default=1.0,
-        check=Either(Real(0, None), Array),
+        check=Real(0, None) | Array,
         description="Strength of the penalty, one number or one per target; 0 is least squares.",
         kw_only=False,
     )
-    copy_X: bool = COPY_X
+    copy_X: bool = shared.COPY_X
     max_iter: int | None = param(
         None,
-        Either(Nothing, Integer(1)),
+        None | Integer(1),
         "Largest number of iterations of the solver 'gd' (None: 1000) and for very wide sparse tables. "
         "Direct solutions do not iterate.",
     )
@@ -82,13 +76,13 @@ class Ridge(LinearPredictor):
         "watch.",
     )
     positive: bool = POSITIVE
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = shared.NO_RANDOM_STATE
     step: float | None = SQUARES_STEP
-    standardize: bool = STANDARDIZE
+    standardize: bool = shared.STANDARDIZE
 
     n_iter_: Any = learned("Number of iterations; 1 for direct solutions.")
     solver_: str = learned("Name of the solver, as given.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     _several_targets = True
     _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
@@ -141,10 +135,10 @@ class RidgeClassifier(LinearClassifier):
         description="Strength of the penalty; 0 is least squares.",
         kw_only=False,
     )
-    copy_X: bool = COPY_X
+    copy_X: bool = shared.COPY_X
     max_iter: int | None = param(
         None,
-        Either(Nothing, Integer(1)),
+        None | Integer(1),
         "Largest number of iterations for very large sparse tables; all others are solved directly. "
         "None allows ten times the smaller of the numbers of rows and columns.",
     )
@@ -156,12 +150,12 @@ class RidgeClassifier(LinearClassifier):
     class_weight: Any = CLASS_FACTORS
     solver: str = param("auto", Ignored("all solvers find the same optimum.", Choice(*SOLVERS)))
     positive: bool = param(False, Boolean, "Whether to allow no negative coefficient.")
-    random_state: Any = NO_RANDOM_STATE
-    standardize: bool = STANDARDIZE
+    random_state: Any = shared.NO_RANDOM_STATE
+    standardize: bool = shared.STANDARDIZE
 
-    n_iter_: np.ndarray = learned(N_ITER)
+    n_iter_: np.ndarray = learned(shared.N_ITER)
     solver_: str = learned("The value of `solver`.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """Fit, with columns divided by their standard deviations if `standardize` is set."""

@@ -9,32 +9,23 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model import cv_folds
 from pellucid.linear_model.base import LinearPredictor, shaped
-from pellucid.linear_model.cv_folds import (
-    CV,
-    fit_by_folds,
-    make_folds,
-    route_to_splitter,
-    scored,
-    scorer_of,
-)
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
-    STANDARDIZE,
     Array,
     Boolean,
     Choice,
-    Either,
     Function,
     Ignored,
-    Nothing,
     Predicate,
     Real,
     learned,
     number_list,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Recorder, Status, is_watched
 
@@ -67,24 +58,20 @@ class RidgeCV(LinearPredictor):
 
     alphas: Any = positional(
         default=(0.1, 1.0, 10.0),
-        check=Either(Real(0, None), Array),
+        check=Real(0, None) | Array,
         description="Penalties to choose from.",
         kw_only=False,
     )
     scoring: Any = param(
         None,
-        Either(
-            Nothing,
-            Predicate(lambda v: isinstance(v, str), "the name of a scorer", "str"),
-            Function,
-        ),
+        None | Predicate(lambda v: isinstance(v, str), "the name of a scorer", "str") | Function,
         "How predictions of left-out rows are scored: the name of a scorer of scikit-learn, or a "
         "function (estimator, X, y) -> number (larger is better). None is the squared error "
         "with cv=None, else R2.",
     )
     cv: Any = param(
         None,
-        CV,
+        cv_folds.CV,
         "How rows are left out. None leaves out one row at a time; an int is a number of contiguous "
         "folds; else a splitter, or (train, test) pairs of row numbers.",
     )
@@ -101,7 +88,7 @@ class RidgeCV(LinearPredictor):
     alpha_per_target: bool = param(
         False, Boolean, "Whether to choose a penalty for each target; with cv=None only."
     )
-    standardize: bool = STANDARDIZE
+    standardize: bool = shared.STANDARDIZE
 
     alpha_: Any = learned("The chosen penalty, or one per target.")
     best_score_: Any = learned("Score of the chosen penalty, or one per target.")
@@ -115,8 +102,8 @@ class RidgeCV(LinearPredictor):
     _several_targets = True
     _target = "several"
 
-    fit = fit_by_folds
-    get_metadata_routing = route_to_splitter
+    fit = cv_folds.fit_by_folds
+    get_metadata_routing = cv_folds.route_to_splitter
 
     def _fit(self, problem: Problem, split: Mapping[str, Any] = {}) -> dict[str, Any]:
         return penalised_evenly(self, True, problem, partial(self._fit_columns, split))
@@ -134,7 +121,7 @@ class RidgeCV(LinearPredictor):
                 keep = bool(self.store_cv_results)
                 tried = search.leave_one_out(problem, Y, alphas, made, keep, self._score())
             else:
-                folds, solver = make_folds(self.cv, problem, split), None
+                folds, solver = cv_folds.make_folds(self.cv, problem, split), None
                 score = self._score() or search.r_squared
                 tried = search.by_folds(problem, Y, alphas, folds, self.fit_intercept, score)
             chosen, learned = self._choice(alphas, tried.scores, problem.y.ndim == 2)
@@ -180,8 +167,8 @@ class RidgeCV(LinearPredictor):
         """The function that scores predictions, or None for the default one."""
         if self.scoring is None:
             return None
-        scorer, named = scorer_of(self), isinstance(self.scoring, str)
-        return lambda guess, y, w: scored(
+        scorer, named = cv_folds.scorer_of(self), isinstance(self.scoring, str)
+        return lambda guess, y, w: cv_folds.scored(
             scorer, ScorerView(), guess.ravel(), y.ravel(), w if named else None
         )
 

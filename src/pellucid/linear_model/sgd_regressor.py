@@ -14,16 +14,7 @@ from pellucid.errors import ParameterError
 from pellucid.linear_model._sgd import base as sgd
 from pellucid.linear_model.base import LinearPredictor, check_size, column_means
 from pellucid.numerics.column_scaling import can_be_centred, deviations, rescaled, units
-from pellucid.parameters import (
-    HISTORY,
-    RANDOM_STATE,
-    VERBOSE,
-    WARM_START,
-    Choice,
-    changed,
-    learned,
-    positional,
-)
+from pellucid.parameters import Choice, changed, learned, positional, shared
 from pellucid.records import Status, converting, is_watched
 
 WORSE = 10  # times the loss without coefficients, or at the start, beyond which a fit has diverged
@@ -75,16 +66,16 @@ class SGDRegressor(LinearPredictor):
     max_iter: int = sgd.MAX_ITER
     tol: float | None = sgd.TOL
     shuffle: bool = sgd.SHUFFLE
-    verbose: int = VERBOSE
+    verbose: int = shared.VERBOSE
     epsilon: float = sgd.EPSILON
-    random_state: Any = RANDOM_STATE
+    random_state: Any = shared.RANDOM_STATE
     learning_rate: str = sgd.LEARNING_RATE.replace(default="invscaling")
     eta0: float = sgd.ETA0
     power_t: float = sgd.POWER_T.replace(default=0.25)
     early_stopping: bool = sgd.EARLY_STOPPING
     validation_fraction: float = sgd.VALIDATION_FRACTION
     n_iter_no_change: int = sgd.N_ITER_NO_CHANGE
-    warm_start: bool = WARM_START
+    warm_start: bool = shared.WARM_START
     average: bool | int = sgd.AVERAGE
     standardize: bool = sgd.SCALED_COLUMNS.replace(
         description="Scale numeric columns and y to mean 0 and standard deviation 1 during the fit; "
@@ -96,7 +87,7 @@ class SGDRegressor(LinearPredictor):
     intercept_: np.ndarray = learned("Intercept, shape (1,).")
     n_iter_: int = learned(sgd.N_EPOCHS)
     t_: float = learned(sgd.N_STEPS)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
     standard_coef_: np.ndarray = learned(sgd.STANDARD_COEF)
     pulled_: np.ndarray = learned(sgd.L1_APPLIED)
     averaged_: np.ndarray = learned(sgd.AVERAGED)
@@ -188,7 +179,7 @@ class SGDRegressor(LinearPredictor):
         if state.history[-1][0] > WORSE * worst and state.status.ok:
             state.status = DIVERGED
         _make_finite(state)
-        learned = learned_from([state], options.average_from > 0, type(self).__name__)
+        learned = learned_from([state], options.average_from > 0)
         for name in ("coef_", "standard_coef_", "pulled_", "averaged_", "walk_"):
             learned[name] = learned[name][0]
         del learned["history_"]["mistakes"]

@@ -12,22 +12,16 @@ from pellucid.data.encode import known_distances
 from pellucid.data.opening import opened
 from pellucid.errors import DataError, DataTypeError
 from pellucid.parameters import (
-    HISTORY,
-    N_ITER,
-    N_JOBS,
-    STATUS,
-    VERBOSE,
     Choice,
-    Either,
     Function,
     Integer,
-    Nothing,
     Predicate,
     RandomState,
     Real,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Status, converting
 from pellucid.transformer import Transformer
@@ -74,7 +68,7 @@ class TSNE(Estimator):
     )
     learning_rate: Any = param(
         "auto",
-        Either(Choice("auto"), Real(0, None, "neither")),
+        Choice("auto") | Real(0, None, "neither"),
         "Step size of the gradient descent. 'auto' is max(n_rows / early_exaggeration / 4, 50).",
     )
     max_iter: int = param(1000, Integer(250), "Largest number of gradient steps.")
@@ -88,22 +82,22 @@ class TSNE(Estimator):
     )
     metric: Any = param(
         "euclidean",
-        Either(Choice(*METRICS), Function),
+        Choice(*METRICS) | Function,
         "Distance between rows: a name, or a function of two rows. 'precomputed': X holds distances; "
         "in a sparse X, pairs that are not stored are no neighbors.",
     )
     metric_params: dict | None = param(
         None,
-        Either(Predicate(lambda v: isinstance(v, dict), "a dict"), Nothing),
+        Predicate(lambda v: isinstance(v, dict), "a dict") | None,
         "Further keyword arguments of the metric.",
     )
     init: Any = param(
         "pca",
-        Either(Choice("pca", "random"), Predicate(lambda v: isinstance(v, np.ndarray), "an array")),
+        Choice("pca", "random") | Predicate(lambda v: isinstance(v, np.ndarray), "an array"),
         "Where the points start: on the first principal components, at random, or at the given points "
         "(n_rows, n_components).",
     )
-    verbose: int = VERBOSE
+    verbose: int = shared.VERBOSE
     random_state: Any = param(
         None, RandomState, "Seed or generator of init='random'. Nothing else is random."
     )
@@ -119,16 +113,16 @@ class TSNE(Estimator):
         "Accuracy of 'barnes_hut': a group counts as one point if its diagonal is less than `angle` "
         "times its distance. 0 is exact.",
     )
-    n_jobs: int | None = N_JOBS
+    n_jobs: int | None = shared.N_JOBS
 
     embedding_: np.ndarray = learned(
         "The points, shape (n_rows, n_components); NaN for rows that `table` left out."
     )
     kl_divergence_: float = learned("Kullback-Leibler divergence at the end, without exaggeration.")
     learning_rate_: float = learned("Step size that was used.")
-    n_iter_: int = learned(N_ITER)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
+    n_iter_: int = learned(shared.N_ITER)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
+    status_: Status = learned(shared.STATUS)
 
     # Contract tests use tiny tables, and perplexity must be less than the number of rows. They compare
     # bits and errors, not the quality of the embedding, so any gradient is small enough to stop.

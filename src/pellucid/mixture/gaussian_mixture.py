@@ -13,21 +13,15 @@ from pellucid.data import Problem
 from pellucid.data.canonical import row_hash
 from pellucid.errors import DataError
 from pellucid.parameters import (
-    HISTORY,
-    RANDOM_STATE,
-    STATUS,
-    VERBOSE,
-    WARM_START,
     Array,
     Choice,
-    Either,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Solution, Status, converting, is_watched, unwatched
 
@@ -83,21 +77,21 @@ class GaussianMixture(Estimator):
         "'random' at random responsibilities, 'random_from_data' at random rows.",
     )
     weights_init: Any = param(
-        None, Either(Nothing, Array), "Starting weights of the components, shape (n_components,)."
+        None, None | Array, "Starting weights of the components, shape (n_components,)."
     )
     means_init: Any = param(
         None,
-        Either(Nothing, Array),
+        None | Array,
         "Starting means of the components, shape (n_components, n_encoded_columns).",
     )
     precisions_init: Any = param(
         None,
-        Either(Nothing, Array),
+        None | Array,
         "Starting precisions (inverse covariances), in the shape of `covariances_`.",
     )
-    random_state: Any = RANDOM_STATE
-    warm_start: bool = WARM_START
-    verbose: int = VERBOSE
+    random_state: Any = shared.RANDOM_STATE
+    warm_start: bool = shared.WARM_START
+    verbose: int = shared.VERBOSE
     verbose_interval: int = param(
         10, Ignored("nothing is printed; use `pellucid.watching` to follow a fit.", Integer(1))
     )
@@ -120,8 +114,8 @@ class GaussianMixture(Estimator):
     lower_bounds_: list[float] = learned(
         "Mean log-likelihood after each iteration of the best start."
     )
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
+    status_: Status = learned(shared.STATUS)
 
     _kind = "density_estimator"
     _rows = "canonical"

@@ -1,31 +1,49 @@
-"""Folds, metrics and search. They use only `fit` and `predict`, so any scikit-learn estimator works."""
+"""Folds, cross-validation and search for any estimator, in scikit-learn's names and call forms."""
 
-from pellucid.model_selection.folds import (
-    GroupFolds,
-    LeaveOneOut,
-    PlainFolds,
-    RepeatedFolds,
-    StratifiedFolds,
-    TimeFolds,
-    holdout,
+from pellucid.model_selection.cross_validation import (
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
 )
 from pellucid.model_selection.grids import Geometric, candidates
 from pellucid.model_selection.metrics import METRICS, Metric, metric
 from pellucid.model_selection.search import SearchResult, search
+from pellucid.model_selection.splitters import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    TimeSeriesSplit,
+    train_test_split,
+)
 
 __all__ = [
     "METRICS",
     "Geometric",
-    "GroupFolds",
+    "GroupKFold",
+    "GroupShuffleSplit",
+    "KFold",
+    "LeaveOneGroupOut",
     "LeaveOneOut",
     "Metric",
-    "PlainFolds",
-    "RepeatedFolds",
+    "RepeatedKFold",
+    "RepeatedStratifiedKFold",
     "SearchResult",
-    "StratifiedFolds",
-    "TimeFolds",
+    "ShuffleSplit",
+    "StratifiedKFold",
+    "StratifiedShuffleSplit",
+    "TimeSeriesSplit",
     "candidates",
-    "holdout",
+    "cross_val_predict",
+    "cross_val_score",
+    "cross_validate",
     "metric",
     "search",
+    "train_test_split",
 ]

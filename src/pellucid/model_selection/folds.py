@@ -1,4 +1,4 @@
-"""Splits of rows into training and test sets.
+"""The folds and the test set of a comparison; `splitters` has those for users.
 
 Each class has `split(y, groups)`, which yields (train, test) row numbers. Every row is tested exactly
 once per repeat (with time folds, every row after the first part). The same seed gives the same folds.
@@ -129,35 +129,6 @@ def _between_times(times: np.ndarray, wanted: list[int]) -> list[int]:
         first += int(np.abs(allowed - row).argmin()) + 1
         cuts.append(int(begins[first - 1]))
     return cuts
-
-
-@dataclass(frozen=True)
-class LeaveOneOut:
-    """Every row is its own fold."""
-
-    def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
-        _check(2, len(y))
-        return _splits(np.arange(len(y)), len(y))
-
-
-@dataclass(frozen=True)
-class RepeatedFolds:
-    """Random folds, drawn several times; `folds` is a class above, seeded per repeat."""
-
-    folds: Any = StratifiedFolds
-    n_folds: int = 5
-    n_repeats: int = 2
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.folds in (TimeFolds, LeaveOneOut):
-            raise ParameterError(
-                f"{self.folds.__name__} cannot be repeated: its folds are not random."
-            )
-
-    def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
-        for repeat in range(self.n_repeats):
-            yield from self.folds(self.n_folds, self.seed, repeat).split(y, groups)
 
 
 def holdout(

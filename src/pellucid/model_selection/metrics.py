@@ -14,6 +14,7 @@ import numpy as np
 from pellucid import _sklearn
 from pellucid.default_scores import r2_score
 from pellucid.errors import ParameterError
+from pellucid.metrics.ranked_scores import binary_auc, binary_average_precision
 
 RARE = 0.2  # share of the rarest class below which accuracy says little about it
 SMALLEST_MEAN = 1e-3  # of the mean of y: predictions of a Poisson deviance count as at least this
@@ -108,18 +109,6 @@ def log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarra
     return _mean(losses, w)
 
 
-def binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
-    """Area under the ROC curve of one class against the rest; NaN if one of them has no rows."""
-    pos, neg = w[positive].sum(), w[~positive].sum()
-    if pos == 0 or neg == 0:
-        return float("nan")
-    levels, rank = np.unique(score, return_inverse=True)
-    at_pos = np.bincount(rank, w * positive, minlength=len(levels))
-    at_neg = np.bincount(rank, w * ~positive, minlength=len(levels))
-    below = np.cumsum(at_neg) - at_neg
-    return float((at_pos * (below + at_neg / 2)).sum() / (pos * neg))
-
-
 def roc_auc(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
     """Area under the ROC curve; for more classes the mean over all classes, each against the rest."""
     return float(each_against_rest(binary_auc, y, scores, w, classes))
@@ -136,24 +125,6 @@ def each_against_rest(
     if len(classes) == 2:
         return one(y == classes[1], scores[:, 1], w)
     return np.mean([one(y == c, scores[:, k], w) for k, c in enumerate(classes)], axis=0)
-
-
-def last_of_equals(ordered: np.ndarray) -> np.ndarray:
-    """Last position of each run of equal values in an ordered array; equal infinities are one run."""
-    return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1)
-
-
-def binary_average_precision(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
-    """Area under the precision-recall steps of one class against the rest; NaN without its rows."""
-    if w[positive].sum() == 0:
-        return float("nan")
-    positive, score, w = positive[w > 0], score[w > 0], w[w > 0]
-    order = np.argsort(-score, kind="stable")
-    hit, seen = np.cumsum((w * positive)[order]), np.cumsum(w[order])
-    last = last_of_equals(score[order])
-    recall = hit[last] / hit[-1]
-    precision = hit[last] / seen[last]
-    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
 
 def average_precision(

@@ -46,10 +46,6 @@ class NaiveBayes(Classifier):
 
     _prior_name: ClassVar[str] = "class_prior"  # the parameter with the priors
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the distribution of every column in every class."""
-        return self._learn(X, y, weights=sample_weight)
-
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch; fitting all batches equals one `fit` on all rows."""
         return self._learn_more(X, y, weights=sample_weight, classes=classes)

@@ -7,7 +7,7 @@ import numpy as np
 from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA
 from pellucid.naive_bayes.class_counts import LOWEST
 from pellucid.naive_bayes.counts import CountNaiveBayes
-from pellucid.parameters import Either, Nothing, Real, learned, param
+from pellucid.parameters import Real, learned, param
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 
@@ -30,7 +30,7 @@ class BernoulliNB(CountNaiveBayes):
 
     binarize: float | None = param(
         0.0,
-        Either(Nothing, Real(0, None)),
+        None | Real(0, None),
         "Cells above this value count as 1, all others as 0. None uses the cells as they are.",
         after="force_alpha",
     )

@@ -24,7 +24,7 @@ from pellucid.naive_bayes.text_columns import (
     log_probabilities,
     text_likelihood,
 )
-from pellucid.parameters import PRIORS, Array, Either, Integer, Nothing, Real, learned, param
+from pellucid.parameters import Array, Integer, Real, learned, param, shared
 from pellucid.persist.fitted_state import expect_array
 
 MOST = 2**22  # largest number of categories of a column
@@ -51,10 +51,10 @@ class CategoricalNB(NaiveBayes):
     alpha: float = ALPHA.replace(check=Real(0, None), description="Pseudo-count of every level.")
     force_alpha: bool = FORCE_ALPHA
     fit_prior: bool = FIT_PRIOR
-    class_prior: Any = PRIORS
+    class_prior: Any = shared.PRIORS
     min_categories: Any = param(
         None,
-        Either(Nothing, Integer(1), Array),
+        None | Integer(1) | Array,
         "Smallest number of categories of a column of numbers: one for all columns, or one for each.",
     )
     class_prior_alpha: float = CLASS_PRIOR_ALPHA

@@ -26,14 +26,12 @@ from pellucid.naive_bayes.missing import (
 )
 from pellucid.naive_bayes.support import check_counts
 from pellucid.numerics.linear_scores import linear_scores
-from pellucid.parameters import PRIORS, Boolean, Either, Predicate, Real, learned, param
+from pellucid.parameters import Boolean, Predicate, Real, learned, param, shared
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 ALPHA = param(
     1.0,
-    Either(
-        Real(0, None), Predicate(lambda v: isinstance(v, np.ndarray | list | tuple), "an array")
-    ),
+    Real(0, None) | Predicate(lambda v: isinstance(v, np.ndarray | list | tuple), "an array"),
     "Pseudo-count that smooths the estimates: one for all encoded columns, or one for each.",
 )
 FORCE_ALPHA = param(
@@ -55,7 +53,7 @@ class CountNaiveBayes(NaiveBayes):
     alpha: Any = ALPHA
     force_alpha: bool = FORCE_ALPHA
     fit_prior: bool = FIT_PRIOR
-    class_prior: Any = PRIORS
+    class_prior: Any = shared.PRIORS
 
     class_log_prior_: np.ndarray = learned(CLASS_LOG_PRIOR)
     feature_count_: np.ndarray = learned("Sums of the cells, shape (n_classes, n_terms).")

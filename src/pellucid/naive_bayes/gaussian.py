@@ -11,7 +11,7 @@ from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA, NaiveBayes
 from pellucid.naive_bayes.missing import filled, missing_cells, silent_terms
 from pellucid.numerics.class_moments import DiagonalMoments, class_moments
 from pellucid.numerics.densities import LARGEST, normal_log_density
-from pellucid.parameters import PRIORS, Real, learned, param
+from pellucid.parameters import Real, learned, param, shared
 from pellucid.persist.fitted_state import expect_array, n_terms
 
 PARTS = 2**20  # terms in memory at a time
@@ -34,7 +34,7 @@ class GaussianNB(NaiveBayes):
     ['low', 'high']
     """
 
-    priors: Any = PRIORS
+    priors: Any = shared.PRIORS
     var_smoothing: float = param(
         1e-9,
         Real(0, None),

@@ -9,29 +9,13 @@ from pellucid.data import Problem
 from pellucid.data.batches import empty
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
+from pellucid.naive_bayes import class_counts, text_columns
 from pellucid.naive_bayes.base import CLASS_PRIOR_ALPHA, NaiveBayes, against_others
-from pellucid.naive_bayes.class_counts import (
-    LOWEST,
-    MOST,
-    count_levels,
-    level_likelihood,
-    level_probabilities,
-    match_levels,
-)
 from pellucid.naive_bayes.column_distributions import KINDS, Distribution, by_position
 from pellucid.naive_bayes.gaussian import EXTREME, LARGEST, fill_unknown, merged_moments, pooled
 from pellucid.naive_bayes.support import BINARY, check_column
-from pellucid.naive_bayes.text_columns import (
-    WORD_KINDS,
-    CodesAndWords,
-    codes_of,
-    count_words,
-    log_probabilities,
-    text_likelihood,
-    word_terms,
-)
 from pellucid.numerics.class_moments import class_moments
-from pellucid.parameters import PRIORS, Either, Nothing, Predicate, Real, learned, param
+from pellucid.parameters import Predicate, Real, learned, param, shared
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Explanation
 
@@ -64,7 +48,7 @@ class MixedNB(NaiveBayes):
 
     distributions: Mapping[Any, Any] | None = param(
         None,
-        Either(Nothing, Predicate(lambda v: isinstance(v, Mapping), "a dict")),
+        None | Predicate(lambda v: isinstance(v, Mapping), "a dict"),
         "Distributions of columns, as {name or position: distribution}. For numbers: 'normal', "
         "'bernoulli', 'poisson', 'binomial' (the number of trials is the largest value), ('binomial', "
         "trials), or 'multinomial' (all such columns are the counts of one multinomial). For text: "
@@ -82,7 +66,7 @@ class MixedNB(NaiveBayes):
         Real(0, None),
         "Share of the variance of a normal column that is added to its variance in each class.",
     )
-    priors: Any = PRIORS
+    priors: Any = shared.PRIORS
     class_prior_alpha: float = CLASS_PRIOR_ALPHA
 
     distributions_: tuple[str, ...] = learned("Distribution of each column.")
@@ -146,17 +130,19 @@ class MixedNB(NaiveBayes):
     def _level_counts(self, problem: Problem, j: int, kind: str) -> np.ndarray:
         """(K, levels) of a column of categories, (K, words) of a text."""
         y, w, K = problem.y, problem.weights, problem.n_classes
-        if kind in WORD_KINDS:
-            return count_words(kind, problem.words[j], y, w, K)
+        if kind in text_columns.WORD_KINDS:
+            return text_columns.count_words(kind, problem.words[j], y, w, K)
         if kind == "categorical":
-            return count_levels(_level_codes(problem.X[:, j]), y, w, K, problem.n_levels[j])
+            return class_counts.count_levels(
+                _level_codes(problem.X[:, j]), y, w, K, problem.n_levels[j]
+            )
         return np.zeros((K, 0))
 
     def _carried(self, schema: Schema) -> dict[str, Any]:
         names = ("class_count_", "present_", "centres_", "spreads_", "trials_", "units_")
         levels = zip(self.level_count_, self.schema_.levels, schema.levels)
         return {name: getattr(self, name) for name in names} | {
-            "level_count_": [match_levels(*column) for column in levels]
+            "level_count_": [class_counts.match_levels(*column) for column in levels]
         }
 
     def _merge(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -199,10 +185,14 @@ class MixedNB(NaiveBayes):
 
     def _level_logs(self, kind: str, j: int, sums: dict[str, Any]) -> np.ndarray:
         counts = sums["level_count_"][j]
-        if kind in WORD_KINDS:
-            return log_probabilities(kind, counts, sums["present_"][:, j], self.alpha)
+        if kind in text_columns.WORD_KINDS:
+            return text_columns.log_probabilities(kind, counts, sums["present_"][:, j], self.alpha)
         with np.errstate(divide="ignore"):
-            return np.log(level_probabilities(counts, self.alpha)) if counts.size else counts
+            return (
+                np.log(class_counts.level_probabilities(counts, self.alpha))
+                if counts.size
+                else counts
+            )
 
     def _parameter(self, kind: str, j: int, sums: dict[str, Any], mean: float) -> np.ndarray:
         """Mean, probability or rate of column j in each class, with pseudo-counts."""
@@ -226,8 +216,8 @@ class MixedNB(NaiveBayes):
         name = None if given is None else given.kind
         if kind == TEXT and name in ("multinomial", "bernoulli"):
             name += " words"
-        possible = {CATEGORICAL: KINDS[2:3], TEXT: WORD_KINDS}.get(
-            kind, tuple(k for k in KINDS if k != "categorical" and k not in WORD_KINDS)
+        possible = {CATEGORICAL: KINDS[2:3], TEXT: text_columns.WORD_KINDS}.get(
+            kind, tuple(k for k in KINDS if k != "categorical" and k not in text_columns.WORD_KINDS)
         )
         if name is not None and name not in possible:
             raise ParameterError(
@@ -257,12 +247,12 @@ class MixedNB(NaiveBayes):
 
     def _column(self, X: Any, j: int) -> np.ndarray:
         """What column j adds to the log-likelihood, (n, K); 0 for a missing cell."""
-        kind, x = self.distributions_[j], codes_of(X)[:, j]
-        if kind in WORD_KINDS:
-            return text_likelihood(kind, X, j, self.level_log_prob_[j])
+        kind, x = self.distributions_[j], text_columns.codes_of(X)[:, j]
+        if kind in text_columns.WORD_KINDS:
+            return text_columns.text_likelihood(kind, X, j, self.level_log_prob_[j])
         missing = np.isnan(x)
         if kind == "categorical":
-            return level_likelihood(self.level_log_prob_[j], _level_codes(x))
+            return class_counts.level_likelihood(self.level_log_prob_[j], _level_codes(x))
         if self.silent_[j] and kind != "multinomial":
             return np.zeros((len(x), len(self.classes_)))
         given = self._given_distributions(self.schema_).get(j)
@@ -283,17 +273,19 @@ class MixedNB(NaiveBayes):
         if kind == "normal":
             var = np.maximum(self.var_[:, j], 1e-300)
             return -0.5 * ((x - theta) ** 2 / var + np.log(2 * np.pi * var))
-        log = np.maximum(np.log(theta), LOWEST)
-        x = np.minimum(x, MOST)
+        log = np.maximum(np.log(theta), class_counts.LOWEST)
+        x = np.minimum(x, class_counts.MOST)
         if kind == "multinomial":
             return x * log
         if kind == "poisson":
             return x * log - theta
         trials = 1.0 if kind == "bernoulli" else self.trials_[j]
-        return x * log + np.maximum(trials - x, 0.0) * np.maximum(np.log1p(-theta), LOWEST)
+        return x * log + np.maximum(trials - x, 0.0) * np.maximum(
+            np.log1p(-theta), class_counts.LOWEST
+        )
 
     def _log_likelihood(self, X: Any) -> np.ndarray:
-        total = np.zeros((len(codes_of(X)), len(self.classes_)))
+        total = np.zeros((len(text_columns.codes_of(X)), len(self.classes_)))
         for j in range(self.schema_.n_columns):
             total += self._column(X, j)
         return total
@@ -309,8 +301,8 @@ class MixedNB(NaiveBayes):
         rows, names = self._encoded(X), list(self.schema_.columns)
         found = self._explain(rows)
         parts = [found["contributions"]]
-        for j in rows.words if isinstance(rows, CodesAndWords) else ():
-            used, shares = word_terms(
+        for j in rows.words if isinstance(rows, text_columns.CodesAndWords) else ():
+            used, shares = text_columns.word_terms(
                 self.distributions_[j], rows.words[j], self.level_log_prob_[j]
             )
             shares = against_others(shares)
@@ -335,7 +327,7 @@ class MixedNB(NaiveBayes):
         if not isinstance(kinds, tuple) or len(kinds) != d or not set(kinds) <= set(KINDS):
             raise ModelFileError("the distributions_ of its MixedNB are missing or unknown")
         for kind, content in zip(kinds, self.schema_.kinds):
-            if (kind in WORD_KINDS, kind == "categorical") != (
+            if (kind in text_columns.WORD_KINDS, kind == "categorical") != (
                 content == TEXT,
                 content == CATEGORICAL,
             ):

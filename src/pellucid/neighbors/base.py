@@ -17,19 +17,7 @@ from pellucid.data.encode import known_distances
 from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import distances, neighbor_search, radius_search
 from pellucid.neighbors.ragged import Lists, joined, of_table
-from pellucid.parameters import (
-    N_JOBS,
-    STANDARDIZE,
-    Choice,
-    Either,
-    Function,
-    Integer,
-    Nothing,
-    Predicate,
-    Real,
-    learned,
-    param,
-)
+from pellucid.parameters import Choice, Function, Integer, Predicate, Real, learned, param, shared
 
 _METRIC_PARAMS = Predicate(
     lambda v: isinstance(v, dict) and all(isinstance(k, str) for k in v), "a dict"
@@ -55,13 +43,13 @@ class NeighborModel(Estimator):
     )
     p: float = param(
         2,
-        Either(Real(0, None, "neither"), Choice(np.inf), Nothing),
+        Real(0, None, "neither") | Choice(np.inf) | None,
         "Order of the metric 'minkowski', at most 32 or inf. 1 is 'manhattan', 2 is 'euclidean', inf is "
         "'chebyshev'. None is 2.",
     )
     metric: Any = param(
         "minkowski",
-        Either(Choice(*distances.NAMES), Function),
+        Choice(*distances.NAMES) | Function,
         "Distance between two rows. 'hamming' is the share of the table's columns that differ; two "
         "missing cells are equal. 'mahalanobis' estimates the covariance of the training rows with "
         "Ledoit and Wolf's shrinkage, unless `metric_params` gives it. 'gower' is for mixed columns: it "
@@ -72,12 +60,12 @@ class NeighborModel(Estimator):
     )
     metric_params: dict[str, Any] | None = param(
         None,
-        Either(_METRIC_PARAMS, Nothing),
+        _METRIC_PARAMS | None,
         "Further arguments of the metric: 'p' and 'w' of 'minkowski', 'w' of 'euclidean', 'V' (the "
         "covariance) or 'VI' (its inverse) of 'mahalanobis', or the arguments of a metric function.",
     )
-    n_jobs: int | None = N_JOBS
-    standardize: bool = STANDARDIZE.replace(
+    n_jobs: int | None = shared.N_JOBS
+    standardize: bool = shared.STANDARDIZE.replace(
         description="Divide numbers by their standard deviations before distances are computed; columns "
         "of categories stay 0 and 1."
     )

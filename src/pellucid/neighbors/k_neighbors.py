@@ -6,19 +6,12 @@ import numpy as np
 
 from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
-from pellucid.neighbors.neighbor_parameters import (
-    BETA,
-    CODES,
-    NONE_IS_A_TABLE,
-    OUTPUTS_2D,
-    TARGETS,
-    WEIGHTS,
-)
+from pellucid.neighbors import neighbor_parameters
 from pellucid.neighbors.queries import KNeighborsQueries
 from pellucid.parameters import Integer, learned, positional
 
 
-class KNeighborsClassifier(KNeighborsQueries, Classifier):
+class KNeighborsClassifier(KNeighborsQueries, Classifier):  # type: ignore[misc]  # no weights
     """Class shares among the k nearest training rows.
 
     p(c | x) = sum of w(d_j) over neighbours j of class c / sum of w(d_j) over all k neighbours.
@@ -35,16 +28,16 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):
     array([[0.667, 0.333]])
     """
 
-    _exempt = NONE_IS_A_TABLE
+    _exempt = neighbor_parameters.NONE_IS_A_TABLE
 
     n_neighbors: int = positional(
         default=5, check=Integer(1), description="Number of neighbours that vote.", kw_only=False
     )
-    weights: Any = WEIGHTS
-    beta: float = BETA
+    weights: Any = neighbor_parameters.WEIGHTS
+    beta: float = neighbor_parameters.BETA
 
-    codes_: np.ndarray = learned(CODES)
-    outputs_2d_: bool = learned(OUTPUTS_2D)
+    codes_: np.ndarray = learned(neighbor_parameters.CODES)
+    outputs_2d_: bool = learned(neighbor_parameters.OUTPUTS_2D)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_k(problem)
@@ -59,7 +52,7 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):
         return self._explain_classes(votes, votes.class_shares(self.codes_, len(self.classes_)))
 
 
-class KNeighborsRegressor(KNeighborsQueries, Regressor):
+class KNeighborsRegressor(KNeighborsQueries, Regressor):  # type: ignore[misc]  # no weights
     """Mean of the targets of the k nearest training rows.
 
     y(x) = sum of w(d_j) y_j / sum of w(d_j) over the k neighbours j. Equally near rows are ordered by
@@ -73,7 +66,7 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):
     array([0.5])
     """
 
-    _exempt = NONE_IS_A_TABLE
+    _exempt = neighbor_parameters.NONE_IS_A_TABLE
 
     n_neighbors: int = positional(
         default=5,
@@ -81,10 +74,10 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):
         description="Number of neighbours whose targets are averaged.",
         kw_only=False,
     )
-    weights: Any = WEIGHTS
-    beta: float = BETA
+    weights: Any = neighbor_parameters.WEIGHTS
+    beta: float = neighbor_parameters.BETA
 
-    targets_: np.ndarray = learned(TARGETS)
+    targets_: np.ndarray = learned(neighbor_parameters.TARGETS)
 
     _target = "several"
     _several_targets = True

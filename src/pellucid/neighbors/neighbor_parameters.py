@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from pellucid.parameters import Choice, Either, Function, Real, param
+from pellucid.parameters import Choice, Function, Real, param
 
-RADIUS = Either(Real(0, None, "left"), Choice(np.inf))
-_WEIGHTS = Either(Choice("uniform", "distance", "exp", "rational", None), Function)
+RADIUS = Real(0, None, "left") | Choice(np.inf)
+_WEIGHTS = Choice("uniform", "distance", "exp", "rational", None) | Function
 _RULES = (
     "Weight of a neighbour at distance d: 'uniform' or None 1, 'distance' 1 / d (if some d are 0, only "
     "these rows count), 'exp' exp(-beta d), 'rational' 1 / (1 + d**beta). "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.neighbors import _loops, _tree, distances, overflow
+from pellucid.neighbors import _loops, _tree, distances, inverted, overflow
 from pellucid.numerics.row_blocks import as_dense, largest_cell
 
 PANEL = 64  # rows in a panel without a tree
@@ -153,6 +153,9 @@ class Index:
         m = Q.shape[0]
         near, rows = np.full((m, k), np.inf), np.full((m, k), NONE, dtype=np.int32)
         stop, order = parallel.StopFlag(), self._query_order(Q)
+        if self.space["kind"] == "squared" and not isinstance(self.rows, np.ndarray):
+            inverted.search(self.rows, Q, near, rows, query_blocks(m), jobs)
+            return near, rows
         for one in self._hashed() if self.buckets is not None else self._methods(Q, k):
 
             def task(block: slice, one: Any = one) -> None:

@@ -7,22 +7,11 @@ import numpy as np
 from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import ModelFileError, ParameterError, shown
-from pellucid.neighbors.neighbor_parameters import (
-    BETA,
-    CODES,
-    NONE_IS_A_TABLE,
-    OUTPUTS_2D,
-    RADIUS,
-    RADIUS_ALGORITHM,
-    RADIUS_WEIGHTS,
-    TARGETS,
-)
+from pellucid.neighbors import neighbor_parameters
 from pellucid.neighbors.queries import RadiusQueries
 from pellucid.neighbors.votes import RadiusVotes
 from pellucid.parameters import (
     Choice,
-    Either,
-    Nothing,
     Predicate,
     changed,
     learned,
@@ -35,7 +24,7 @@ _LABEL = Predicate(
 )
 
 
-class RadiusNeighborsClassifier(RadiusQueries, Classifier):
+class RadiusNeighborsClassifier(RadiusQueries, Classifier):  # type: ignore[misc]  # no weights
     """Class shares among all training rows within a radius.
 
     p(c | x) = sum of w(d_j) over rows j of class c with d_j <= radius / sum of w(d_j) over all of them.
@@ -49,26 +38,26 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
     array([0])
     """
 
-    _exempt = NONE_IS_A_TABLE
+    _exempt = neighbor_parameters.NONE_IS_A_TABLE
 
     radius: float = positional(
         default=1.0,
-        check=RADIUS,
+        check=neighbor_parameters.RADIUS,
         description="Largest distance of the training rows that vote.",
         kw_only=False,
     )
-    weights: Any = RADIUS_WEIGHTS
-    algorithm: str = changed(description=RADIUS_ALGORITHM)
+    weights: Any = neighbor_parameters.RADIUS_WEIGHTS
+    algorithm: str = changed(description=neighbor_parameters.RADIUS_ALGORITHM)
     outlier_label: Any = param(
         None,
-        Either(Choice("most_frequent"), Nothing, _LABEL),
+        Choice("most_frequent") | None | _LABEL,
         "Class of rows without neighbours. None raises an error for such a row.",
         after="metric",
     )
-    beta: float = BETA
+    beta: float = neighbor_parameters.BETA
 
-    codes_: np.ndarray = learned(CODES)
-    outputs_2d_: bool = learned(OUTPUTS_2D)
+    codes_: np.ndarray = learned(neighbor_parameters.CODES)
+    outputs_2d_: bool = learned(neighbor_parameters.OUTPUTS_2D)
     outlier_label_: Any = learned("Class of rows without neighbours, or None.")
 
     # Some rows of generic checks lie too far apart for radius 1.
@@ -116,7 +105,7 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):
             )
 
 
-class RadiusNeighborsRegressor(RadiusQueries, Regressor):
+class RadiusNeighborsRegressor(RadiusQueries, Regressor):  # type: ignore[misc]  # no weights
     """Mean of the targets of all training rows within a radius.
 
     y(x) = sum of w(d_j) y_j / sum of w(d_j) over rows j with d_j <= radius. A row without neighbours
@@ -130,19 +119,19 @@ class RadiusNeighborsRegressor(RadiusQueries, Regressor):
     array([0.5])
     """
 
-    _exempt = NONE_IS_A_TABLE
+    _exempt = neighbor_parameters.NONE_IS_A_TABLE
 
     radius: float = positional(
         default=1.0,
-        check=RADIUS,
+        check=neighbor_parameters.RADIUS,
         description="Largest distance of the training rows whose targets are averaged.",
         kw_only=False,
     )
-    weights: Any = RADIUS_WEIGHTS
-    algorithm: str = changed(description=RADIUS_ALGORITHM)
-    beta: float = BETA
+    weights: Any = neighbor_parameters.RADIUS_WEIGHTS
+    algorithm: str = changed(description=neighbor_parameters.RADIUS_ALGORITHM)
+    beta: float = neighbor_parameters.BETA
 
-    targets_: np.ndarray = learned(TARGETS)
+    targets_: np.ndarray = learned(neighbor_parameters.TARGETS)
 
     _target = "several"
     _several_targets = True

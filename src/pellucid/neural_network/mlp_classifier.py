@@ -13,7 +13,7 @@ from pellucid.neural_network.base import MultiLayer
 from pellucid.neural_network.network import Network
 from pellucid.neural_network.training_options import ACTIVATION, HIDDEN_LAYER_SIZES
 from pellucid.numerics.objectives.losses import class_probabilities, log_softmax
-from pellucid.parameters import CLASS_WEIGHT
+from pellucid.parameters import shared
 
 # Scores that differ by more than this have different probabilities.
 TIED = 1e-12
@@ -40,11 +40,7 @@ class MLPClassifier(MultiLayer, Classifier):
 
     hidden_layer_sizes: Any = HIDDEN_LAYER_SIZES
     activation: str = ACTIVATION
-    class_weight: Any = CLASS_WEIGHT.replace(after="max_fun")
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the network; a row of weight k counts as k identical rows."""
-        return self._learn(X, y, weights=sample_weight)
+    class_weight: Any = shared.CLASS_WEIGHT.replace(after="max_fun")
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
         """Make one more pass over these rows."""

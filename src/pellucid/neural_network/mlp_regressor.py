@@ -49,10 +49,6 @@ class MLPRegressor(MultiLayer, Regressor):
     _several_targets = True
     _target = "several"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the network; a row of weight k counts as k identical rows."""
-        return self._learn(X, y, weights=sample_weight)
-
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make one more pass over these rows."""
         self._check_parameters()

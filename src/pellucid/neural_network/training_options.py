@@ -12,14 +12,8 @@ import numpy as np
 from pellucid.base import Estimator
 from pellucid.errors import ParameterError, shown
 from pellucid.parameters import (
-    HISTORY,
-    RANDOM_STATE,
-    STATUS,
-    VERBOSE,
-    WARM_START,
     Boolean,
     Choice,
-    Either,
     Integer,
     Predicate,
     Real,
@@ -27,6 +21,7 @@ from pellucid.parameters import (
     param,
     parameters_of,
     positional,
+    shared,
 )
 from pellucid.records import Status
 
@@ -72,7 +67,7 @@ class NetworkParameters(Estimator):
     )
     batch_size: Any = param(
         "auto",
-        Either(Choice("auto"), Integer(1)),
+        Choice("auto") | Integer(1),
         "Number of rows of a mini-batch; 'auto' is min(200, n_rows).",
     )
     learning_rate: str = param(
@@ -97,15 +92,15 @@ class NetworkParameters(Estimator):
         Boolean,
         "Whether every pass visits the rows in a new random order; False keeps their order.",
     )
-    random_state: Any = RANDOM_STATE
+    random_state: Any = shared.RANDOM_STATE
     tol: float = param(
         1e-4,
         Real(0, None),
         "Stop when the loss (or the validation score) has not improved by this for `n_iter_no_change` "
         "passes; for 'lbfgs', when no entry of the gradient is larger.",
     )
-    verbose: bool = VERBOSE.replace(default=False)
-    warm_start: bool = WARM_START
+    verbose: bool = shared.VERBOSE.replace(default=False)
+    warm_start: bool = shared.WARM_START
     momentum: float = param(
         0.9, Real(0, 1, "both"), "Share of the previous step that 'sgd' adds to the next."
     )
@@ -126,7 +121,7 @@ class NetworkParameters(Estimator):
     )
     n_iter_no_change: Any = param(
         10,
-        Either(Integer(1), Choice(np.inf)),
+        Integer(1) | Choice(np.inf),
         "Number of passes without an improvement of at least `tol` after which training stops.",
     )
     max_fun: int = param(15000, Integer(1), "Largest number of evaluations of the loss by 'lbfgs'.")
@@ -175,8 +170,8 @@ class NetworkParameters(Estimator):
         "State of the optimizer after the last `partial_fit`; None after `fit`."
     )
     means_: np.ndarray = learned("Mean of each encoded column: the baseline of explanations.")
-    history_: dict[str, np.ndarray] = learned(HISTORY)
-    status_: Status = learned(STATUS)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
+    status_: Status = learned(shared.STATUS)
 
 
 # Option of `Network.train`: parameter of the MLPs.

@@ -10,17 +10,9 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.numerics import linalg
 from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
-from pellucid.numerics.linalg import (
-    EPS,
-    GRAM_DIGITS,
-    Factor,
-    cholesky_factor,
-    null_space,
-    row_space,
-    triangular_factor,
-)
 from pellucid.numerics.min_norm import Interpolation, interpolate
 from pellucid.numerics.row_blocks import Rows, exponents
 
@@ -63,7 +55,7 @@ class Moments:
     drift: np.ndarray  # mean - shift of the design
     Sxy: np.ndarray
     Syy: np.ndarray
-    factor: Factor
+    factor: linalg.Factor
     R: np.ndarray  # R' R = Sxx
 
 
@@ -92,16 +84,16 @@ def find_moments(design: Design) -> Moments | None:
     noise = design.noise(total)
     factor = None
     if np.all(np.diagonal(S)[:p] > noise**2):
-        factor = cholesky_factor(S[:p, :p])
+        factor = linalg.cholesky_factor(S[:p, :p])
     if factor is not None:
-        if factor.condition > GRAM_DIGITS:
+        if factor.condition > linalg.GRAM_DIGITS:
             factor = factor.sharpened(lambda V: design.gram_along(V, drift[:p]))
         R, Sxy = factor.triangle(), S[:p, p:]
     else:
         triangle = design.triangle()
         R = triangle[c:, c : c + p]
         R[:, np.linalg.norm(R, axis=0) <= noise] = 0.0
-        factor = triangular_factor(R, design.X.n)
+        factor = linalg.triangular_factor(R, design.X.n)
         Sxy = R.T @ triangle[c:, c + p :]
     mean, mean_y = design.shift + drift[:p], design.start + drift[p:]
     return Moments(total, mean, mean_y, drift[:p], Sxy, Syy, factor, R)
@@ -120,7 +112,7 @@ def _wide_moments(design: Design) -> Moments | None:
     drift = triangle[0, 1:] / triangle[0, 0] if c else np.zeros(triangle.shape[1])
     R, targets = triangle[c:, c : c + p], triangle[c:, c + p :]
     R[:, np.linalg.norm(R, axis=0) <= design.noise(total)] = 0.0
-    factor = triangular_factor(R, design.X.n)
+    factor = linalg.triangular_factor(R, design.X.n)
     mean, mean_y = design.shift + drift[:p], design.start + drift[p:]
     Syy = np.square(targets).sum(axis=0)
     return Moments(total, mean, mean_y, drift[:p], R.T @ targets, Syy, factor, R)
@@ -291,11 +283,11 @@ def _shortest(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """The shortest of equally good coefficients (k, p), which columns are not determined, and the
     null space if it had to be computed."""
-    along = row_space(moments.R, moments.factor, units)
+    along = linalg.row_space(moments.R, moments.factor, units)
     if along is not None:
-        return (coef @ along) @ along.T, 1 - np.square(along).sum(axis=1) > 16 * EPS, None
-    null = null_space(moments.R, moments.factor, units)
-    return coef - (coef @ null) @ null.T, np.linalg.norm(null, axis=1) > np.sqrt(EPS), null
+        return (coef @ along) @ along.T, 1 - np.square(along).sum(axis=1) > 16 * linalg.EPS, None
+    null = linalg.null_space(moments.R, moments.factor, units)
+    return coef - (coef @ null) @ null.T, np.linalg.norm(null, axis=1) > np.sqrt(linalg.EPS), null
 
 
 def unit_variance(design: Design, moments: Moments) -> np.ndarray:
@@ -310,7 +302,7 @@ def unit_variance(design: Design, moments: Moments) -> np.ndarray:
     spread = np.linalg.norm(moments.R, axis=0) / np.sqrt(moments.total)
     with np.errstate(over="ignore"):
         offset = float(np.max(np.abs(moments.mean) / np.maximum(spread, 1e-300), initial=0.0))
-    rough = max(factor.condition, offset) > GRAM_DIGITS
+    rough = max(factor.condition, offset) > linalg.GRAM_DIGITS
     if not rough or factor.rank < p or design.X.n * (p + 1) ** 2 > EXACT_VARIANCE_WORK:
         return diagonal
     # Far from 0 even 32 digits of x x' are too few; but there x - shift is exact.

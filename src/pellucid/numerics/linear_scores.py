@@ -33,3 +33,21 @@ def linear_scores(
 
     parallel.map(fill, rows.blocks)
     return out
+
+
+def class_scores(X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    """Scores (n, K) of the classes; (n,) of the second of two, for which coef has one row."""
+    one = len(coef) == 1
+    return linear_scores(X, coef[0] if one else coef, intercept[0] if one else intercept)
+
+
+def explained_scores(
+    X: np.ndarray, centre: np.ndarray, coef: np.ndarray, base: np.ndarray, scores: np.ndarray
+) -> dict[str, Any]:
+    """The parts of an explanation: `base` are the scores at `centre`, the mean of the training rows."""
+    return {
+        "base": base,
+        "contributions": (X - centre)[:, :, None] * coef.T,
+        "prediction": scores.reshape(len(scores), -1),
+        "method": "coefficient times distance from the training mean",
+    }

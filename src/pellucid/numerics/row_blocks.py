@@ -75,7 +75,9 @@ class Rows:
     def largest(self) -> np.ndarray:
         """max |x| of each column."""
         if self.sparse:
-            return np.asarray(abs(self.X).max(axis=0).todense()).ravel()
+            sizes = np.zeros(self.p)
+            np.maximum.at(sizes, self.X.indices, np.abs(self.X.data))
+            return sizes
 
         def partial(rows: slice) -> np.ndarray:
             block = self.X[rows]

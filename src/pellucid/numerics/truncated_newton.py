@@ -9,15 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.numerics.optimise import (
-    Evaluate,
-    Point,
-    converged,
-    largest,
-    line_search,
-    note,
-    out_of_iterations,
-)
+from pellucid.numerics import optimise
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 
@@ -29,7 +21,7 @@ Product = Callable[[Array], Array]  # v -> H v
 
 
 def truncated_newton(
-    evaluate: Evaluate,
+    evaluate: optimise.Evaluate,
     curvature: Callable[[Array], Product],
     x0: Array,
     *,
@@ -37,8 +29,8 @@ def truncated_newton(
     max_iter: int,
     recorder: Recorder,
     done: int = 0,
-    measure: Callable[[Point], dict[str, Any]] | None = None,
-    stop: Callable[[Point], Status | None] | None = None,
+    measure: Callable[[optimise.Point], dict[str, Any]] | None = None,
+    stop: Callable[[optimise.Point], Status | None] | None = None,
 ) -> Solution:
     """From x0, after `done` iterations of another solver, whose history is continued.
 
@@ -46,21 +38,23 @@ def truncated_newton(
     2. Go along d until the objective falls enough.
     3. Stop when d promised no more than the share `gain` of the objective.
     """
-    flag, point = StopFlag(), Point(x0, *evaluate(x0))
+    flag, point = StopFlag(), optimise.Point(x0, *evaluate(x0))
     for k in range(done + 1, max_iter + 1):
         d, settled = conjugate_gradients(curvature(point.x), point.gradient, flag)
         promise = -0.5 * float(d @ point.gradient)
         enough = settled and promise <= gain * abs(point.value)
-        trial = line_search(evaluate, point, d) if promise > 0 else None
+        trial = optimise.line_search(evaluate, point, d) if promise > 0 else None
         if trial is None:  # differences are rounding
-            return Solution(point.x, converged(k - 1), recorder.history(), k - 1)
+            return Solution(point.x, optimise.converged(k - 1), recorder.history(), k - 1)
         point = trial
-        note(recorder, k, point, measure)
+        optimise.note(recorder, k, point, measure)
         verdict = stop(point) if stop is not None else None
         if enough or verdict is not None:
-            return Solution(point.x, verdict or converged(k), recorder.history(), k)
-    steepest = largest(point.gradient)
-    status = out_of_iterations(max_iter, f"the largest gradient component is {steepest:.2g}")
+            return Solution(point.x, verdict or optimise.converged(k), recorder.history(), k)
+    steepest = optimise.largest(point.gradient)
+    status = optimise.out_of_iterations(
+        max_iter, f"the largest gradient component is {steepest:.2g}"
+    )
     return Solution(point.x, status, recorder.history(), max_iter)
 
 

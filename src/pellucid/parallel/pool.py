@@ -156,7 +156,8 @@ def map(
     Threads that share a CPU are moved apart after a first task that took long, or before it if `long`.
     """
     tasks = list(tasks)
-    threads = min(resolve_jobs(n_jobs), len(tasks))
+    alone = len(tasks) <= 1 and n_jobs is None
+    threads = 1 if alone else min(resolve_jobs(n_jobs), len(tasks))
     with one_blas_thread():
         if threads <= 1:
             return [_relieved(function(task)) for task in tasks]

@@ -4,7 +4,7 @@ A constraint has `accepts(value)`, `str()` for messages ("a float in the range [
 `brief()` for signatures in docstrings ("float in [0, inf)").
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,12 @@ class Constraint:
     def brief(self) -> str:
         """The type in help, such as "float in [0, inf)"."""
         raise NotImplementedError
+
+    def __or__(self, other: "Constraint | None") -> "Either":
+        return Either(self, other)
+
+    def __ror__(self, other: None) -> "Either":
+        return Either(other, self)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -117,10 +123,11 @@ class Predicate(Constraint):
 
 
 class Either(Constraint):
-    """Any of several constraints."""
+    """Any of several constraints, written `None | Integer(1)`."""
 
-    def __init__(self, *parts: Constraint) -> None:
-        self.parts = parts
+    def __init__(self, *parts: Constraint | None) -> None:
+        own = [getattr(part, "parts", (part or Nothing,)) for part in parts]
+        self.parts: tuple[Constraint, ...] = sum(own, ())
 
     def accepts(self, value: Any) -> bool:
         return any(part.accepts(value) for part in self.parts)
@@ -187,7 +194,7 @@ RandomState = Predicate(
 )
 Function = Predicate(callable, "a callable")
 Array = Predicate(_is_array, "an array-like")
-Jobs = Either(Nothing, Predicate(lambda v: Integer().accepts(v) and v != 0, "an int other than 0"))
+Jobs = None | Predicate(lambda v: Integer().accepts(v) and v != 0, "an int other than 0")
 EstimatorInstance = Predicate(
     lambda v: hasattr(v, "fit") and hasattr(v, "get_params") and not isinstance(v, type),
     "an estimator (an instance, not a class)",
@@ -197,13 +204,13 @@ TableOptions = Predicate(
     "None or a pellucid.Table",
     "pellucid.Table or None",
 )
-Verbose = Either(Boolean, Integer(0))
-ClassWeight = Either(
-    Predicate(lambda v: isinstance(v, dict), "a dict {label: weight}"), Choice("balanced"), Nothing
+Verbose = Boolean | Integer(0)
+ClassWeight = (
+    Predicate(lambda v: isinstance(v, dict), "a dict {label: weight}") | Choice("balanced") | None
 )
 
 
-def check(owner: str, values: dict[str, Any], table: dict[str, Constraint]) -> None:
+def check(owner: str, values: dict[str, Any], table: Mapping[str, Constraint]) -> None:
     """Raise a `ParameterError` for the first value that its constraint does not accept."""
     for name, constraint in table.items():
         if name in values and not constraint.accepts(value := values[name]):

@@ -4,10 +4,8 @@ from pellucid.parameters.constraints import (
     Array,
     Boolean,
     ClassWeight,
-    Either,
     Ignored,
     Jobs,
-    Nothing,
     RandomState,
     Real,
     TableOptions,
@@ -36,7 +34,7 @@ N_JOBS = param(
 NO_RANDOM_STATE = param(None, Ignored("no solver of this model draws random numbers.", RandomState))
 PRIORS = param(
     None,
-    Either(Nothing, Array),
+    None | Array,
     "Prior probabilities of the classes, in the order of `classes_`. None uses the shares of the "
     "classes in the training rows.",
 )
@@ -52,7 +50,7 @@ STANDARDIZE = param(
 )
 STEP = param(
     None,
-    Either(Nothing, Real(0, None, "neither")),
+    None | Real(0, None, "neither"),
     "Step size of the solver 'gd' along the gradient of the mean objective. None takes a step that "
     "cannot overshoot.",
     last=True,

@@ -13,9 +13,9 @@ import numpy as np
 from pellucid.data.opening import opened
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.inspection.bootstrap import taken
+from pellucid.model_selection.copies import fresh
 from pellucid.model_selection.folds import PlainFolds, StratifiedFolds
-from pellucid.model_selection.search import fresh
+from pellucid.model_selection.rows import is_classifier, taken
 
 
 def vector(values: Any, name: str) -> np.ndarray:
@@ -146,16 +146,8 @@ def column_of(classes: np.ndarray, positive: Any) -> int:
     return int(found[0])
 
 
-def is_classifier(model: Any) -> bool:
-    """Whether a model predicts classes, as scikit-learn's protocol states it."""
-    kind = getattr(model, "_estimator_type", None)
-    if kind is None and hasattr(model, "__sklearn_tags__"):
-        kind = model.__sklearn_tags__().estimator_type
-    return kind == "classifier" or (kind is None and hasattr(model, "predict_proba"))
-
-
 def splits(cv: Any, X: Any, y: np.ndarray, stratify: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of training and test rows: from a number, our folds, scikit-learn's, or a list of pairs."""
+    """Pairs of training and test rows: from a number, a splitter, or a list of pairs."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         folds = StratifiedFolds(int(cv)) if stratify else PlainFolds(int(cv))
         return list(folds.split(y))
@@ -166,8 +158,7 @@ def splits(cv: Any, X: Any, y: np.ndarray, stratify: bool) -> list[tuple[np.ndar
         )
     if not hasattr(cv, "split"):
         return [(np.asarray(train), np.asarray(test)) for train, test in cv]
-    ours = type(cv).__module__.partition(".")[0] == "pellucid"
-    return list(cv.split(y) if ours else cv.split(X, y))
+    return list(cv.split(X, y))
 
 
 def fitted_folds(

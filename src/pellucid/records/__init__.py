@@ -7,7 +7,7 @@ never changed afterwards; it does not depend on a model. `pellucid.draw` draws i
 from pellucid.records.coefficient_table import SummaryTable
 from pellucid.records.explanation import Explanation
 from pellucid.records.prototypes import Prototypes
-from pellucid.records.recorder import HISTORY_ROWS, Recorder
+from pellucid.records.recorder import HISTORY_ROWS, Recorder, thinned
 from pellucid.records.status import OK_CODES, Solution, Status
 from pellucid.records.watch import (
     Watch,
@@ -37,6 +37,7 @@ __all__ = [
     "converting_x",
     "fitting",
     "is_watched",
+    "thinned",
     "unwatched",
     "watching",
 ]

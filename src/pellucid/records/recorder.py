@@ -76,6 +76,11 @@ class Recorder:
         """Whether states are recorded."""
         return self._fit is not None
 
+    @property
+    def reports(self) -> bool:
+        """Whether somebody watches, or sees the progress."""
+        return self._scope is not None
+
     def skip(self) -> int:
         """Pass over the steps whose state is not kept: a compiled loop may run this number of
         iterations, at least 1, before the next step must be recorded. Only where `watched`."""
@@ -140,7 +145,18 @@ class Recorder:
         rows = self._rows.entries()
         names = dict.fromkeys(name for row in rows for name in row)
         names = names or {"iteration": None, "objective": None}
-        return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
+        return {name: np.array([row.get(name) for row in rows], dtype=float) for name in names}
+
+
+def thinned(**columns: np.ndarray) -> dict[str, np.ndarray]:
+    """A history from whole columns; a long one is thinned evenly, as that of a `Recorder`."""
+    n = len(columns["iteration"])
+    if n <= HISTORY_ROWS:
+        return columns
+    kept = _Thinned(HISTORY_ROWS)
+    for i in range(n):
+        kept.append(i)
+    return {name: column[kept.entries()] for name, column in columns.items()}
 
 
 def joined(
@@ -148,18 +164,11 @@ def joined(
 ) -> dict[str, np.ndarray]:
     """The history of a fit that continued an earlier one; where they overlap, the later one counts."""
     before = earlier["iteration"] < later["iteration"][0]
-    n, kept = int(before.sum()) + len(later["iteration"]), _Thinned(HISTORY_ROWS)
-    for i in range(n):
-        kept.append(i)
 
     def column(name: str) -> np.ndarray:
         parts = [
             part.get(name, np.full(len(part["iteration"]), np.nan)) for part in (earlier, later)
         ]
-        return np.concatenate((parts[0][before], parts[1]))[kept.entries()]
+        return np.concatenate((parts[0][before], parts[1]))
 
-    return {name: column(name) for name in dict.fromkeys((*earlier, *later))}
-
-
-def _number(value: Any) -> float:
-    return np.nan if value is None else float(value)
+    return thinned(**{name: column(name) for name in dict.fromkeys((*earlier, *later))})

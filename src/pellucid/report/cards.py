@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.model_selection.metrics import last_of_equals
+from pellucid.metrics.ranked_scores import last_of_equals
 
 CURVE = 100  # points of a curve
 BINS = 10

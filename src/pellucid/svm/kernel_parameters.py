@@ -6,19 +6,15 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.parameters import (
-    STANDARDIZE,
-    STATUS,
-    VERBOSE,
     Boolean,
     Choice,
-    Either,
     Function,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     param,
+    shared,
 )
 from pellucid.records import Status
 from pellucid.svm import kernels
@@ -29,7 +25,7 @@ class KernelParameters(Estimator):
 
     kernel: Any = param(
         "rbf",
-        Either(Choice(*kernels.NAMES), Function),
+        Choice(*kernels.NAMES) | Function,
         "Kernel of two rows: 'linear' x'z, 'poly' (gamma x'z + coef0)**degree, 'rbf' "
         "exp(-gamma |x - z|**2), 'sigmoid' tanh(gamma x'z + coef0). With 'precomputed' X is the kernel "
         "matrix. A function gets two tables and returns the kernel of all pairs of their rows.",
@@ -37,7 +33,7 @@ class KernelParameters(Estimator):
     degree: int = param(3, Integer(0), "Degree of the kernel 'poly'.")
     gamma: Any = param(
         "scale",
-        Either(Choice("scale", "auto"), Real(0, None, "neither")),
+        Choice("scale", "auto") | Real(0, None, "neither"),
         "Factor gamma of the kernels 'rbf', 'poly' and 'sigmoid'. 'scale' is 1 / (number of columns x "
         "variance of all cells), 'auto' is 1 / number of columns.",
     )
@@ -53,7 +49,7 @@ class KernelParameters(Estimator):
     cache_size: float = param(
         200, Real(0, None, "neither"), "Megabytes of memory for rows of the kernel matrix."
     )
-    verbose: bool = VERBOSE.replace(default=False)
+    verbose: bool = shared.VERBOSE.replace(default=False)
     max_iter: int = param(
         -1,
         Integer(-1),
@@ -61,11 +57,11 @@ class KernelParameters(Estimator):
     )
     max_time: float | None = param(
         None,
-        Either(Nothing, Real(0, None, "neither")),
+        None | Real(0, None, "neither"),
         "Largest number of seconds of the solver. A fit that needs more keeps what it has and warns.",
         last=True,
     )
-    standardize: bool = STANDARDIZE.replace(
+    standardize: bool = shared.STANDARDIZE.replace(
         description="Subtract the means of the columns and divide numbers by their standard deviations "
         "before the kernel is computed. Columns of categories, missing-value indicators and words are "
         "not divided; large sparse tables are not centred."
@@ -86,7 +82,7 @@ class KernelParameters(Estimator):
         "Diagnostics after each working set: 'objective' (of the dual), 'violation' of the optimality "
         "conditions and 'duality_gap'."
     )
-    status_: Status = learned(STATUS)
+    status_: Status = learned(shared.STATUS)
     vectors_: Any = learned(
         "Support vectors as the kernel sees them; for a sparse table, the arrays of a CSR matrix."
     )

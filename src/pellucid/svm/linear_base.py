@@ -11,21 +11,9 @@ from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
-from pellucid.numerics.linear_scores import linear_scores
-from pellucid.numerics.row_blocks import largest_cell
-from pellucid.parameters import (
-    FIT_INTERCEPT,
-    STANDARDIZE,
-    STATUS,
-    VERBOSE,
-    Choice,
-    Ignored,
-    Integer,
-    RandomState,
-    Real,
-    learned,
-    param,
-)
+from pellucid.numerics.linear_scores import class_scores, explained_scores
+from pellucid.numerics.row_blocks import as_dense, largest_cell
+from pellucid.parameters import Choice, Ignored, Integer, RandomState, Real, learned, param, shared
 from pellucid.records import Solution, Status
 from pellucid.svm.kernel_base import scaled
 
@@ -52,15 +40,16 @@ class LinearSVM(Estimator):
     tol: float = param(
         1e-4,
         Real(0, None, "neither"),
-        "Largest accepted violation of the optimality conditions, for the loss 'hinge' and the penalty "
-        "'l1'. Newton's method, used otherwise, solves to full precision.",
+        "Largest accepted violation of the optimality conditions, for errors that are not squared, the "
+        "penalty 'l1' and tables of more than 1500 columns. Newton's method, used otherwise, solves to "
+        "full precision.",
     )
     C: float = param(
         1.0,
         FiniteC(0, None, "neither"),
         "Cost of an error; a smaller C is a stronger penalty on the coefficients.",
     )
-    fit_intercept: bool = FIT_INTERCEPT.replace(
+    fit_intercept: bool = shared.FIT_INTERCEPT.replace(
         description="Whether to fit an intercept. It is penalised like the coefficients, less so with a "
         "larger `intercept_scaling`."
     )
@@ -70,12 +59,12 @@ class LinearSVM(Estimator):
         "Value of the constant column whose coefficient gives the intercept. A large value makes the "
         "penalty on the intercept small.",
     )
-    verbose: int = VERBOSE
+    verbose: int = shared.VERBOSE
     random_state: Any = param(
         None, Ignored("the rows are always visited in the same order.", RandomState)
     )
     max_iter: int = param(1000, Integer(1), "Largest number of iterations of the solver.")
-    standardize: bool = STANDARDIZE.replace(
+    standardize: bool = shared.STANDARDIZE.replace(
         description="Subtract the means of the columns and divide numbers by their standard deviations "
         "before the fit. Columns of categories, missing-value indicators and words are not divided. "
         "Sparse columns, and all columns without an intercept, are not centred. `coef_` and "
@@ -90,7 +79,7 @@ class LinearSVM(Estimator):
         "'gradient_norm', depending on the solver. With more than two classes also 'machine', the "
         "number of the binary problem."
     )
-    status_: Status = learned(STATUS)
+    status_: Status = learned(shared.STATUS)
 
     _rows = "canonical"
     _takes_text = True
@@ -143,21 +132,12 @@ class LinearSVM(Estimator):
 
     def _linear_scores(self, X: Any) -> np.ndarray:
         """x . coef_ + intercept_: (n,) for one row of coefficients, else one column for each."""
-        coef = np.atleast_2d(self.coef_)
-        intercept = np.atleast_1d(self.intercept_)
-        one = len(coef) == 1
-        return linear_scores(X, coef[0] if one else coef, intercept[0] if one else intercept)
+        return class_scores(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
     def _linear_parts(self, X: Any, scale: str) -> dict[str, Any]:
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        coef, scores = np.atleast_2d(self.coef_), self._linear_scores(X)
-        return {
-            "base": coef @ self.means_ + self.intercept_,
-            "contributions": (dense - self.means_)[:, :, None] * coef.T,
-            "prediction": scores.reshape(len(scores), -1),
-            "scale": scale,
-            "method": "coefficient times distance from the training mean",
-        }
+        dense, coef = as_dense(X), np.atleast_2d(self.coef_)
+        base, scores = coef @ self.means_ + self.intercept_, self._linear_scores(X)
+        return explained_scores(dense, self.means_, coef, base, scores) | {"scale": scale}
 
     def _check_linear(self, *shape: int) -> None:
         """Raise an error for inconsistent arrays in a model file; `shape` without the columns."""

@@ -110,7 +110,11 @@ def row_parts(
         cells, columns = np.ascontiguousarray(X).reshape(-1), np.zeros(0, dtype=np.int32)
         starts = np.arange(n + 1) * X.shape[1]
     else:
-        cells, columns, starts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
+        cells, columns, starts = (
+            X.data,
+            X.indices.astype(np.int32, copy=False),
+            X.indptr.astype(np.int64),
+        )
     curves = np.maximum(squared_lengths(X) + problem.bias**2, 1e-300)
     return cells, columns, starts, isinstance(X, np.ndarray), curves
 

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,8 @@ class LinearSVC(LinearSVM, Classifier):
     minimise 1/2 sum_k |w_k, b_k|**2 + sum_i C_i max_k (1[k != y_i] + score_k(x_i) - score_{y_i}(x_i)).
 
     The solver is Newton's method for the penalty 'l2' with the squared hinge loss, coordinate descent on
-    the dual for the hinge loss, and Newton steps on the nonzero coefficients for the penalty 'l1'.
+    the dual for the hinge loss and for many columns, and Newton steps on the nonzero coefficients for
+    the penalty 'l1'.
 
     Examples
     --------
@@ -64,12 +65,8 @@ class LinearSVC(LinearSVM, Classifier):
         "Coefficients, shape (1, n_terms) for two classes, otherwise (n_classes, n_terms)."
     )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the margin; weight k counts as k equal rows."""
-        return self._learn(X, y, weights=sample_weight)
-
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.svm import crammer_singer, linear_dual, primal
+        from pellucid.svm import crammer_singer, linear_dual, primal, squared_dual
 
         assert problem.classes is not None
         if self.penalty == "l1" and self.loss == "hinge" and self.multi_class == "ovr":
@@ -101,7 +98,7 @@ class LinearSVC(LinearSVM, Classifier):
                 return primal.lasso_squared(binary, self.tol, self.max_iter, name)
             if self.loss == "hinge":
                 return linear_dual.ridge_absolute(binary, self.tol, self.max_iter, name)
-            return primal.ridge_squared(binary, self.max_iter, name)
+            return squared_dual.ridge_squared(binary, self.tol, self.max_iter, name)
 
         tasks = [1] if K == 2 else list(range(K))
         if is_watched():  # in an order that those who watch can follow

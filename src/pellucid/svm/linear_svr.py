@@ -1,14 +1,14 @@
 """`LinearSVR`: linear support vector regression, for many rows and columns."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
-from pellucid.parameters import N_ITER, Choice, Real, changed, learned, param
+from pellucid.parameters import Choice, Real, changed, learned, param, shared
 from pellucid.records import converting
 from pellucid.svm.linear_base import LinearSVM
 
@@ -46,14 +46,10 @@ class LinearSVR(LinearSVM, Regressor):
 
     coef_: np.ndarray = learned("Coefficients, shape (n_terms,).")
     intercept_: np.ndarray = learned("Intercept, shape (1,).")
-    n_iter_: int = learned(N_ITER)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the coefficients; weight k counts as k equal rows."""
-        return self._learn(X, y, weights=sample_weight)
+    n_iter_: int = learned(shared.N_ITER)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.svm import linear_dual, primal
+        from pellucid.svm import linear_dual, primal, squared_dual
 
         X, scale, shift, means = self._prepared(problem)
         costs = self._costs(problem.weights)
@@ -70,7 +66,7 @@ class LinearSVR(LinearSVM, Regressor):
                 )
             else:
                 found = parallel.interruptible(
-                    primal.ridge_squared, linear, self.max_iter, "LinearSVR"
+                    squared_dual.ridge_squared, linear, self.tol, self.max_iter, "LinearSVR"
                 )
         learned = self._learned_from([found], scale, shift)
         return learned | {"coef_": learned["coef_"][0], "means_": means}

@@ -10,11 +10,11 @@ from itertools import combinations
 
 import numpy as np
 
-from pellucid.parameters import CLASS_WEIGHT
+from pellucid.parameters import shared
 from pellucid.records import Solution, Status
 
 REST = -1
-CLASS_FACTORS = CLASS_WEIGHT.replace(
+CLASS_FACTORS = shared.CLASS_WEIGHT.replace(
     description="Factors for the weights of the rows by class. 'balanced' gives every class the same "
     "total weight."
 )

@@ -111,7 +111,9 @@ def _squares(X: Any, weights: np.ndarray, bias: float) -> np.ndarray:
     return np.block([[G, side[:, None]], [side[None, :], np.array([[corner]])]])
 
 
-def ridge_squared(problem: LinearProblem, max_iter: int, source: str) -> Solution:
+def ridge_squared(
+    problem: LinearProblem, max_iter: int, source: str, start: np.ndarray | None = None
+) -> Solution:
     """|v|**2 / 2 and squared errors, by Newton's method; the Hessian depends on the rows in error.
 
     The multipliers 2 c_i e_i of the errors are feasible for the dual problem. Their dual objective is
@@ -132,8 +134,8 @@ def ridge_squared(problem: LinearProblem, max_iter: int, source: str) -> Solutio
 
     with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
         return newton(
-            evaluate, factor, np.zeros(size), max_iter=max_iter, refresh=0.0,
-            recorder=Recorder(source, max_iter), measure=_distance,
+            evaluate, factor, np.zeros(size) if start is None else start, max_iter=max_iter,
+            refresh=0.0, recorder=Recorder(source, max_iter), measure=_distance,
         )  # fmt: skip
 
 

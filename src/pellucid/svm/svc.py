@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.parameters import (
     Boolean,
     Choice,
-    Either,
     Ignored,
     RandomState,
     Real,
@@ -63,7 +62,7 @@ class SVC(KernelSVM, Classifier):
     )
     probability: Any = param(
         "deprecated",
-        Either(Boolean, Choice("deprecated")),
+        Boolean | Choice("deprecated"),
         "Older name of `calibrate`, kept for code that was written for scikit-learn. 'deprecated' "
         "means that it is not given.",
         after="shrinking",
@@ -121,10 +120,6 @@ class SVC(KernelSVM, Classifier):
         return bool(self.calibrate) or (
             Boolean.accepts(self.probability) and bool(self.probability)
         )
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the margin; weight k counts as k equal rows."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """Adds the calibration, which refits the model without calibrating it."""

@@ -1,6 +1,6 @@
 """`SVR`: support vector regression with a kernel."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -43,10 +43,6 @@ class SVR(KernelSVM, Regressor):
     epsilon: float = param(
         0.1, Real(0, None, "left"), "Largest error that costs nothing.", after="C"
     )
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the regression function; weight k counts as k equal rows."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _solve(self, problem: Problem) -> dict[str, Any]:
         X, facts = self._prepared(problem, problem.weights)

@@ -13,30 +13,11 @@ from pellucid.data.opening import opened
 from pellucid.data.schema import DATETIME
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError, warn
-from pellucid.parameters import (
-    RANDOM_STATE,
-    REQUIRED,
-    Choice,
-    Either,
-    Nothing,
-    Real,
-    learned,
-    param,
-)
+from pellucid.parameters import REQUIRED, Choice, Real, learned, param, shared
 from pellucid.records import is_watched
 from pellucid.tree import explaining, formatting, prediction
+from pellucid.tree import growth_parameters as growth
 from pellucid.tree.criteria import CRITERIA
-from pellucid.tree.growth_parameters import (
-    CCP_ALPHA,
-    MAX_DEPTH,
-    MAX_FEATURES,
-    MAX_LEAF_NODES,
-    MIN_IMPURITY_DECREASE,
-    MIN_SAMPLES_LEAF,
-    MIN_SAMPLES_SPLIT,
-    MIN_WEIGHT_FRACTION_LEAF,
-    MONOTONIC_CST,
-)
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.tree_spec import LEVEL_RULES, TreeSpec, number_of_features
 
@@ -86,27 +67,27 @@ class TreeModel(Estimator):
         "threshold or set of levels, 'hist' compares at most 254 thresholds, 'auto' is 'hist' from "
         "2^18 rows on and 'best' below.",
     )
-    max_depth: int | None = MAX_DEPTH
-    min_samples_split: float = MIN_SAMPLES_SPLIT
-    min_samples_leaf: float = MIN_SAMPLES_LEAF
-    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
-    max_features: Any = MAX_FEATURES
-    random_state: Any = RANDOM_STATE.replace(
+    max_depth: int | None = growth.MAX_DEPTH
+    min_samples_split: float = growth.MIN_SAMPLES_SPLIT
+    min_samples_leaf: float = growth.MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = growth.MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = growth.MAX_FEATURES
+    random_state: Any = shared.RANDOM_STATE.replace(
         description="Seed or generator of the columns, thresholds and sets of levels that are drawn. "
         "An int makes fits repeatable."
     )
-    max_leaf_nodes: int | None = MAX_LEAF_NODES
-    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
-    ccp_alpha: Any = CCP_ALPHA.replace(
-        check=Either(Real(0, None), Choice("cv")),
+    max_leaf_nodes: int | None = growth.MAX_LEAF_NODES
+    min_impurity_decrease: float = growth.MIN_IMPURITY_DECREASE
+    ccp_alpha: Any = growth.CCP_ALPHA.replace(
+        check=Real(0, None) | Choice("cv"),
         description="Penalty for each leaf in cost-complexity pruning: subtrees that save less "
         "impurity per leaf are removed. 0 does not prune; 'cv' takes the largest penalty whose "
         "10-fold cross-validated loss is within one standard error of the lowest.",
     )
-    monotonic_cst: Any = MONOTONIC_CST
+    monotonic_cst: Any = growth.MONOTONIC_CST
     max_split_loss: float | None = param(
         None,
-        Either(Real(0, None), Nothing),
+        Real(0, None) | None,
         "Largest weighted impurity of the two parts for which a split is made. None sets no limit.",
         after="table",
     )
@@ -140,10 +121,6 @@ class TreeModel(Estimator):
     @property
     def _substitute(self) -> str:
         return "" if self.splitter in ("hist", "auto") else "splitter='hist'"
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree, then prune it if `ccp_alpha` asks for it."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _grow(self, problem: Problem, presorted: Any = None) -> Nodes:
         """The whole tree; `presorted` is the sorted table if it exists already."""

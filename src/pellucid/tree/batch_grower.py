@@ -10,15 +10,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.tree import grower
 from pellucid.tree._grower import Workspace, grow_bags
 from pellucid.tree.criteria import number_of
-from pellucid.tree.grower import (
-    GrowthConfig,
-    branch_rows,
-    class_logs,
-    scaled_target,
-    searches_few_columns,
-)
 from pellucid.tree.nodes import Nodes, Scale, trees
 from pellucid.tree.presort import Presorted
 from pellucid.tree.stopping import Limits, Rules
@@ -51,7 +45,7 @@ class TreeBatch:
         """For trees without class weights; `total` is the weight of every bag."""
         K = 0 if problem.classes is None else len(problem.classes)
         y = problem.y
-        target, scale = scaled_target(y, problem.weights, K, True, 0, spec.criterion)
+        target, scale = grower.scaled_target(y, problem.weights, K, True, 0, spec.criterion)
         return TreeBatch(
             table=table,
             y=y,
@@ -61,7 +55,7 @@ class TreeBatch:
             criterion=spec.criterion,
             limits=limits,
             rules=limits.rules(True, total, 0, scale.power * scale.exponent, scale.n_targets),
-            logs=class_logs(spec.criterion, True, total),
+            logs=grower.class_logs(spec.criterion, True, total),
             scale=scale,
         )
 
@@ -75,11 +69,11 @@ class TreeBatch:
         table, limits, few = (
             self.table,
             self.limits,
-            searches_few_columns(self.limits, self.table.d),
+            grower.searches_few_columns(self.limits, self.table.d),
         )
         stop = parallel.StopFlag()
         work = Workspace(
-            GrowthConfig(
+            grower.GrowthConfig(
                 table=table,
                 criterion=number_of(self.criterion, self.scale.n_targets),
                 rules=self.rules,
@@ -106,7 +100,7 @@ def can_batch(spec: TreeSpec, problem: Problem, limits: Limits, bags_count: bool
     """Whether trees on bags of this problem can grow in a batch: each is small enough for one thread,
     and its weights are counts of samples."""
     return (
-        problem.n <= branch_rows(problem.p)
+        problem.n <= grower.branch_rows(problem.p)
         and limits.max_leaf_nodes is None
         and bags_count
         and spec.class_weight is None

@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid.base import Classifier
 from pellucid.errors import DataError
-from pellucid.parameters import CLASS_WEIGHT, Choice, changed, learned
+from pellucid.parameters import Choice, changed, learned, shared
 from pellucid.tree import prediction
 from pellucid.tree.base import TreeModel
 from pellucid.tree.criteria import CLASS_CRITERIA, CLASS_IMPURITY
@@ -37,7 +37,7 @@ class DecisionTreeClassifier(TreeModel, Classifier):
     criterion: str = changed(
         default="gini", check=Choice(*CLASS_CRITERIA), description=CLASS_IMPURITY
     )
-    class_weight: Any = CLASS_WEIGHT.replace(after="min_impurity_decrease")
+    class_weight: Any = shared.CLASS_WEIGHT.replace(after="min_impurity_decrease")
     monotonic_cst: Any = changed(
         description="How the probability of the second of two classes may move with each column: "
         "1 up, -1 down, 0 either way. A list has one number for each column, a dict names columns."

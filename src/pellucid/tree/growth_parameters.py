@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.data.schema import Schema
 from pellucid.errors import ParameterError
-from pellucid.parameters import Choice, Either, Integer, Nothing, Predicate, Real, param
+from pellucid.parameters import Choice, Integer, Predicate, Real, param
 
 
 def share(last: str) -> Predicate:
@@ -23,12 +23,12 @@ def share(last: str) -> Predicate:
 
 
 COUNT_OR_SHARE = {
-    "split": Either(Integer(2), share("]")),
-    "leaf": Either(Integer(1), share(")")),
+    "split": Integer(2) | share("]"),
+    "leaf": Integer(1) | share(")"),
 }
 MAX_DEPTH = param(
     None,
-    Either(Integer(1), Nothing),
+    Integer(1) | None,
     "Largest number of splits between the root and a leaf. None grows until no split helps or "
     "another limit holds.",
 )
@@ -49,13 +49,13 @@ MIN_WEIGHT_FRACTION_LEAF = param(
 )
 MAX_FEATURES = param(
     None,
-    Either(Integer(1), share("]"), Choice("sqrt", "log2"), Nothing),
+    Integer(1) | share("]") | Choice("sqrt", "log2") | None,
     "Number of columns drawn at random at each node, among which the best split is sought: a count, "
     "a share of the columns, their square root or logarithm. None takes all columns.",
 )
 MAX_LEAF_NODES = param(
     None,
-    Either(Integer(2), Nothing),
+    Integer(2) | None,
     "Largest number of leaves. With a number, the tree is grown best first: the node whose split "
     "reduces the impurity most is split next.",
 )
@@ -72,11 +72,9 @@ CCP_ALPHA = param(
 )
 MONOTONIC_CST = param(
     None,
-    Either(
-        Predicate(lambda v: isinstance(v, list | tuple | np.ndarray), "a list of -1, 0 and 1"),
-        Predicate(lambda v: isinstance(v, dict), "a dict {column: sign}"),
-        Nothing,
-    ),
+    Predicate(lambda v: isinstance(v, list | tuple | np.ndarray), "a list of -1, 0 and 1")
+    | Predicate(lambda v: isinstance(v, dict), "a dict {column: sign}")
+    | None,
     "How the prediction may move with each column: 1 up, -1 down, 0 either way. A list has one "
     "number for each column, a dict names columns.",
 )

@@ -53,6 +53,7 @@ def explain(
     from pellucid.app.commands.predict import encoding_of_run, load_model, match_columns
     from pellucid.data.io import shared_tables
     from pellucid.errors import DataError
+    from pellucid.records import Explanation
 
     path, data, stored = find(model, data)
     fitted = load_model(path, data, "explain")[1]
@@ -64,7 +65,7 @@ def explain(
     matched = match_columns(fitted, table, data, messages, allow_missing, extra_is_fine=True)
     part = shared_tables.take(matched, np.array(chosen))
     found = fitted.explain(part)
-    if hasattr(found, "contributions"):
+    if isinstance(found, Explanation):
         own = found.columns == tuple(part.column_names)  # a formula makes its own columns
         found = replace(found, rows=chosen, values=_values(part) if own else found.values)
     predictions = predicted(fitted, part, found)
@@ -166,8 +167,9 @@ def as_text(found: Any, predictions: list[float] | None = None) -> str:
 def as_lines(found: Any, form: str, predictions: list[float] | None = None) -> str:
     """The numbers as JSON: one object per row, or per row and neighbour."""
     from pellucid.comparison.execution.journal import plain
+    from pellucid.records import Explanation
 
-    if hasattr(found, "contributions"):
+    if isinstance(found, Explanation):
         entries = [_entry(found, i) for i in range(len(found.prediction))]
         for entry, prediction in zip(entries, predictions or ()):
             entry["prediction"] = prediction

@@ -145,11 +145,12 @@ def explanation(fitted: Any, rows: Any, model: str) -> Any:
     import warnings
 
     from pellucid.errors import DataError, UnseenLevelWarning
+    from pellucid.records import Explanation
 
     with warnings.catch_warnings():  # the prediction has warned already
         warnings.simplefilter("ignore", UnseenLevelWarning)
         found: Any = fitted.explain(rows) if hasattr(fitted, "explain") else None
-    if not hasattr(found, "contributions"):
+    if not isinstance(found, Explanation):
         raise DataError(
             f"{model} contains a {type(fitted).__name__}, which has no contributions of columns. Leave "
             "out --explain."

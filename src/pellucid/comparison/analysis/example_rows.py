@@ -14,6 +14,7 @@ from pellucid.data.io import shared_tables
 from pellucid.draw.label_text import clean
 from pellucid.draw.number import number
 from pellucid.inspection import counterfactuals
+from pellucid.records import Explanation
 
 EACH = 8
 MAX_CONTRIBUTIONS = 20
@@ -56,7 +57,7 @@ def explained(evaluator: Any, fitted: Any, rows: list[int]) -> list[dict[str, An
     if not hasattr(fitted, "explain"):
         return None
     explanation = fitted.explain(evaluator.rows(np.array(rows)))
-    if not hasattr(explanation, "contributions"):
+    if not isinstance(explanation, Explanation):
         return None
     out = []
     for i in range(len(rows)):

@@ -193,8 +193,10 @@ def tree(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
 
     Values are in the order of class codes; `way` is the path of one training row.
     """
+    from pellucid.tree.nodes import Nodes
+
     nodes = vars(fitted).get("tree_")
-    if nodes is None or not hasattr(nodes, "left"):
+    if not isinstance(nodes, Nodes):
         return None
     codes, K = _codes(evaluator, fitted), max(1, evaluator.shared.n_classes)
     out: list[dict[str, Any]] = []

@@ -23,8 +23,8 @@ from pellucid.comparison.planning.registry import words_read
 from pellucid.data import Table, Text
 from pellucid.data.io import shared_tables
 from pellucid.errors import DataError
+from pellucid.model_selection.copies import fit, fresh
 from pellucid.model_selection.metrics import Metric, metric
-from pellucid.model_selection.search import fit, fresh
 
 MAX_FIXED_WIDTH = 60  # characters of the longest label for which labels are a fixed-width array
 

@@ -25,7 +25,8 @@ from pellucid.comparison.planning.registry import BASELINES, Entry, chosen, word
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.planning.target import skewed, small_counts, whole_numbers
 from pellucid.errors import DataError, ParameterError
-from pellucid.model_selection import METRICS, Metric, holdout, metric
+from pellucid.model_selection.folds import holdout
+from pellucid.model_selection.metrics import METRICS, Metric, metric
 
 MIN_TEST = 10  # rows; the scores of a smaller test set mean little
 FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows

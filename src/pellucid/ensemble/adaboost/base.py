@@ -5,7 +5,7 @@ Invariant: a perfect base estimator gets more weight than all before it together
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +17,7 @@ from pellucid.ensemble import base_estimators, collection, stages
 from pellucid.ensemble.adaboost.round_steps import RoundSteps, user_weights
 from pellucid.ensemble.bootstrap_samples import Bag, Sampler
 from pellucid.errors import DataError, ParameterError
-from pellucid.parameters import (
-    RANDOM_STATE,
-    STATUS,
-    Either,
-    EstimatorInstance,
-    Integer,
-    Nothing,
-    Real,
-    learned,
-    param,
-    positional,
-)
+from pellucid.parameters import EstimatorInstance, Integer, Real, learned, param, positional, shared
 from pellucid.records import Status, is_watched, unwatched
 from pellucid.tree import explaining
 
@@ -40,7 +29,7 @@ class AdaBoost(Estimator):
 
     estimator: Any = positional(
         default=None,
-        check=Either(EstimatorInstance, Nothing),
+        check=EstimatorInstance | None,
         description="Base estimator, of Pellucid or with scikit-learn's interface. None uses a "
         "decision tree of depth 1 for classification and of depth 3 for regression.",
         kw_only=False,
@@ -51,7 +40,7 @@ class AdaBoost(Estimator):
         Real(0, None, "neither"),
         "Factor for the weight of each base estimator. Smaller values need more base estimators.",
     )
-    random_state: Any = RANDOM_STATE.replace(
+    random_state: Any = shared.RANDOM_STATE.replace(
         description="Seed or generator of the random numbers of base estimators that draw, and of the "
         "rows drawn for base estimators that take no weights."
     )
@@ -71,7 +60,7 @@ class AdaBoost(Estimator):
         "estimator, its weight, and as the objective the mean exponential loss of the training rows "
         "(for a regressor, the error)."
     )
-    status_: Status = learned(STATUS)
+    status_: Status = learned(shared.STATUS)
 
     # The checks fit hundreds of times; a few base estimators show the same faults as fifty.
     _check_params = {"n_estimators": 5}
@@ -82,24 +71,14 @@ class AdaBoost(Estimator):
     def _base_estimator(self) -> Any:
         raise NotImplementedError
 
-    @property
-    def _takes_sparse(self) -> bool:
-        return base_estimators.takes_sparse(self._base_estimator())
-
+    _takes_sparse = property(lambda self: base_estimators.takes_sparse(self._base_estimator()))
+    _rows = property(lambda self: base_estimators.rows_for(self._base_estimator()))
     _substitute = "HistGradientBoosting{kind}"
-
-    @property
-    def _rows(self) -> str:
-        return base_estimators.rows_for(self._base_estimator())
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()
         spec = base_estimators.input_spec_of(base, type(self).__name__, str(self._kind))
         return replace(spec, positions=is_watched())  # of the rows whose weights are recorded
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the base estimators one after the other."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _steps(self, given: Problem, used: Problem, score: Any) -> RoundSteps:
         """What notes the rounds; `used` has the rows of the rounds."""

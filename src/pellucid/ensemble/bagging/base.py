@@ -20,18 +20,13 @@ from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
-    N_JOBS,
-    RANDOM_STATE,
-    VERBOSE,
-    WARM_START,
     Boolean,
-    Either,
     EstimatorInstance,
     Integer,
-    Nothing,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.protocol import copied
 from pellucid.records import is_watched, unwatched
@@ -45,7 +40,7 @@ class Bagging(Estimator):
 
     estimator: Any = positional(
         default=None,
-        check=Either(EstimatorInstance, Nothing),
+        check=EstimatorInstance | None,
         description="Base estimator, of Pellucid or with scikit-learn's interface. None uses a "
         "decision tree.",
         kw_only=False,
@@ -59,7 +54,7 @@ class Bagging(Estimator):
     )
     max_features: Any = param(
         1.0,
-        Either(Integer(1), averaging.SHARE),
+        Integer(1) | averaging.SHARE,
         "Number of columns drawn for each base estimator, or their share.",
     )
     bootstrap: bool = param(True, Boolean, "Whether to draw samples with replacement.")
@@ -67,12 +62,12 @@ class Bagging(Estimator):
     oob_score: bool = param(
         False, Boolean, "Whether to score each row by the base estimators that did not see it."
     )
-    warm_start: bool = WARM_START.replace(
+    warm_start: bool = shared.WARM_START.replace(
         description="Whether to keep the base estimators of the last fit and to add more."
     )
-    n_jobs: int | None = N_JOBS
-    random_state: Any = RANDOM_STATE
-    verbose: int = VERBOSE
+    n_jobs: int | None = shared.N_JOBS
+    random_state: Any = shared.RANDOM_STATE
+    verbose: int = shared.VERBOSE
     oob_importances: bool = averaging.OOB_IMPORTANCES
 
     estimators_: list[Any] = learned(
@@ -99,15 +94,9 @@ class Bagging(Estimator):
         """Predictions (n, K) of one base estimator; K is used by classifiers only."""
         raise NotImplementedError
 
-    @property
-    def _takes_sparse(self) -> bool:
-        return base_estimators.takes_sparse(self._base_estimator())
-
+    _takes_sparse = property(lambda self: base_estimators.takes_sparse(self._base_estimator()))
+    _rows = property(lambda self: base_estimators.rows_for(self._base_estimator()))
     _substitute = "HistGradientBoosting{kind}"
-
-    @property
-    def _rows(self) -> str:
-        return base_estimators.rows_for(self._base_estimator())
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()
@@ -118,10 +107,6 @@ class Bagging(Estimator):
         if self.warm_start and "estimators_" in self.__dict__:
             return replace(spec, schema=self.schema_, classes=vars(self).get("classes_"))
         return spec
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Draw the bags and fit the base estimators."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         averaging.check_out_of_bag(self)

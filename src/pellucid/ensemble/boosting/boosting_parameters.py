@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.parameters import WARM_START, Integer, Real, param
+from pellucid.parameters import Integer, Real, param, shared
 
 LEARNING_RATE = param(
     0.1,
@@ -22,7 +22,7 @@ SUBSAMPLE = param(
     Real(0, 1, "right"),
     "Share of the samples that is drawn, without replacement, for each tree.",
 )
-CONTINUE = WARM_START.replace(
+CONTINUE = shared.WARM_START.replace(
     description="Whether to keep the trees of the last fit and to add more."
 )
 TOL = param(0.0, Real(0, None), "Smallest improvement of the score that counts in early stopping.")

@@ -3,13 +3,12 @@
 They run on the same histogram engine as the Hist classes; only parameters and scores differ.
 """
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import InputSpec, Problem
+from pellucid.data import Problem
 from pellucid.ensemble import collection
 from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
@@ -17,28 +16,17 @@ from pellucid.ensemble.boosting.regressor import BoostingRegressor
 from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
-    RANDOM_STATE,
     REQUIRED,
-    VERBOSE,
     Choice,
-    Either,
     EstimatorInstance,
     Integer,
-    Nothing,
     Real,
     changed,
     learned,
     param,
+    shared,
 )
-from pellucid.records import is_watched
-from pellucid.tree.growth_parameters import (
-    MAX_DEPTH,
-    MAX_FEATURES,
-    MAX_LEAF_NODES,
-    MIN_SAMPLES_LEAF,
-    MIN_SAMPLES_SPLIT,
-    MIN_WEIGHT_FRACTION_LEAF,
-)
+from pellucid.tree import growth_parameters as growth
 from pellucid.tree.tree_spec import count_of, number_of_features
 
 
@@ -49,10 +37,10 @@ class GradientBoosting(Estimator):
     learning_rate: float = boosting_parameters.LEARNING_RATE.replace(check=Real(0, None))
     n_estimators: int = boosting_parameters.ROUNDS
     subsample: float = boosting_parameters.SUBSAMPLE
-    min_samples_split: float = MIN_SAMPLES_SPLIT
-    min_samples_leaf: float = MIN_SAMPLES_LEAF
-    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
-    max_depth: int | None = MAX_DEPTH.replace(default=3)
+    min_samples_split: float = growth.MIN_SAMPLES_SPLIT
+    min_samples_leaf: float = growth.MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = growth.MIN_WEIGHT_FRACTION_LEAF
+    max_depth: int | None = growth.MAX_DEPTH.replace(default=3)
     min_impurity_decrease: float = param(
         0.0,
         Real(0, None),
@@ -61,14 +49,14 @@ class GradientBoosting(Estimator):
     )
     init: Any = param(
         None,
-        Either(EstimatorInstance, Choice("zero"), Nothing),
+        EstimatorInstance | Choice("zero") | None,
         "What boosting starts from: None is the best constant, 'zero' is 0. An estimator is fitted to "
         "the training rows first, and the trees correct its predictions.",
     )
-    random_state: Any = RANDOM_STATE
-    max_features: Any = MAX_FEATURES
-    verbose: int = VERBOSE
-    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    random_state: Any = shared.RANDOM_STATE
+    max_features: Any = growth.MAX_FEATURES
+    verbose: int = shared.VERBOSE
+    max_leaf_nodes: int | None = growth.MAX_LEAF_NODES
     warm_start: bool = boosting_parameters.CONTINUE
     validation_fraction: float = param(
         0.1,
@@ -77,7 +65,7 @@ class GradientBoosting(Estimator):
     )
     n_iter_no_change: int | None = param(
         None,
-        Either(Integer(1), Nothing),
+        Integer(1) | None,
         "Number of rounds without a lower validation loss after which boosting stops. None does not "
         "stop early.",
     )
@@ -184,13 +172,8 @@ class GradientBoosting(Estimator):
             leaf_penalty=float(self.ccp_alpha),
         )  # fmt: skip
 
-    def _input_spec(self) -> InputSpec:
-        return replace(super()._input_spec(), positions=is_watched())  # of the rows of gradients
-
-    def _at_step(self, state: dict[str, Any]) -> Self:
-        from pellucid.ensemble.boosting.boosting_steps import at_step
-
-        return at_step(self, state)
+    _input_spec, _at_step = base.input_spec, base.at_step
+    feature_importances_ = property(base.importances)
 
     def _check_state(self) -> None:
         """Refuse learned parts that do not belong together (model files)."""
@@ -205,12 +188,6 @@ class GradientBoosting(Estimator):
             or list(vars(first).get("classes_", ())) != list(vars(self).get("classes_", ()))
         ):
             raise DataError("the initial model has other columns or classes")
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of the total gain that is due to the splits by each column; 0 without any split."""
-        self._check_fitted()
-        return self.trees_.importances()
 
     def apply(self, X: Any) -> np.ndarray:
         """Leaf of each row in each tree: (n, rounds) for a regressor, else (n, rounds, outputs)."""

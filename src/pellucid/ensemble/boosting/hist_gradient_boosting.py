@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import InputSpec, Problem, Table, prepare
+from pellucid.data import Problem, Table, prepare
 from pellucid.data.opening import opened
 from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
@@ -14,23 +14,18 @@ from pellucid.ensemble.boosting.regressor import BoostingRegressor
 from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import ParameterError
 from pellucid.parameters import (
-    CLASS_WEIGHT,
-    RANDOM_STATE,
-    VERBOSE,
     Boolean,
     Choice,
-    Either,
     Integer,
-    Nothing,
     Predicate,
     Real,
     changed,
     learned,
     param,
     positional,
+    shared,
 )
 from pellucid.protocol import copied
-from pellucid.records import is_watched
 from pellucid.tree.growth_parameters import MAX_DEPTH, MAX_LEAF_NODES, MONOTONIC_CST, share
 
 MANY_ROWS = 10_000  # samples above which early_stopping="auto" stops early
@@ -74,33 +69,33 @@ class HistGradientBoosting(Estimator):
     )
     categorical_features: Any = param(
         "from_dtype",
-        Either(Choice("from_dtype"), SEQUENCE, Nothing),
+        Choice("from_dtype") | SEQUENCE | None,
         "Columns that are categorical, by number or name, or as one bool per column. 'from_dtype' and "
         "None use the kinds of the table, which `table=Table(kinds={...})` changes for any model.",
     )
-    monotonic_cst: Any = MONOTONIC_CST.replace(check=Either(SEQUENCE, MAPPING, Nothing))
+    monotonic_cst: Any = MONOTONIC_CST.replace(check=SEQUENCE | MAPPING | None)
     interaction_cst: Any = param(
         None,
-        Either(GROUPS, Choice("pairwise", "no_interactions"), Nothing),
+        GROUPS | Choice("pairwise", "no_interactions") | None,
         "Groups of columns, by number, that may be split on the same path. 'pairwise' allows any two "
         "columns, 'no_interactions' a single one. None allows all.",
     )
     warm_start: bool = boosting_parameters.CONTINUE
     early_stopping: Any = param(
         "auto",
-        Either(Choice("auto"), Boolean),
+        Choice("auto") | Boolean,
         "Whether to stop when the score of the validation rows has not improved for "
         "`n_iter_no_change` rounds. 'auto' does so above 10,000 samples.",
     )
     scoring: Any = param(
         "loss",
-        Either(Choice("loss"), Nothing),
+        Choice("loss") | None,
         "Score for early stopping: 'loss' is the loss of the model, None is accuracy for a classifier "
         "and R2 for a regressor.",
     )
     validation_fraction: Any = param(
         0.1,
-        Either(share(")"), Integer(1), Nothing),
+        share(")") | Integer(1) | None,
         "Share, or number, of the samples that is held back for early stopping. None holds none back: "
         "the score of the training rows decides, unless `fit` gets X_val and y_val.",
     )
@@ -108,8 +103,8 @@ class HistGradientBoosting(Estimator):
         10, Integer(1), "Number of rounds without a better score after which boosting stops."
     )
     tol: float = boosting_parameters.TOL.replace(default=1e-7)
-    verbose: int = VERBOSE
-    random_state: Any = RANDOM_STATE
+    verbose: int = shared.VERBOSE
+    random_state: Any = shared.RANDOM_STATE
     subsample: float = boosting_parameters.SUBSAMPLE.replace(last=True)
 
     trees_: BoostedTrees = learned(boosting_parameters.TREES)
@@ -275,23 +270,9 @@ class HistGradientBoosting(Estimator):
             ),
         )  # fmt: skip
 
-    def _input_spec(self) -> InputSpec:
-        return replace(super()._input_spec(), positions=is_watched())  # of the rows of gradients
-
-    def _at_step(self, state: dict[str, Any]) -> Self:
-        from pellucid.ensemble.boosting.boosting_steps import at_step
-
-        return at_step(self, state)
-
-    def _check_state(self) -> None:
-        """Refuse learned parts that do not belong together (model files)."""
-        base.check_trees(self)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of the total gain that is due to the splits by each column; 0 without any split."""
-        self._check_fitted()
-        return self.trees_.importances()
+    _input_spec, _at_step = base.input_spec, base.at_step
+    feature_importances_ = property(base.importances)
+    _check_state = base.check_trees
 
 
 class HistGradientBoostingClassifier(HistGradientBoosting, BoostingClassifier):
@@ -323,7 +304,7 @@ class HistGradientBoostingClassifier(HistGradientBoosting, BoostingClassifier):
         description="Loss that the rounds reduce.",
         kw_only=False,
     )
-    class_weight: Any = CLASS_WEIGHT.replace(
+    class_weight: Any = shared.CLASS_WEIGHT.replace(
         description="Factors for the weights of the rows by class. 'balanced' gives every class the "
         "same total weight."
     )
@@ -363,7 +344,7 @@ class HistGradientBoostingRegressor(HistGradientBoosting, BoostingRegressor):
     )
     quantile: float | None = param(
         None,
-        Either(Real(0, 1, "both"), Nothing),
+        Real(0, 1, "both") | None,
         "Quantile that loss='quantile' predicts.",
         after="loss",
     )

@@ -16,6 +16,7 @@ from pellucid.data.schema import CATEGORICAL, Schema
 from pellucid.ensemble import base_estimators
 from pellucid.errors import DataError, ParameterError
 from pellucid.protocol import copied
+from pellucid.records import Explanation
 
 SMALLEST = float(np.finfo(np.float64).eps)  # smallest probability, as in scikit-learn
 LOWEST = float(np.log(SMALLEST))
@@ -79,7 +80,7 @@ def explained(
     """(base (K,), contributions (n, d, K)) of the raw predictions, if the model explains them."""
     raw = raw_predictions(init, X, schema, objective)
     found: Any = init.explain(table_of(X, schema)) if isinstance(init, Estimator) else None
-    if hasattr(found, "contributions"):
+    if isinstance(found, Explanation):
         base, parts = found.base, found.contributions
         if raw.shape[1] > 1:  # scores of classes are defined up to a constant
             base, parts = base - base.mean(), parts - parts.mean(axis=2, keepdims=True)

@@ -23,34 +23,19 @@ from pellucid.ensemble.bootstrap_samples import Redrawn, Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
-    N_JOBS,
-    RANDOM_STATE,
-    VERBOSE,
-    WARM_START,
     Boolean,
-    Either,
     Function,
     Integer,
-    Nothing,
     Real,
     learned,
     param,
     parameters_of,
     positional,
+    shared,
 )
 from pellucid.records import is_watched
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, explaining, prediction
-from pellucid.tree.growth_parameters import (
-    CCP_ALPHA,
-    MAX_DEPTH,
-    MAX_FEATURES,
-    MAX_LEAF_NODES,
-    MIN_IMPURITY_DECREASE,
-    MIN_SAMPLES_LEAF,
-    MIN_SAMPLES_SPLIT,
-    MIN_WEIGHT_FRACTION_LEAF,
-    MONOTONIC_CST,
-)
+from pellucid.tree import growth_parameters as growth
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.stopping import limits_of
 from pellucid.tree.tree_spec import TreeSpec
@@ -62,13 +47,13 @@ class Forest(Estimator):
     n_estimators: int = positional(
         default=100, check=Integer(1), description="Number of trees.", kw_only=False
     )
-    max_depth: int | None = MAX_DEPTH
-    min_samples_split: float = MIN_SAMPLES_SPLIT
-    min_samples_leaf: float = MIN_SAMPLES_LEAF
-    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
-    max_features: Any = MAX_FEATURES
-    max_leaf_nodes: int | None = MAX_LEAF_NODES
-    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    max_depth: int | None = growth.MAX_DEPTH
+    min_samples_split: float = growth.MIN_SAMPLES_SPLIT
+    min_samples_leaf: float = growth.MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = growth.MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = growth.MAX_FEATURES
+    max_leaf_nodes: int | None = growth.MAX_LEAF_NODES
+    min_impurity_decrease: float = growth.MIN_IMPURITY_DECREASE
     bootstrap: bool = param(
         True,
         Boolean,
@@ -77,23 +62,23 @@ class Forest(Estimator):
     )
     oob_score: Any = param(
         False,
-        Either(Boolean, Function),
+        Boolean | Function,
         "Whether to score each row by the trees that did not see it. A function (y, predicted) -> "
         "number is used as the score.",
     )
-    n_jobs: int | None = N_JOBS
-    random_state: Any = RANDOM_STATE
-    verbose: int = VERBOSE
-    warm_start: bool = WARM_START.replace(
+    n_jobs: int | None = shared.N_JOBS
+    random_state: Any = shared.RANDOM_STATE
+    verbose: int = shared.VERBOSE
+    warm_start: bool = shared.WARM_START.replace(
         description="Whether to keep the trees of the last fit and to add more."
     )
-    ccp_alpha: float = CCP_ALPHA
+    ccp_alpha: float = growth.CCP_ALPHA
     max_samples: Any = averaging.MAX_SAMPLES.replace(
-        check=Either(Integer(1), Real(0, None, "neither"), Nothing),
+        check=Integer(1) | Real(0, None, "neither") | None,
         description="Size of a bootstrap sample: a number of samples, or a share of them, which may be "
         "above 1.0. None draws as many as there are.",
     )
-    monotonic_cst: Any = MONOTONIC_CST
+    monotonic_cst: Any = growth.MONOTONIC_CST
     oob_importances: bool = averaging.OOB_IMPORTANCES
 
     trees_: list[Nodes] = learned("The trees, each as plain arrays of its nodes.")
@@ -111,10 +96,6 @@ class Forest(Estimator):
 
     __len__, __getitem__ = collection.length, collection.item
     __iter__, __bool__ = collection.iterate, collection.true
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Draw the bags and grow the trees."""
-        return self._learn(X, y, weights=sample_weight)
 
     def _spec(self, class_weight: Any = None) -> TreeSpec:
         """How each tree is grown; its random choices follow from its key."""
@@ -249,10 +230,10 @@ class Forest(Estimator):
         B = len(self.trees_)
         return self.trees_, [tree.value for tree in self.trees_], np.full(B, 1.0 / B)
 
-    def _check_trees(self, n_values: int) -> None:
+    def _check_state(self) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
         averaging.check_importances(self)
-        trees = self.trees_
+        trees, n_values = self.trees_, len(vars(self).get("classes_", ())) or self.n_outputs_
         if not isinstance(trees, list) or not trees:
             raise DataError("a forest needs its trees")
         for tree in trees:

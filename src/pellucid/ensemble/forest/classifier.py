@@ -8,7 +8,7 @@ from pellucid.base import Classifier
 from pellucid.ensemble import stages
 from pellucid.ensemble.averaging import OOB_PROBABILITIES
 from pellucid.ensemble.forest.base import Forest
-from pellucid.parameters import CLASS_WEIGHT, Choice, ClassWeight, Either, changed, learned, param
+from pellucid.parameters import Choice, ClassWeight, changed, learned, param, shared
 from pellucid.tree.criteria import CLASS_CRITERIA, CLASS_IMPURITY
 
 
@@ -17,8 +17,8 @@ class ForestClassifier(Forest, Classifier):
 
     criterion: str = param("gini", Choice(*CLASS_CRITERIA), CLASS_IMPURITY, after="n_estimators")
     max_features: Any = changed(default="sqrt")
-    class_weight: Any = CLASS_WEIGHT.replace(
-        check=Either(ClassWeight, Choice("balanced_subsample")),
+    class_weight: Any = shared.CLASS_WEIGHT.replace(
+        check=ClassWeight | Choice("balanced_subsample"),
         description="Factors for the weights of the rows by class. 'balanced' gives every class the "
         "same total weight, 'balanced_subsample' does so in the bootstrap sample of each tree. With "
         "bootstrap=True the others set how often rows are drawn.",
@@ -37,6 +37,3 @@ class ForestClassifier(Forest, Classifier):
 
     staged_predict_proba = stages.staged_predict_proba
     staged_predict = stages.staged_labels
-
-    def _check_state(self) -> None:
-        self._check_trees(len(self.classes_))

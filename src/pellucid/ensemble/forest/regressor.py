@@ -34,6 +34,3 @@ class ForestRegressor(Forest, Regressor):
         return mean[:, 0] if self.n_outputs_ == 1 else mean
 
     staged_predict = stages.staged_numbers
-
-    def _check_state(self) -> None:
-        self._check_trees(self.n_outputs_)

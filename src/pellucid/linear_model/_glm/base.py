@@ -17,19 +17,7 @@ from pellucid.linear_model.target_range import check_range, clip_to_range, learn
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.families import Family, GLMLoss
 from pellucid.numerics.objectives.links import LINKS
-from pellucid.parameters import (
-    HISTORY,
-    N_ITER,
-    STANDARDIZE,
-    STEP,
-    VERBOSE,
-    WARM_START,
-    Choice,
-    Integer,
-    Real,
-    learned,
-    param,
-)
+from pellucid.parameters import Choice, Integer, Real, learned, param, shared
 
 
 def _one_sign(X: Any) -> bool:
@@ -62,21 +50,21 @@ class GLMRegressor(LinearPredictor):
         "L-BFGS stops when no component of the gradient of the mean objective exceeds tol, 'gd' when "
         "the coefficients move less than tol. Newton's method always solves to full precision.",
     )
-    warm_start: bool = WARM_START
-    verbose: int = VERBOSE
-    step: float | None = STEP.replace(
+    warm_start: bool = shared.WARM_START
+    verbose: int = shared.VERBOSE
+    step: float | None = shared.STEP.replace(
         description="Step size of the solver 'gd' along the gradient of the mean objective. None "
         "takes half of 1 / curvature at the start."
     )
-    standardize: bool = STANDARDIZE
+    standardize: bool = shared.STANDARDIZE
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns on the scale of the link, shape (n_terms,), in the order "
         "of `terms_`."
     )
     intercept_: float = learned("Intercept on the scale of the link.")
-    n_iter_: int = learned(N_ITER)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    n_iter_: int = learned(shared.N_ITER)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
     inference_: dict[str, Any] = learned(
         "Statistics from which `summary` and `predict_interval` are computed; for alpha=0 only."
     )

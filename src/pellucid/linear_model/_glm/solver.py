@@ -12,13 +12,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model._glm.boundary import (
-    always_interior,
-    polished,
-    saturated,
-    unbounded_directions,
-    unbounded_status,
-)
+from pellucid.linear_model._glm import boundary
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
 from pellucid.linear_model.base import check_size, column_means
 from pellucid.linear_model.scaled_columns import ScaledColumns
@@ -159,7 +153,9 @@ def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0:
         scale=np.append(task.spread, 1.0), accuracy=ACCURACY,
     )  # fmt: skip
     return (
-        found if always_interior(loss) or not found.status.ok else polished(objective, found, loss)
+        found
+        if boundary.always_interior(loss) or not found.status.ok
+        else boundary.polished(objective, found, loss)
     )
 
 
@@ -346,13 +342,13 @@ def _diagnose(
 
     status, inference = found.status, {}
     if has_facts(model, problem.p):
-        endless = unbounded_directions(task.objective, found.x, loss)
+        endless = boundary.unbounded_directions(task.objective, found.x, loss)
         if endless.size and status.code != "edge":
-            status = unbounded_status(endless, problem.schema.terms, loss)
+            status = boundary.unbounded_status(endless, problem.schema.terms, loss)
         inference = {"inference_": facts(task, found.x, problem, loss, endless)}
     exact = model.alpha == 0 and model.solver != "gd"
     if exact and status.code not in ("edge", "separated"):
-        status = saturated(task.objective, loss) or status
+        status = boundary.saturated(task.objective, loss) or status
     return status, inference
 
 

@@ -30,14 +30,8 @@ from pellucid.linear_model._inference.summary_table import Estimates, Request
 from pellucid.linear_model._logistic.information import curvature_along
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Setting, prepare_columns, without_absent
+from pellucid.numerics import linalg
 from pellucid.numerics.collinearity import find_aliases
-from pellucid.numerics.linalg import (
-    GRAM_LIMIT,
-    cholesky_factor,
-    singular_root,
-    singular_solver,
-    triangular_factor,
-)
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.sandwich import sandwich
 
@@ -208,7 +202,7 @@ def _orthonormal(objective: Any, rank: int) -> np.ndarray:
     factor, kept = found.factor, found.kept
     if factor.rank != rank:  # least squares distinguishes more columns than Newton's method
         order = np.append(p, np.arange(p)) if objective.intercept else np.arange(p)
-        factor = triangular_factor(objective.table_triangle()[:, order], objective.X.n)
+        factor = linalg.triangular_factor(objective.table_triangle()[:, order], objective.X.n)
         kept = order[factor.order]
     V = np.zeros((p + 1, factor.rank))
     V[kept] = factor.inverse_rows()
@@ -261,12 +255,12 @@ def _inverse(H: np.ndarray) -> np.ndarray:
     free = np.diagonal(H) != 0
     C = np.zeros_like(H)
     part = H[np.ix_(free, free)]
-    factor = cholesky_factor(part) if part.size else None
+    factor = linalg.cholesky_factor(part) if part.size else None
     if factor is not None:
         rows = factor.inverse_rows()
         C[np.ix_(free, free)] = rows @ rows.T
     elif part.size:
-        solve = singular_solver(part)[0]
+        solve = linalg.singular_solver(part)[0]
         C[np.ix_(free, free)] = np.column_stack([solve(unit) for unit in np.eye(len(part))])
     return C
 
@@ -308,7 +302,7 @@ def _logistic_root(
     V[table.kept] = table.factor.inverse_rows()
     rank = F.q * V.shape[1]
     # Along T the information is 1: no digits are lost where some rows are nearly certain.
-    T = singular_root(curvature_along(F, x, V).reshape(rank, rank), GRAM_LIMIT**-2)[0]
+    T = linalg.singular_root(curvature_along(F, x, V).reshape(rank, rank), linalg.GRAM_LIMIT**-2)[0]
     _check_optimum(model, F, x, T.T @ (F.evaluate(x)[1].reshape(F.q, -1) @ V).ravel())
     copies = request.counts_copies(problem.weights)
     counts = problem.weights if copies else np.ones(problem.n)

@@ -21,26 +21,17 @@ from pellucid.linear_model.paths import enet_path, penalty_grid
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import (
-    COPY_X,
-    HISTORY,
-    N_JOBS,
-    NO_RANDOM_STATE,
-    STANDARDIZE,
-    STEP,
-    VERBOSE,
-    WARM_START,
     Array,
     Boolean,
     Choice,
-    Either,
     Ignored,
     Integer,
-    Nothing,
     Real,
     learned,
     number_list,
     param,
     positional,
+    shared,
 )
 from pellucid.records import Recorder, Status, converting, is_watched, unwatched
 
@@ -66,28 +57,28 @@ class L1Regressor(LinearPredictor):
         kw_only=False,
     )
     precompute: Any = param(
-        False, Ignored("the solver decides what it computes beforehand.", Either(Boolean, Array))
+        False, Ignored("the solver decides what it computes beforehand.", Boolean | Array)
     )
     max_iter: int | None = param(
         MAX_ITER,
-        Either(Nothing, Integer(1)),
+        None | Integer(1),
         "Largest number of rounds of active sets and epochs of coordinate descent, or of steps of the "
         "solver 'gd'. None means 1000.",
     )
-    copy_X: bool = COPY_X
+    copy_X: bool = shared.COPY_X
     tol: float = param(
         1e-4,
         Real(0, None),
         "A duality gap above tol * y'y / N is reported as not converged. The solver 'gd' stops when "
         "the coefficients move less than tol.",
     )
-    warm_start: bool = WARM_START
+    warm_start: bool = shared.WARM_START
     positive: bool = POSITIVE
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = shared.NO_RANDOM_STATE
     selection: str = SELECTION
     solver: str = SOLVER
-    step: float | None = STEP
-    standardize: bool = STANDARDIZE
+    step: float | None = shared.STEP
+    standardize: bool = shared.STANDARDIZE
 
     coef_: np.ndarray = learned(
         "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
@@ -99,7 +90,7 @@ class L1Regressor(LinearPredictor):
     n_iter_: Any = learned(
         "Number of rounds of active sets and epochs of coordinate descent, for each target."
     )
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     _several_targets = True
     _target = "several"
@@ -172,7 +163,7 @@ def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict
 # Of these the paths have some too.
 PARAMETERS = {
     "eps": Real(0, None, "neither"),
-    "alphas": Either(Integer(1), Array),
+    "alphas": Integer(1) | Array,
     "max_iter": Integer(1),
     "tol": Real(0, None),
     "positive": Boolean,
@@ -199,7 +190,7 @@ class L1RegressorCV(LinearPredictor):
         "auto",
         Ignored(
             "the solver decides what it computes beforehand.",
-            Either(Choice("auto"), Boolean, Array),
+            Choice("auto") | Boolean | Array,
         ),
     )
     max_iter: int = param(
@@ -220,21 +211,21 @@ class L1RegressorCV(LinearPredictor):
         "Folds: an int is a number of contiguous folds and None means 5; else a splitter, or (train, "
         "test) pairs of row numbers.",
     )
-    copy_X: bool = COPY_X
-    verbose: Any = VERBOSE
-    n_jobs: int | None = N_JOBS.replace(
+    copy_X: bool = shared.COPY_X
+    verbose: Any = shared.VERBOSE
+    n_jobs: int | None = shared.N_JOBS.replace(
         description="Number of folds fitted at the same time; -1 uses all CPUs, None the number of "
         "`pellucid.parallel.set_threads`. The results do not depend on it."
     )
     positive: bool = POSITIVE
-    random_state: Any = NO_RANDOM_STATE
+    random_state: Any = shared.NO_RANDOM_STATE
     selection: str = SELECTION
     solver: str = SOLVER.replace(
         description="Solver of the last fit, on all rows: 'cd' is coordinate descent, 'gd' is plain "
         "proximal gradient descent, which is easy to watch."
     )
-    step: float | None = STEP
-    standardize: bool = STANDARDIZE
+    step: float | None = shared.STEP
+    standardize: bool = shared.STANDARDIZE
 
     alpha_: float = learned("The chosen penalty.")
     l1_ratio_: float = learned("The chosen share of the L1 penalty; 1 for the lasso.")
@@ -256,7 +247,7 @@ class L1RegressorCV(LinearPredictor):
     n_iter_: int = learned(
         "Number of rounds of active sets and epochs of coordinate descent of the last fit."
     )
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     # A short path is enough for the contract tests.
     _check_params = {"alphas": 8}

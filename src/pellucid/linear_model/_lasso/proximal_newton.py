@@ -14,15 +14,7 @@ Invariant: zeros are exact.
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model._lasso.quadratic_models import (
-    CELL,
-    ByProducts,
-    ByRows,
-    Columns,
-    Entries,
-    QuadraticModel,
-    RowCurvature,
-)
+from pellucid.linear_model._lasso import quadratic_models
 from pellucid.linear_model.scaled_columns import ShiftedRows
 from pellucid.numerics.optimise import converged, out_of_iterations
 from pellucid.parallel import StopFlag
@@ -50,7 +42,7 @@ class SparseTask(ShiftedRows):
         raise NotImplementedError
 
     @property
-    def columns(self) -> Columns | None:
+    def columns(self) -> quadratic_models.Columns | None:
         """The table by columns; None if the quadratic model is to be made from products."""
         return None
 
@@ -65,7 +57,7 @@ class SparseTask(ShiftedRows):
         """Second derivatives of the loss by the chosen coefficients (flat positions)."""
         raise NotImplementedError
 
-    def row_curvature(self, seen: np.ndarray) -> RowCurvature:
+    def row_curvature(self, seen: np.ndarray) -> quadratic_models.RowCurvature:
         """Curvature of each row's loss by its scores."""
         raise NotImplementedError
 
@@ -165,33 +157,33 @@ def _direction(
 def _model(
     task: SparseTask, B: np.ndarray, G: np.ndarray, P: np.ndarray, chosen: np.ndarray,
     damping: float,
-) -> QuadraticModel:  # fmt: skip
+) -> quadratic_models.QuadraticModel:  # fmt: skip
     """The model from products of columns, or from rows where that is less work."""
     width = task.X.p + 1
     cls, column = np.divmod(chosen, width)
     free = column == task.X.p
     l2, l1 = (np.append(v, 0.0)[column] for v in (task.l2, task.l1))
     ridge = l2 + damping * task.largest_curvature[column] if damping > 0 else l2
-    entries = Entries(G.ravel()[chosen], l1, B.ravel()[chosen])
-    columns = task.columns if CELL * len(chosen) < task.X.n * task.X.p else None
-    if columns is not None and CELL * columns.size(column) < len(chosen) ** 2:
+    entries = quadratic_models.Entries(G.ravel()[chosen], l1, B.ravel()[chosen])
+    columns = task.columns if quadratic_models.CELL * len(chosen) < task.X.n * task.X.p else None
+    if columns is not None and quadratic_models.CELL * columns.size(column) < len(chosen) ** 2:
         rows = task.row_curvature(P)
         curvature = rows.diagonal(columns)[cls, column]
         ridge = ridge + FLAT * (curvature + ridge)
         curves = curvature + ridge
         if not task.intercept:
             curves[free] = 0.0  # never visited
-        return ByRows(entries, columns, rows, column, cls, ridge, curves)
+        return quadratic_models.ByRows(entries, columns, rows, column, cls, ridge, curves)
     H = task.curvature(P, chosen)
     H[np.diag_indices(len(H))] += ridge
     if not task.intercept:
         H[free] = H[:, free] = 0.0
         H[free, free] = 1.0  # its gradient is 0, so it does not move, and H can be factored
     H[np.diag_indices(len(H))] *= 1 + FLAT
-    return ByProducts(entries, H)
+    return quadratic_models.ByProducts(entries, H)
 
 
-def _jump(model: QuadraticModel) -> bool:
+def _jump(model: quadratic_models.QuadraticModel) -> bool:
     """Move to the minimum over the coefficients that are not 0, signs kept.
 
     Sweeps are slow where columns are nearly dependent; this solves for all of them at once. If signs

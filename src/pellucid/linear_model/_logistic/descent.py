@@ -15,14 +15,7 @@ from pellucid.linear_model._logistic import _loops
 from pellucid.linear_model._logistic.preparation import Setting, prepare_columns
 from pellucid.linear_model._logistic.separation import SeparationCheck
 from pellucid.linear_model._logistic.solver import Fitted
-from pellucid.numerics.optimise import (
-    converged,
-    diverged,
-    gradient_descent,
-    out_of_iterations,
-    schedule,
-    settled,
-)
+from pellucid.numerics import optimise
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status, converting_x
@@ -55,9 +48,9 @@ class Batches:
     def steps(self, X: Any, w: np.ndarray, strength: float, K: int, intercept: bool) -> Any:
         """The step size as a function of the step number."""
         if self.eta0 is not None:
-            return schedule(self.tau0, self.kappa, self.eta0)
+            return optimise.schedule(self.tau0, self.kappa, self.eta0)
         most = _step_for(_largest_eigenvalue(X, w, intercept), strength, K)
-        return schedule(self.tau0, self.kappa, most * HELD**self.kappa, most)
+        return optimise.schedule(self.tau0, self.kappa, most * HELD**self.kappa, most)
 
 
 def solve_by_descent(
@@ -110,7 +103,7 @@ def _full_gradients(
         return total * (loss + 0.5 * strength * float(np.sum(mask * B**2))), total * G.ravel()
 
     with converting_x(lambda x: x.reshape(rows, -1)):
-        found = gradient_descent(
+        found = optimise.gradient_descent(
             evaluate, x0.ravel(), step=step / total, tol=setting.tol, max_iter=setting.max_iter
         )
     return _with_steps(found, x0.shape, step, safe)
@@ -192,12 +185,12 @@ def _compiled_descent(
     if recorder.watched:
         _watched_step(recorder, done, B, last)
     if not np.all(np.isfinite(B)):
-        status = diverged(done)
+        status = optimise.diverged(done)
     elif change <= setting.tol:
         gain, start = change**2 / (2 * step) * float(w.sum()), recorder.history()["objective"][0]
-        status = settled(done, change, setting.tol, gain, start)
+        status = optimise.settled(done, change, setting.tol, gain, start)
     else:
-        status = out_of_iterations(done, f"the last change was {change:.2g}")
+        status = optimise.out_of_iterations(done, f"the last change was {change:.2g}")
     return Solution(B, status, recorder.history(), done)
 
 
@@ -293,14 +286,16 @@ def _mini_batches(
         watched(epoch, objective=value, batch_objective=here, learning_rate=step)
         value /= total
         if not np.isfinite(value):
-            return Solution(np.nan_to_num(B), diverged(epoch), recorder.history(), epoch)
+            return Solution(np.nan_to_num(B), optimise.diverged(epoch), recorder.history(), epoch)
         if setting.tol > 0 and value > previous - setting.tol:
-            ended = _risen if value > start + setting.tol else converged
+            ended = _risen if value > start + setting.tol else optimise.converged
             return Solution(B, ended(epoch), recorder.history(), epoch)
         previous = value
     status = Status("ok", f"All {setting.max_iter} epochs were run.")
     if setting.tol > 0:
-        status = out_of_iterations(setting.max_iter, f"the mean objective is {previous:.3g}")
+        status = optimise.out_of_iterations(
+            setting.max_iter, f"the mean objective is {previous:.3g}"
+        )
     return Solution(B, status, recorder.history(), setting.max_iter)
 
 

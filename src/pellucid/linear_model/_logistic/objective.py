@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model._logistic import _classes, _loops, _small
+from pellucid.linear_model._logistic import _classes, _loops, _small, _sparse
 from pellucid.linear_model.scaled_columns import ShiftedRows
 from pellucid.numerics.linalg import block_qr, cholesky_factor, singular_solver
 from pellucid.numerics.optimise import Solve
@@ -30,6 +30,7 @@ SMALL = 2**14
 SINGLE_WORK = 2**22
 SINGLE_CONDITION = 1e2
 STRIP = 2048  # rows whose curvature is summed at a time
+SPARSE_CLASSES = 3  # scores per row of a CSR table up to which the same holds
 FEW_CLASSES = 8  # scores per row up to which one compiled loop is faster than two calls of BLAS
 
 
@@ -68,12 +69,19 @@ class Likelihood(ShiftedRows):
         return super().block(rows) if view is None else view[0]
 
     @functools.cached_property
+    def passes(self) -> list[slice]:
+        """Blocks for products with vectors: those of a CSR table depend on its stored cells."""
+        if not self.X.sparse or self.shift is not None:
+            return self.X.blocks
+        return parallel.row_blocks(self.X.n, self.X.X.nnz // max(self.X.n, 1))
+
+    @functools.cached_property
     def views(self) -> dict[tuple[int, int], tuple[Any, Any]]:
         """The blocks of a CSR table and their transposes, which take longer to make than to use."""
-        if not self.X.sparse or self.shift is not None:
+        if not self.X.sparse or self.shift is not None or self.cells is not None:
             return {}
         X, found = self.X.X, {}
-        for rows in self.X.blocks:
+        for rows in self.passes:
             first, last = X.indptr[rows.start], X.indptr[rows.stop]
             inside = slice(first, last)
             parts = (
@@ -84,6 +92,19 @@ class Likelihood(ShiftedRows):
             block = type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]))
             found[rows.start, rows.stop] = block, block.T
         return found
+
+    @functools.cached_property
+    def cells(self) -> tuple[np.ndarray, ...] | None:
+        """The arrays of a CSR table of few classes, whose rows compiled loops read; else None."""
+        X = self.X.X
+        if not self.X.sparse or self.shift is not None or self.q > SPARSE_CLASSES:
+            return None
+        return X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64)
+
+    def _rows_of(self, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        assert self.cells is not None
+        data, indices, starts = self.cells
+        return data, indices, starts[rows.start : rows.stop + 1]
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         B = x.reshape(self.q, -1)
@@ -123,7 +144,7 @@ class Likelihood(ShiftedRows):
     def probabilities(self, x: np.ndarray, rows: slice) -> np.ndarray:
         """Probabilities of the classes 1..q; only those of a small table are cached."""
         if not self.small:
-            return self._part(self.block(rows), rows, x)[2]
+            return self._part(rows, x)[2]
         self.evaluate(x)
         return self.last["P"][rows]
 
@@ -151,17 +172,23 @@ class Likelihood(ShiftedRows):
         """The loss, its gradient, and the smallest and largest probability."""
 
         def partial(rows: slice) -> tuple[float, np.ndarray, float, float]:
-            loss, g, P = self._part(self.block(rows), rows, x)
+            loss, g, P = self._part(rows, x)
             return loss, g, float(P.min()), float(P.max())
 
         def combine(a: tuple, b: tuple) -> tuple:
             return a[0] + b[0], a[1] + b[1], min(a[2], b[2]), max(a[3], b[3])
 
-        return parallel.reduce(partial, combine, self.X.blocks)
+        return parallel.reduce(partial, combine, self.passes)
 
-    def _part(self, block: Any, rows: slice, x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def _part(self, rows: slice, x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Loss, gradient and probabilities of some rows."""
         y, w = self.y[rows], self.weights[rows]
+        if self.cells is not None:
+            P, S = np.empty((len(y), self.q)), np.zeros((self.X.p + 1, self.q))
+            B = np.ascontiguousarray(x.reshape(self.q, -1).T)
+            loss = _sparse.visit(*self._rows_of(rows), y, w, B, P, S)
+            return loss, self._by_classes(S), P
+        block = self.block(rows)
         if not isinstance(block, np.ndarray) or self.q > FEW_CLASSES:
             P = self.scores(block, x)
             R = np.empty_like(P)
@@ -171,6 +198,12 @@ class Likelihood(ShiftedRows):
         if not self.intercept:
             G[:, -1] = 0.0
         return loss, G.ravel(), P
+
+    def _by_classes(self, S: np.ndarray) -> np.ndarray:
+        """A gradient (p + 1, q) of compiled loops as a flat vector, class by class."""
+        if not self.intercept:
+            S[-1] = 0.0
+        return S.T.ravel()
 
     def curvature(self, x: np.ndarray, single: bool = False) -> np.ndarray:
         """The matrix of second derivatives, (size, size)."""
@@ -206,7 +239,7 @@ class Likelihood(ShiftedRows):
         for start in range(rows.start, rows.stop, STRIP):
             part = slice(start, min(start + STRIP, rows.stop))
             block, w = self.block(part), self.weights[part]
-            P = self._part(block, part, x)[2]
+            P = self._part(part, x)[2]
             block = as_dense(block)
             A = scaled[: len(w)]
             for k in range(q):
@@ -272,11 +305,17 @@ class Likelihood(ShiftedRows):
 
     def curvature_product(self, x: np.ndarray) -> Solve:
         """v -> H v at x, without forming H."""
-        probabilities = parallel.map(lambda rows: self.probabilities(x, rows), self.X.blocks)
+        probabilities = parallel.map(lambda rows: self.probabilities(x, rows), self.passes)
 
         def product(v: np.ndarray) -> np.ndarray:
+            V = None if self.cells is None else np.ascontiguousarray(v.reshape(self.q, -1).T)
+
             def partial(task: tuple[slice, np.ndarray]) -> np.ndarray:
                 rows, P = task
+                if V is not None:
+                    S = np.zeros((self.X.p + 1, self.q))
+                    _sparse.bend(*self._rows_of(rows), self.weights[rows], P, V, S)
+                    return self._by_classes(S)
                 block = self.block(rows)
                 S = self.scores(block, v)
                 S -= (P * S).sum(axis=1, keepdims=True)
@@ -284,7 +323,7 @@ class Likelihood(ShiftedRows):
                 S *= self.weights[rows, None]
                 return self._gradient(rows, block, S)
 
-            tasks: Any = list(zip(self.X.blocks, probabilities))
+            tasks: Any = list(zip(self.passes, probabilities))
             g = parallel.reduce(partial, np.ndarray.__iadd__, tasks)
             g.reshape(self.q, -1)[:, :-1] += self.alpha * (self.metric @ self.unpack(v)[0])
             return g
@@ -295,6 +334,6 @@ class Likelihood(ShiftedRows):
         """Whether, at x, every row's own class has strictly the highest score."""
         parts = parallel.map(
             lambda rows: _loops.all_right(self.scores(self.block(rows), x), self.y[rows], True),
-            self.X.blocks,
+            self.passes,
         )
         return all(parts)

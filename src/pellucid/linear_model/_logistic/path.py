@@ -14,17 +14,9 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError
+from pellucid.linear_model._logistic import preparation
 from pellucid.linear_model._logistic.base import SOLVERS
 from pellucid.linear_model._logistic.l1 import solve_l1
-from pellucid.linear_model._logistic.preparation import (
-    EXTREME,
-    Prepared,
-    Setting,
-    all_classes,
-    prepare_columns,
-    present_classes,
-    without_absent,
-)
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, Fitted, solve, sum_to_zero
 from pellucid.linear_model._logistic.wide import applies
 from pellucid.linear_model.cv_folds import FOLDS, Fold, make_folds
@@ -48,7 +40,7 @@ class Search:
 
     Cs: np.ndarray
     l1_ratios: np.ndarray
-    setting: Setting  # its alpha is not used
+    setting: preparation.Setting  # its alpha is not used
     solver: str
 
 
@@ -107,12 +99,12 @@ def fit_chosen(
     problem: Problem, w: np.ndarray, C: float, l1_ratio: float, search: Search
 ) -> Fitted:
     """One fit of all rows; classes without weight get the probability 0."""
-    present, K = present_classes(problem, w), problem.n_classes
+    present, K = preparation.present_classes(problem, w), problem.n_classes
     if len(present) < K:
-        problem, w = without_absent(problem, w, present)
-    with converting_x(lambda x: all_classes(x, present, K)):
+        problem, w = preparation.without_absent(problem, w, present)
+    with converting_x(lambda x: preparation.all_classes(x, present, K)):
         found = fit_one(problem, w, C, l1_ratio, search)
-    return replace(found, x=all_classes(found.x, present, K))
+    return replace(found, x=preparation.all_classes(found.x, present, K))
 
 
 def cross_validate(
@@ -132,7 +124,7 @@ def cross_validate(
         coefs = np.empty((len(order), 1 if K == 2 else K, problem.p + 1))
         scores, n_iter = np.empty(len(order)), np.empty(len(order), dtype=np.int32)
         for j, (x, steps) in zip(order, path):
-            coefs[j] = all_classes(x, present, K)
+            coefs[j] = preparation.all_classes(x, present, K)
             # The scores of all rows, which avoids a copy of the tested ones.
             Z = problem.X @ coefs[j, :, :-1].T
             scores[j] = score(Z[tested] + coefs[j, :, -1], y_test, w_test)
@@ -145,19 +137,21 @@ def cross_validate(
     return SearchResult(*(a.reshape(*shape, *a.shape[1:]) for a in arrays))
 
 
-def _prepared(problem: Problem, search: Search) -> Prepared | None:
+def _prepared(problem: Problem, search: Search) -> preparation.Prepared | None:
     """The table prepared for Newton's method, once for all folds; None for another solver."""
     if SOLVERS[search.solver] not in ("auto", "newton") or not np.isfinite(search.Cs).all():
         return None
     setting = replace(search.setting, alpha=1.0)
-    found = prepare_columns(problem.X, problem.y, problem.weights, problem.n_classes, setting)
+    found = preparation.prepare_columns(
+        problem.X, problem.y, problem.weights, problem.n_classes, setting
+    )
     small = found.likelihood.size <= NEWTON_SIZE and not applies(found.likelihood)
     return found if small else None
 
 
 def _training(
     problem: Problem, factors: np.ndarray, train: np.ndarray, search: Search, ratio: float,
-    order: np.ndarray, prepared: Prepared | None,
+    order: np.ndarray, prepared: preparation.Prepared | None,
 ) -> tuple[np.ndarray, Iterator[tuple[np.ndarray, int]]]:  # fmt: skip
     """The classes of a training part, and its path.
 
@@ -168,11 +162,11 @@ def _training(
     K = len(present)
     if K < 2:
         raise DataError("The training part of a fold has only one class. Use fewer folds.")
-    usual = problem.n_classes == K and abs(int(exponents(w.max()))) <= EXTREME
+    usual = problem.n_classes == K and abs(int(exponents(w.max()))) <= preparation.EXTREME
     if prepared is not None and ratio == 0 and usual:
         own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w))
         return present, _newton_path(own, Cs, search.setting, K)
-    part, w = without_absent(problem, w, present)
+    part, w = preparation.without_absent(problem, w, present)
     return present, _path(part, w, search, ratio, Cs)
 
 
@@ -188,7 +182,7 @@ def _path(
 
 
 def _newton_path(
-    prepared: Prepared, Cs: np.ndarray, setting: Setting, K: int
+    prepared: preparation.Prepared, Cs: np.ndarray, setting: preparation.Setting, K: int
 ) -> Iterator[tuple[np.ndarray, int]]:
     """The same by Newton's method on a prepared table, in which only the penalty changes."""
     whole = prepared.likelihood

@@ -75,12 +75,11 @@ def prepare_columns(
 ) -> Prepared:
     """Scale columns of extreme size and centre columns far from 0, judged by the first block."""
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
-    first = table.dense(table.blocks[0])
-    sizes = np.maximum(first.max(axis=0), -first.min(axis=0))
-    if np.any(np.abs(exponents(sizes)) > EXTREME):
+    first = table.X[table.blocks[0]]
+    if np.any(np.abs(exponents(Rows(first).largest())) > EXTREME):
         units = -exponents(table.largest()).astype(np.int64)
         table = table.scaled(units)
-        first = table.dense(table.blocks[0])
+        first = table.X[table.blocks[0]]
     mean, spread = _mean_and_spread(first)
     limit = FAR_SPARSE if table.sparse else FAR
     far = setting.intercept and bool(np.any(np.abs(mean) > limit * spread))
@@ -90,16 +89,23 @@ def prepare_columns(
     return Prepared(likelihood, np.zeros_like(mean) if far else mean, spread, units)
 
 
-def _mean_and_spread(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_spread(block: Any) -> tuple[np.ndarray, np.ndarray]:
     """Means and standard deviations of the columns, a few rows at a time: no copy of the block.
 
     The deviation of a constant column is its size, or 1.
     """
-    mean, total = block.mean(axis=0), np.zeros(block.shape[1])
-    for begin in range(0, len(block), DEVIATION_ROWS):
-        difference = block[begin : begin + DEVIATION_ROWS] - mean
-        total += np.square(difference, out=difference).sum(axis=0)
-    spread = np.sqrt(total / len(block))
+    n, p = block.shape
+    if isinstance(block, np.ndarray):
+        mean, total = block.mean(axis=0), np.zeros(p)
+        for begin in range(0, n, DEVIATION_ROWS):
+            difference = block[begin : begin + DEVIATION_ROWS] - mean
+            total += np.square(difference, out=difference).sum(axis=0)
+    else:
+        where, cells = block.indices, block.data
+        mean = np.bincount(where, cells, minlength=p) / n
+        absent = n - np.bincount(where, minlength=p)
+        total = np.bincount(where, (cells - mean[where]) ** 2, minlength=p) + absent * mean**2
+    spread = np.sqrt(total / n)
     return mean, np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
 
 

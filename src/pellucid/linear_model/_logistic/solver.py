@@ -14,16 +14,9 @@ from pellucid.linear_model._logistic import small
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare_columns
 from pellucid.linear_model._logistic.separation import SeparationCheck
+from pellucid.numerics import optimise
 from pellucid.numerics.linalg import cholesky_factor, singular_solver
 from pellucid.numerics.moments import moments
-from pellucid.numerics.optimise import (
-    Point,
-    Solve,
-    converged,
-    lbfgs,
-    length,
-    newton,
-)
 from pellucid.numerics.row_blocks import Rows, exponents
 from pellucid.numerics.truncated_newton import truncated_newton
 from pellucid.parallel.memory import every
@@ -51,20 +44,20 @@ class Fitted(Solution):
     inference: Any = None  # a LogisticFit, from which `inference_` is computed
 
 
-def norms_in(prepared: Prepared) -> Callable[[Point], dict]:
+def norms_in(prepared: Prepared) -> Callable[[optimise.Point], dict]:
     """The columns of the history beside the objective, as a function of the point."""
 
-    def measure(point: Point) -> dict:
+    def measure(point: optimise.Point) -> dict:
         x = prepared.to_user(point.x).ravel()
         return {
-            "gradient_norm": length(point.gradient), "parameter_norm": length(x),
+            "gradient_norm": optimise.length(point.gradient), "parameter_norm": optimise.length(x),
             "learning_rate": point.step,
         }  # fmt: skip
 
     return measure
 
 
-Stop = Callable[[Point], Status | None] | None
+Stop = Callable[[optimise.Point], Status | None] | None
 
 
 def solve_newton(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solution:
@@ -80,7 +73,7 @@ def solve_newton(prepared: Prepared, setting: Setting, stop: Stop = None) -> Sol
         )
         if quick is not None:
             return quick
-    found = newton(
+    found = optimise.newton(
         likelihood.evaluate, sampled_curvature(likelihood), x0, max_iter=setting.max_iter, scale=scale,
         accuracy=ACCURACY, measure=norms_in(prepared), stop=stop,
     )  # fmt: skip
@@ -115,16 +108,18 @@ def head_start(prepared: Prepared, x0: np.ndarray) -> np.ndarray:
         return x0
     scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
     with unwatched():
-        found = newton(part.evaluate, part.factor, x0, max_iter=10, scale=scale, accuracy=1e-3)
+        found = optimise.newton(
+            part.evaluate, part.factor, x0, max_iter=10, scale=scale, accuracy=1e-3
+        )
     value_at_zero = float(whole.weights.sum()) * np.log(whole.n_classes)
     return found.x if whole.evaluate(found.x)[0] < value_at_zero else x0
 
 
-def sampled_curvature(whole: Likelihood) -> Callable[[np.ndarray], Solve]:
+def sampled_curvature(whole: Likelihood) -> Callable[[np.ndarray], optimise.Solve]:
     """The factor of the curvature at x: of a sample for the first steps, then of all rows."""
     part, calls = sample(whole, CURVATURE_ROWS, CURVATURE_RATIO), 0
 
-    def factor(x: np.ndarray) -> Solve:
+    def factor(x: np.ndarray) -> optimise.Solve:
         nonlocal calls
         calls += 1
         if part is None or calls > SAMPLED_FACTORS:
@@ -213,7 +208,7 @@ def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solu
         value, g = likelihood.evaluate(outer(v))
         return value, inner(g)
 
-    def curvature(v: np.ndarray) -> Solve:
+    def curvature(v: np.ndarray) -> optimise.Solve:
         product = likelihood.curvature_product(outer(v))
         return lambda d: inner(product(outer(d)))
 
@@ -224,7 +219,7 @@ def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solu
     with converting_x(outer):
         recorder = Recorder("lbfgs", setting.max_iter)
 
-    def original(point: Point) -> Point:
+    def original(point: optimise.Point) -> optimise.Point:
         return replace(point, x=outer(point.x))
 
     shared: Any = {
@@ -233,7 +228,7 @@ def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solu
         "stop": None if stop is None else lambda point: stop(original(point)),
     }  # fmt: skip
     largest_gradient = HANDOVER * setting.tol * float(likelihood.weights.sum())
-    found = lbfgs(evaluate, B.ravel(), tol=largest_gradient, **shared)
+    found = optimise.lbfgs(evaluate, B.ravel(), tol=largest_gradient, **shared)
     if found.status.code == "converged":
         gain, done = GAIN * setting.tol, found.n_iter
         found = truncated_newton(evaluate, curvature, found.x, gain=gain, done=done, **shared)
@@ -273,7 +268,7 @@ def _solve(
     size, status, separation, inference = prepared.likelihood.size, found.status, None, None
     # An objective cannot fall below 0, so nothing is left to gain.
     if status.code == "max_iter" and found.history["objective"][-1] <= NOTHING * w.sum():
-        status = converged(found.n_iter)
+        status = optimise.converged(found.n_iter)
     if check is not None and not setting.firth:  # 3
         exact = solver == "newton" or (solver == "auto" and size <= NEWTON_SIZE)
         status = check.after(found.x, status.ok, exact) or status

@@ -222,6 +222,8 @@ class Wide:
             X *= root
             Y *= root
         self.A, self.y = X, Y
+        # Centred rows, times sqrt(w), are orthogonal to sqrt(w), and so are the targets.
+        self.null = root[:, 0] / np.linalg.norm(root) if design.constant else None
         self.singular: Any = None
 
     def coefficients(self, chosen: np.ndarray, alpha: float) -> np.ndarray | None:
@@ -233,6 +235,8 @@ class Wide:
             A = self.A / unit  # now every coefficient has penalty 1
             K = A @ A.T
         K[np.diag_indices(len(K))] += 1.0
+        if self.null is not None:  # no target has this direction, so its eigenvalue is free
+            K += np.outer(np.trace(K) / len(K) * self.null, self.null)
         factor = cholesky_factor(K) if np.isfinite(K).all() else None
         if factor is not None and factor.condition < DUAL_CONDITION:
             dual = factor.solve(y)

@@ -2,9 +2,10 @@
 
 from numpy import ndarray
 
-def epoch(
+def epochs(
     X: ndarray, data: ndarray, indices: ndarray, indptr: ndarray, places: ndarray, y: ndarray,
-    w: ndarray, starts: ndarray, run: int, first: int, v: ndarray, q: ndarray, mean: ndarray,
+    w: ndarray, starts: ndarray, run: int, first: ndarray, v: ndarray, q: ndarray, mean: ndarray,
     state: ndarray, kind: int, eps: float, alpha: float, l1_share: float, rate: float,
-    schedule: int, eta0: float, power: float, t0: float, intercept: bool, average_from: float,
-) -> float: ...  # fmt: skip
+    schedule: int, power: float, t0: float, intercept: bool, average_from: float, limit: float,
+    stop_without_mistakes: bool, tol: float, patience: int, rule: ndarray, history: ndarray,
+) -> tuple[int, int]: ...  # fmt: skip

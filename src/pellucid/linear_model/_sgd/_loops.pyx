@@ -13,7 +13,7 @@ Built twice, plain and for AVX2. Vectors are explicit and products are not fused
 equal bits.
 """
 
-from libc.math cimport exp, fabs, log, log1p, pow, sqrt
+from libc.math cimport exp, fabs, isfinite, log, log1p, pow, sqrt
 
 cdef extern from *:
     """
@@ -56,6 +56,12 @@ cdef enum Loss:
     HUBER = 6
     EPSILON = 7
     SQUARED_EPSILON = 8
+
+cdef enum Rule:
+    GOES_ON = 0
+    DIVERGED = 1
+    NO_MISTAKE = 2
+    NO_IMPROVEMENT = 3
 
 cdef enum Schedule:
     CONSTANT = 0
@@ -235,14 +241,14 @@ cdef inline double falling(double eta0, double t, double power) noexcept nogil:
     return eta0 / (sqrt(t) if power == 0.5 else pow(t, power))
 
 
-def epoch(
+cdef double epoch(
     const double[:, ::1] X, const double[::1] data, const int[::1] indices, const int[::1] indptr,
     const int[::1] places, const double[::1] y, const double[::1] w, const long long[::1] starts,
     Py_ssize_t run, Py_ssize_t first, double[::1] v, double[::1] q, double[::1] mean,
     double[::1] state, int kind, double eps, double alpha, double l1_share, double rate,
     int schedule, double eta0, double power, double t0, bint intercept, double average_from,
-):
-    """Run one epoch over the rows and return the weighted mean loss.
+) noexcept nogil:
+    """One epoch over the rows: the weighted mean loss.
 
     `mean` is the running mean of the coefficients, the intercept last, from step `average_from` on
     (0: never). The intercept is not penalised.
@@ -262,63 +268,114 @@ def epoch(
     cdef bint known = False
     cdef const double *x, *next_x
     cdef const int *where = NULL
-    with nogil:
-        for at in range(-AHEAD, n):
-            i = order[(at + AHEAD) % RING] = following(&course)
-            if i >= 0 and not sparse:
-                x = rows[(at + AHEAD) % RING] = &X[places[i] if placed else i, 0]
-                bring(x, p)
-            if at < 0:
-                continue
-            i = order[at % RING]
-            if sparse:
-                x = &data[indptr[i]]
-                where = &indices[indptr[i]]
-                m = indptr[i + 1] - indptr[i]
-            else:
-                x = rows[at % RING]
-                fetch(rows[min(at + SOON, n - 1) % RING], p)
-            if not known:
-                s = score(x, where, m, &v[0])
-            known = early and at + 1 < n
-            if known:
-                next_x = rows[(at + 1) % RING]
-                ahead, cross = dot(next_x, &v[0], p), dot(next_x, x, p)
-            z = s * scale + b
-            if schedule == OPTIMAL:
-                eta = 1.0 / (rate * (t0 + t - 1.0))
-            elif schedule == INVSCALING:
-                eta = falling(eta0, t, power)
-            weight += w[i]
-            if kind == LOG:
-                g = log_slope(y[i] * z, y[i], w[i], &total, &product)
-            else:
-                total += w[i] * loss_of(kind, z, y[i], eps)
-                g = clipped(slope_of(kind, z, y[i], eps))
-            mistakes += kind <= PERCEPTRON and z * y[i] <= 0.0
-            if schedule == DECREASING:
-                state[5] += g != 0.0
-                eta = eta0 / (state[5] + 1.0)
-            elif schedule >= PA1:
-                g = -y[i] if kind == HINGE else (1.0 if z > y[i] else -1.0)
-                g *= passive_step(schedule, x, m, loss_of(kind, z, y[i], eps), eta0) / eta
-            if l2 > 0.0:
-                due = scale * max(0.0, 1.0 - eta * l2)
-                scale = shrunk(&v[0], p, due)
-                known = known and scale == due
-            g = -eta * g * w[i]
-            change = g * (1.0 / scale)
-            s = ahead + change * cross
-            if g != 0.0:
-                add_row(&v[0], x, where, m, change)
-                b += g if intercept else 0.0
-            if l1 > 0.0:
-                u += l1 * eta
-                truncate(&v[0], &q[0], where, m, u, scale)
-            if average_from > 0.0 and t >= average_from:
-                count += 1.0
-                average_in(&mean[0], &v[0], scale, b, p, count)
-            t += 1.0
+    for at in range(-AHEAD, n):
+        i = order[(at + AHEAD) % RING] = following(&course)
+        if i >= 0 and not sparse:
+            x = rows[(at + AHEAD) % RING] = &X[places[i] if placed else i, 0]
+            bring(x, p)
+        if at < 0:
+            continue
+        i = order[at % RING]
+        if sparse:
+            x = &data[indptr[i]]
+            where = &indices[indptr[i]]
+            m = indptr[i + 1] - indptr[i]
+        else:
+            x = rows[at % RING]
+            fetch(rows[min(at + SOON, n - 1) % RING], p)
+        if not known:
+            s = score(x, where, m, &v[0])
+        known = early and at + 1 < n
+        if known:
+            next_x = rows[(at + 1) % RING]
+            ahead, cross = dot(next_x, &v[0], p), dot(next_x, x, p)
+        z = s * scale + b
+        if schedule == OPTIMAL:
+            eta = 1.0 / (rate * (t0 + t - 1.0))
+        elif schedule == INVSCALING:
+            eta = falling(eta0, t, power)
+        weight += w[i]
+        if kind == LOG:
+            g = log_slope(y[i] * z, y[i], w[i], &total, &product)
+        else:
+            total += w[i] * loss_of(kind, z, y[i], eps)
+            g = clipped(slope_of(kind, z, y[i], eps))
+        mistakes += kind <= PERCEPTRON and z * y[i] <= 0.0
+        if schedule == DECREASING:
+            state[5] += g != 0.0
+            eta = eta0 / (state[5] + 1.0)
+        elif schedule >= PA1:
+            g = -y[i] if kind == HINGE else (1.0 if z > y[i] else -1.0)
+            g *= passive_step(schedule, x, m, loss_of(kind, z, y[i], eps), eta0) / eta
+        if l2 > 0.0:
+            due = scale * max(0.0, 1.0 - eta * l2)
+            scale = shrunk(&v[0], p, due)
+            known = known and scale == due
+        g = -eta * g * w[i]
+        change = g * (1.0 / scale)
+        s = ahead + change * cross
+        if g != 0.0:
+            add_row(&v[0], x, where, m, change)
+            b += g if intercept else 0.0
+        if l1 > 0.0:
+            u += l1 * eta
+            truncate(&v[0], &q[0], where, m, u, scale)
+        if average_from > 0.0 and t >= average_from:
+            count += 1.0
+            average_in(&mean[0], &v[0], scale, b, p, count)
+        t += 1.0
     state[0], state[1], state[2], state[3], state[4] = b, scale, t, u, count
     state[6], state[7] = mistakes, eta
     return (total + log(product)) / weight
+
+
+cdef bint far(const double[::1] v, double limit) noexcept nogil:
+    """Whether a coefficient is NaN or beyond the limit."""
+    cdef Py_ssize_t j
+    for j in range(v.shape[0]):
+        if not fabs(v[j]) < limit:
+            return True
+    return False
+
+
+def epochs(
+    const double[:, ::1] X, const double[::1] data, const int[::1] indices, const int[::1] indptr,
+    const int[::1] places, const double[::1] y, const double[::1] w, const long long[:, ::1] starts,
+    Py_ssize_t run, const long long[::1] first, double[::1] v, double[::1] q, double[::1] mean,
+    double[::1] state, int kind, double eps, double alpha, double l1_share, double rate,
+    int schedule, double power, double t0, bint intercept, double average_from, double limit,
+    bint stop_without_mistakes, double tol, Py_ssize_t patience, double[::1] rule,
+    double[:, ::1] history,
+):
+    """One epoch per row of `starts`, until a rule stops: (epochs run, rule).
+
+    `rule` holds (best loss, epochs without improvement, eta0), `history` gets (mean loss, mistakes,
+    last step size) of each epoch. A `tol` below 0 judges no loss.
+    """
+    cdef Py_ssize_t e, done = 0
+    cdef int code = GOES_ON
+    cdef double loss
+    with nogil:
+        for e in range(starts.shape[0]):
+            loss = epoch(
+                X, data, indices, indptr, places, y, w, starts[e], run, first[e], v, q, mean, state,
+                kind, eps, alpha, l1_share, rate, schedule, rule[2], power, t0, intercept,
+                average_from,
+            )
+            history[e, 0], history[e, 1], history[e, 2] = loss, state[6], state[7]
+            done = e + 1
+            if not isfinite(loss) or far(v, limit):
+                code = DIVERGED
+            elif stop_without_mistakes and state[6] == 0.0:
+                code = NO_MISTAKE
+            elif tol >= 0.0:
+                rule[1] = rule[1] + 1.0 if loss > rule[0] - tol else 0.0
+                rule[0] = min(rule[0], loss)
+                if rule[1] >= patience:
+                    if schedule == ADAPTIVE and rule[2] > 1e-6:
+                        rule[2], rule[1] = rule[2] / 5.0, 0.0
+                    else:
+                        code = NO_IMPROVEMENT
+            if code != GOES_ON:
+                break
+    return done, code

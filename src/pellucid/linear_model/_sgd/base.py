@@ -18,23 +18,7 @@ from pellucid.linear_model.base import (
     column_means,
 )
 from pellucid.linear_model.standardize import Units
-from pellucid.parameters import (
-    HISTORY,
-    N_JOBS,
-    RANDOM_STATE,
-    STANDARDIZE,
-    VERBOSE,
-    WARM_START,
-    Boolean,
-    Choice,
-    Either,
-    Integer,
-    Nothing,
-    Real,
-    changed,
-    learned,
-    param,
-)
+from pellucid.parameters import Boolean, Choice, Integer, Real, changed, learned, param, shared
 from pellucid.persist.fitted_state import expect_array
 from pellucid.records import converting, is_watched
 
@@ -50,13 +34,13 @@ ALPHA = param(
 )
 L1_RATIO = param(
     0.15,
-    Either(Nothing, Real(0, 1, "both")),
+    None | Real(0, 1, "both"),
     "Share of the L1 penalty for penalty='elasticnet': 0 is 'l2', 1 is 'l1'.",
 )
 MAX_ITER = param(1000, Integer(1), "Largest number of epochs (passes over all rows).")
 TOL = param(
     1e-3,
-    Either(Nothing, Real(0, None)),
+    None | Real(0, None),
     "The fit stops when the loss, or with `early_stopping` the validation score, has not improved by "
     "`tol` for `n_iter_no_change` epochs. None runs all `max_iter` epochs.",
 )
@@ -98,11 +82,11 @@ N_ITER_NO_CHANGE = param(
 )
 AVERAGE = param(
     False,
-    Either(Boolean, Integer(0)),
+    Boolean | Integer(0),
     "Whether to use the mean of the coefficients over all steps instead of the last ones. A number "
     "averages from that step on.",
 )
-SCALED_COLUMNS = STANDARDIZE.replace(
+SCALED_COLUMNS = shared.STANDARDIZE.replace(
     description="Scale numeric columns to mean 0 and standard deviation 1 during the fit; columns of "
     "categories and words stay as they are, and columns of a sparse table that are mostly 0 keep "
     "their mean. The penalty applies to the coefficients of the scaled columns. `coef_` is reported "
@@ -193,21 +177,21 @@ class StochasticClassifier(LinearClassifier):
     max_iter: int = MAX_ITER
     tol: float | None = TOL
     shuffle: bool = SHUFFLE
-    verbose: int = VERBOSE
+    verbose: int = shared.VERBOSE
     eta0: float = ETA0
-    n_jobs: int | None = N_JOBS
-    random_state: Any = RANDOM_STATE
+    n_jobs: int | None = shared.N_JOBS
+    random_state: Any = shared.RANDOM_STATE
     early_stopping: bool = EARLY_STOPPING
     validation_fraction: float = VALIDATION_FRACTION
     n_iter_no_change: int = N_ITER_NO_CHANGE
     class_weight: Any = CLASS_FACTORS
-    warm_start: bool = WARM_START
+    warm_start: bool = shared.WARM_START
     average: bool | int = AVERAGE
     standardize: bool = SCALED_COLUMNS
 
     n_iter_: int = learned(N_EPOCHS)
     t_: float = learned(N_STEPS)
-    history_: dict[str, np.ndarray] = learned(HISTORY)
+    history_: dict[str, np.ndarray] = learned(shared.HISTORY)
     standard_coef_: np.ndarray = learned(STANDARD_COEF)
     pulled_: np.ndarray = learned(L1_APPLIED)
     averaged_: np.ndarray = learned(AVERAGED)
@@ -308,7 +292,7 @@ class StochasticClassifier(LinearClassifier):
             one_by_one = users is not None  # in an order that those who watch can follow
             states = list(map(solve, problems)) if one_by_one else parallel.map(solve, problems)
         means = {"means_": column_means(problem.X, problem.weights)}
-        learned = learned_from(states, options.average_from > 0, type(self).__name__)  # 3
+        learned = learned_from(states, options.average_from > 0)  # 3
         return learned | means | self._more_learned(states)
 
     def _validation_weights(self, problem: Problem, seed: Any, begun: int) -> np.ndarray | None:

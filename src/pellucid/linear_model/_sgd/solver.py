@@ -3,8 +3,8 @@
 Each binary problem, and each regression, has an `SGDState` of its own. With more than two classes
 there is one problem per class, that class against all others.
 
-Invariant: the order of the rows depends on (seed, problem, epoch) alone, so the number of threads
-does not change the result.
+Invariant: the order of the rows in an epoch depends on the seed and the problem alone, so the number
+of threads does not change the result.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,6 @@ from pellucid.data import Problem
 from pellucid.data.row_view import RowView, blocks_of
 from pellucid.linear_model._sgd import _loops
 from pellucid.linear_model._sgd.sgd_state import (
-    LAST_STEP,
     MISTAKES,
     N_AVERAGED,
     SCALE,
@@ -28,7 +27,7 @@ from pellucid.linear_model._sgd.sgd_state import (
 from pellucid.linear_model._sgd.watched_epochs import Order, WatchedEpochs
 from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
-from pellucid.records import Recorder, Status, unwatched
+from pellucid.records import Recorder, Status, thinned
 
 loops = fastest(_loops)
 
@@ -47,8 +46,11 @@ SCHEDULES = {
     "constant": 0, "optimal": 1, "invscaling": 2, "adaptive": 3, "decreasing": 4, "pa1": 5, "pa2": 6,
 }  # fmt: skip
 TOO_LARGE = 1e20  # a coefficient beyond this size means divergence
-SHORT = 4096  # rows that take less time than handing them to a thread that can be interrupted
-CHUNK = 128  # rows in a run of neighbours, see `shuffled`
+SHORT = 2**19  # cells whose epochs need no thread that can be interrupted: a direct call
+BATCH = 32  # epochs of one call at most
+CHUNK = 128  # rows in a run of neighbours, see `orders`
+GOES_ON, DIVERGED, NO_MISTAKE, NO_IMPROVEMENT = range(4)  # what `_loops.epochs` says
+Orders = tuple[np.ndarray, int, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -111,17 +113,20 @@ def parts_of(X: Any) -> tuple[np.ndarray, ...]:
     return np.empty((0, X.shape[1])), X.data, indices, indptr, nowhere
 
 
-def shuffled(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int, int]:
-    """A random order of the rows in the form of `_loops`: (starts, run length, first row).
+def orders(rng: np.random.Generator, n: int, epochs: int, shuffle: bool) -> Orders:
+    """The order of the rows in each epoch, in the form of `_loops`: (starts, run length, first rows).
 
     Small tables have a permutation of all rows. Large tables have runs of neighbours in random order,
     which are faster to read. The neighbours are random, because rows are sorted by their hashes, and
     the runs begin at another row in each epoch.
     """
-    if n <= 64 * CHUNK:
-        return rng.permutation(n).astype(np.int64), 1, 0
-    starts = rng.permutation(-(-n // CHUNK)).astype(np.int64) * CHUNK
-    return starts, CHUNK, int(rng.integers(n))
+    if not shuffle:
+        return np.zeros((epochs, 1), dtype=np.int64), n, np.zeros(epochs, dtype=np.int64)
+    runs = n if n <= 64 * CHUNK else -(-n // CHUNK)
+    starts = rng.permuted(np.tile(np.arange(runs), (epochs, 1)), axis=1)
+    if runs == n:
+        return starts, 1, np.zeros(epochs, dtype=np.int64)
+    return starts * CHUNK, CHUNK, rng.integers(n, size=epochs)
 
 
 def run_epochs(
@@ -130,7 +135,8 @@ def run_epochs(
 ) -> SGDState:  # fmt: skip
     """Run epochs until nothing improves; `validation_score(state)` is judged instead of the loss.
 
-    `users` are the numbers of the rows in the user's table, for those who watch.
+    `users` are the numbers of the rows in the user's table, for those who watch. Epochs of small
+    tables are run in batches; the order of the rows does not depend on who watches.
     """
     parts, flag = parts_of(X), StopFlag()
     recorder, watch = Recorder("epochs", options.epochs), None
@@ -138,67 +144,90 @@ def run_epochs(
         by_mistakes, averaged = options.loss == "perceptron", options.average_from > 0
         watch = WatchedEpochs(recorder, X, y, w, users, by_mistakes, averaged)
         watch.begin(state)
-    n, eta0, best, waited = len(y), options.eta0, np.inf, 0
-    state.status = Status("ok", f"All {options.epochs} epochs were run.")
-    for epoch in range(1, options.epochs + 1):
+    n, rule = len(y), np.array([np.inf, 0.0, options.eta0])
+    rng, cells = parallel.stream(seed, "epochs", name), max(n * len(state.v), 1)
+    batch = min(max(1, SHORT // cells), BATCH, options.epochs)
+    one_by_one = recorder.reports or validation_score is not None
+    epoch, code = 0, GOES_ON
+    while epoch < options.epochs and code == GOES_ON:
         flag.check()
-        order = (np.zeros(1, dtype=np.int64), n, 0)
-        if options.shuffle:
-            order = shuffled(parallel.stream(seed, "epoch", name, epoch), n)
-        if watch is not None:
-            watch.epoch(state.copied(), order, epoch, partial(_run_part, options, eta0))
-        loss = _run(options, eta0, state, parts, y, w, order)
-        recorder.report(iteration=epoch, objective=loss)
-        state.history.append((loss, state.scalars[MISTAKES], state.scalars[LAST_STEP]))
-        if not np.isfinite(loss) or not np.abs(state.v).max(initial=0.0) < TOO_LARGE:
-            state.status = _diverged(epoch)
-            state.v[:] = np.nan_to_num(state.v, nan=0.0, posinf=TOO_LARGE, neginf=-TOO_LARGE)
-            break
-        if options.stop_without_mistakes and state.scalars[MISTAKES] == 0:
-            state.status = Status("converged", f"Epoch {epoch} made no mistake.")
-            break
-        if options.tol is None:
-            continue
-        value = -validation_score(state) if validation_score is not None else loss
-        waited = waited + 1 if value > best - options.tol else 0
-        best = min(best, value)
-        if waited < options.patience:
-            continue
-        if options.schedule == "adaptive" and eta0 > 1e-6:
-            eta0, waited = eta0 / 5, 0
-            continue
-        state.status = Status("converged", f"{options.patience} epochs brought no improvement.")
-        break
-    else:
-        if options.tol is not None:
-            state.status = Status(
-                "max_iter",
-                f"The loss was still falling after {options.epochs} epochs.",
-                "Increase max_iter.",
-            )
+        starts, run, first = orders(rng, n, batch, options.shuffle)
+        batch = min(batch, options.epochs - epoch)
+        for at in range(0, batch, 1 if one_by_one else batch):
+            many = slice(at, at + 1 if one_by_one else batch)
+            order = (starts[many], run, first[many])
+            if watch is not None:
+                part = partial(_run_part, options, rule[2])
+                watch.epoch(state.copied(), (starts[at], run, int(first[at])), epoch + 1, part)
+            judged = validation_score is None
+            done, code, found = _run(options, rule, state, parts, y, w, order, judged)
+            epoch += done
+            state.history.extend(map(tuple, found.tolist()))
+            recorder.report(iteration=epoch, objective=state.history[-1][0])
+            if not judged and code == GOES_ON and options.tol is not None:
+                code = _judged(options, rule, -validation_score(state))
+            if code != GOES_ON:
+                break
+    state.status = _status(options, code, epoch)
+    if code == DIVERGED:
+        state.v[:] = np.nan_to_num(state.v, nan=0.0, posinf=TOO_LARGE, neginf=-TOO_LARGE)
     if watch is not None:
         watch.end(state, epoch)
     return state
 
 
+def _judged(options: SGDOptions, rule: np.ndarray, value: float) -> int:
+    """The rule of `_loops.epochs` for a value that is not the loss."""
+    rule[1] = rule[1] + 1 if value > rule[0] - (options.tol or 0.0) else 0
+    rule[0] = min(rule[0], value)
+    if rule[1] < options.patience:
+        return GOES_ON
+    if options.schedule == "adaptive" and rule[2] > 1e-6:
+        rule[2], rule[1] = rule[2] / 5, 0
+        return GOES_ON
+    return NO_IMPROVEMENT
+
+
+def _status(options: SGDOptions, code: int, epoch: int) -> Status:
+    if code == DIVERGED:
+        return _diverged(epoch)
+    if code == NO_MISTAKE:
+        return Status("converged", f"Epoch {epoch} made no mistake.")
+    if code == NO_IMPROVEMENT:
+        return Status("converged", f"{options.patience} epochs brought no improvement.")
+    if options.tol is None:
+        return Status("ok", f"All {options.epochs} epochs were run.")
+    still = f"The loss was still falling after {options.epochs} epochs."
+    return Status("max_iter", still, "Increase max_iter.")
+
+
 def _run(
-    options: SGDOptions, eta0: float, state: SGDState, parts: tuple[np.ndarray, ...], y: np.ndarray,
-    w: np.ndarray, order: Order, long: bool = True,
-) -> float:  # fmt: skip
-    """One epoch: the mean loss."""
+    options: SGDOptions, rule: np.ndarray, state: SGDState, parts: tuple[np.ndarray, ...],
+    y: np.ndarray, w: np.ndarray, order: Orders, judged: bool,
+) -> tuple[int, int, np.ndarray]:  # fmt: skip
+    """Epochs in these orders: how many were run, the rule that stopped them, and their history."""
+    history = np.empty((len(order[0]), 3))
+    tol = options.tol if judged and options.tol is not None else -1.0
     given = (
         *parts, y, w, *order, state.v, state.q, state.mean, state.scalars, LOSSES[options.loss],
         options.epsilon, options.alpha, options.l1_share, options.rate, SCHEDULES[options.schedule],
-        eta0, options.power, options.t0, options.intercept, options.average_from,
+        options.power, options.t0, options.intercept, options.average_from, TOO_LARGE,
+        options.stop_without_mistakes, tol, options.patience, rule, history,
     )  # fmt: skip
-    return parallel.interruptible(loops.epoch, *given) if long else loops.epoch(*given)
+    short = len(y) * len(state.v) <= SHORT
+    call = loops.epochs if short else partial(parallel.interruptible, loops.epochs)
+    done, code = call(*given)
+    return done, code, history[:done]
 
 
 def _run_part(
     options: SGDOptions, eta0: float, state: SGDState, X: Any, y: np.ndarray, w: np.ndarray,
     order: Order,
 ) -> float:  # fmt: skip
-    return _run(options, eta0, state, parts_of(X), y, w, order, len(y) > SHORT)
+    starts, run, first = order
+    rule, orders_ = np.array([np.inf, 0.0, eta0]), (starts[None], run, np.array([first]))
+    _, _, history = _run(options, rule, state, parts_of(X), y, w, orders_, judged=False)
+    return float(history[0, 0])
 
 
 def mean_loss(options: SGDOptions, X: Any, y: np.ndarray, w: np.ndarray, state: SGDState) -> float:
@@ -219,7 +248,7 @@ def _diverged(epoch: int) -> Status:
     )
 
 
-def learned_from(states: list[SGDState], averaged: bool, source: str) -> dict[str, Any]:
+def learned_from(states: list[SGDState], averaged: bool) -> dict[str, Any]:
     """Learned attributes, one row per problem, and the arrays from which `partial_fit` continues.
 
     The status is that of a problem that failed, else of one with mistakes in its last epoch, else of
@@ -242,22 +271,20 @@ def learned_from(states: list[SGDState], averaged: bool, source: str) -> dict[st
         "pulled_": np.stack([one.q for one in states]),
         "averaged_": mean,
         "walk_": np.stack([one.scalars for one in states]),
-        "history_": _joint_history(states, source),
+        "history_": _joint_history(states),
         "status_": worst.status,
     }
 
 
-def _joint_history(states: list[SGDState], source: str) -> dict[str, np.ndarray]:
+def _joint_history(states: list[SGDState]) -> dict[str, np.ndarray]:
     """One history of all problems: losses and mistakes are added up, epoch by epoch."""
     longest = max(len(one.history) for one in states)
-    with unwatched():  # each epoch has been reported already
-        recorder = Recorder(source, longest)
-    for epoch in range(longest):
-        rows = [one.history[min(epoch, len(one.history) - 1)] for one in states if one.history]
-        recorder.add(
-            iteration=epoch + 1,
-            objective=float(sum(row[0] for row in rows)),
-            mistakes=float(sum(row[1] for row in rows)),
-            learning_rate=float(rows[0][2]),
-        )
-    return recorder.history()
+    each = [np.array(one.history) for one in states if one.history]
+    rows = [np.concatenate([part, np.tile(part[-1], (longest - len(part), 1))]) for part in each]
+    total = sum(rows[1:], rows[0])
+    return thinned(
+        iteration=np.arange(1.0, longest + 1),
+        objective=total[:, 0],
+        mistakes=total[:, 1],
+        learning_rate=rows[0][:, 2],
+    )

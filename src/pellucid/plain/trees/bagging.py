@@ -61,6 +61,8 @@ class BaggedTrees:
         count = np.zeros(len(X))
         for rows, tree in zip(self.samples, self.trees):
             outside = np.setdiff1d(np.arange(len(X)), rows)  # step 4
+            if len(outside) == 0:
+                continue
             total[outside] += self.values(tree, X[outside])
             count[outside] += 1
         return (total.T / np.where(count > 0, count, np.nan)).T

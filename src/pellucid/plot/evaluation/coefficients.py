@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.draw.number import beside_marks, number
 from pellucid.errors import ParameterError
-from pellucid.model_selection.search import fresh
+from pellucid.model_selection.copies import fresh
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import column_names, table
 from pellucid.plot.picture import Axis, Band, Intervals, Line, Panel, Picture, Rule

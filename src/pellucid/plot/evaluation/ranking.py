@@ -15,7 +15,7 @@ import numpy as np
 
 from pellucid.data.targets import weights_or_ones
 from pellucid.errors import DataError
-from pellucid.model_selection.metrics import last_of_equals
+from pellucid.metrics.ranked_scores import last_of_equals
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import (
     by_class,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.model_selection.metrics import binary_auc, binary_average_precision
+from pellucid.metrics.ranked_scores import binary_auc, binary_average_precision
 from pellucid.plot.evaluation.ranking import GRID, Curve, Ranked, RankingDisplay
 from pellucid.plot.picture import Axis, Line, Panel, Picture, Rule
 

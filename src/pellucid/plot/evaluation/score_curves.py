@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.inspection.bootstrap import taken
+from pellucid.model_selection.copies import fresh
 from pellucid.model_selection.metrics import metric
+from pellucid.model_selection.rows import is_classifier, taken
 from pellucid.model_selection.scoring import score
-from pellucid.model_selection.search import fresh
 from pellucid.plot.display import Display
-from pellucid.plot.given_predictions import is_classifier, splits, table
+from pellucid.plot.given_predictions import splits, table
 from pellucid.plot.picture import Axis, Band, Intervals, Line, Mark, Panel, Picture
 
 SETS = ("training rows", "test rows")

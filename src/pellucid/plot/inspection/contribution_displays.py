@@ -9,8 +9,8 @@ import numpy as np
 from pellucid.data.opening import opened
 from pellucid.draw.number import beside_marks, number
 from pellucid.errors import ParameterError
-from pellucid.inspection.bootstrap import taken
 from pellucid.inspection.cells import Cells
+from pellucid.model_selection.rows import taken
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import column_of
 from pellucid.plot.picture import Axis, Bars, Panel, Picture, Points, Rule

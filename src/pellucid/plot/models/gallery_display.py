@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.draw.label_text import distinct
 from pellucid.errors import NotFittedError, ParameterError
-from pellucid.model_selection.search import fresh
+from pellucid.model_selection.copies import fresh
 from pellucid.plot.models.answers import check_fitted, classes_of, codes_of, rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.plane import plane, source

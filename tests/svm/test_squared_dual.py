@@ -1,0 +1,53 @@
+"""The dual of squared errors: Newton's optimum, and the compiled passes against plain Python."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from pellucid.svm import _squared_dual, primal, squared_dual
+
+
+@pytest.mark.parametrize("epsilon", [np.nan, 0.3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_many_columns_are_solved_by_the_dual(epsilon, sparse, monkeypatch):
+    """The same optimum as Newton's method, by descent alone, and by Newton's method after it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1600)) * (rng.random((60, 1600)) < 0.05)
+    t = np.sign(rng.normal(size=60)) if np.isnan(epsilon) else rng.normal(size=60)
+    costs = rng.uniform(0.01, 0.1, 60)
+    costs[:3] = 0.0
+    table = csr_array(X) if sparse else X
+    problem = primal.LinearProblem(table, t, costs, 0.7, epsilon)
+    exact = primal.ridge_squared(problem, 100, "exact").x
+    found = squared_dual.ridge_squared(problem, 1e-12, 1000, "test")
+    np.testing.assert_allclose(found.x, exact, atol=1e-10 * np.abs(exact).max())
+    assert found.status.code == "converged" and found.history["duality_gap"][-1] < 1e-12
+    monkeypatch.setattr(squared_dual, "EPOCHS", 2)
+    monkeypatch.setattr(squared_dual, "BATCH", 2)
+    after = squared_dual.ridge_squared(problem, 1e-12, 1000, "test")
+    np.testing.assert_allclose(after.x, exact, atol=1e-9 * np.abs(exact).max())
+
+
+def test_squared_epochs_follow_the_plain_loop():
+    """One multiplier at a time to the minimum of its parabola, in the order of the compiled loop."""
+    rng = np.random.default_rng(1)
+    X, t, bias, epsilon = rng.normal(size=(20, 4)), rng.normal(size=20), 0.5, 0.2
+    Z, soft = np.column_stack([X, np.full(20, bias)]), rng.uniform(0.5, 2, 20)
+    curves = (Z**2).sum(axis=1) + soft
+    low, high = np.where(t > 1, 0.0, -np.inf), np.where(t < -1, 0.0, np.inf)
+    beta, v, order = np.zeros(20), np.zeros(5), np.arange(20)
+    seed, progress = np.array([7], dtype=np.uint64), np.array([20, np.inf, 0.0])
+    expected = np.zeros(20)
+    for _ in range(3):
+        progress[:] = 20, np.inf, 0.0  # all rows take part
+        _squared_dual.epochs(
+            X.reshape(-1), np.zeros(0, dtype=np.int32), np.arange(21) * 4, True, t, epsilon, low,
+            high, soft, curves, bias, order, seed, progress, 1, 0.0, beta, v,
+            np.zeros(1, dtype=np.int32),
+        )  # fmt: skip
+        for i in order:
+            rest = Z[i] @ (Z.T @ expected) + soft[i] * expected[i] - curves[i] * expected[i] - t[i]
+            best = -np.sign(rest) * max(abs(rest) - epsilon, 0.0) / curves[i]
+            expected[i] = np.clip(best, low[i], high[i])
+    np.testing.assert_allclose(beta, expected, atol=1e-14)
+    np.testing.assert_allclose(v, Z.T @ beta, atol=1e-13)
