@@ -75,10 +75,11 @@ def _current_client() -> Any:
 
     if "distributed" not in sys.modules:
         return None
-    from distributed import default_client
+    from distributed import client
 
+    current: Any = client.default_client
     try:
-        return default_client()
+        return current()
     except ValueError:
         return None
 
@@ -86,12 +87,14 @@ def _current_client() -> Any:
 def lazy_answer(X: Any, answer: Callable[[Any], Any], dtype: Any, width: int | None) -> Any:
     """The answers for each partition as a lazy Dask array, (n,) or (n, width)."""
     import dask
-    import dask.array as da
+    import dask.array
 
+    arrays: Any = dask.array
     shape = (float("nan"),) if width is None else (float("nan"), width)
     function = dask.delayed(answer)  # in the graph once, not with every partition
     parts = [dask.delayed(_call)(function, part) for part in X.to_delayed()]
-    return da.concatenate([da.from_delayed(part, shape=shape, dtype=dtype) for part in parts])
+    chunks = [arrays.from_delayed(part, shape=shape, dtype=dtype) for part in parts]
+    return arrays.concatenate(chunks)
 
 
 def _call(function: Callable[[Any], Any], part: Any) -> Any:
