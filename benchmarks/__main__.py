@@ -17,13 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import process, race, report, scale, single_row, workload
+from benchmarks import player, process, race, report, scale, single_row, watching, workload
 from benchmarks.memory import peak_bytes
 from benchmarks.race import Row
 from benchmarks.shapes import command as shapes_command
 from benchmarks.workload import OURS, NotAvailable, Workload
 
 PROCESS, SINGLE_ROW, SHAPES, SCALE = "process", "single_row", "shapes", "scale"
+WATCHING, PLAYER = "watching", "player"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return shapes_command.main(given[1:])
     if given[:1] == [SCALE]:
         return scale.main(given[1:])
-    known = [*workload.all_families(), PROCESS, SINGLE_ROW]
+    known = [*workload.all_families(), PROCESS, SINGLE_ROW, WATCHING, PLAYER]
     options = _parser(known).parse_args(given)
     unknown = sorted(set(options.family) - set(known))
     if unknown:
@@ -42,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     growth: list[dict[str, Any]] = []
     for family in options.family or known:
+        if family in (WATCHING, PLAYER):
+            print(watching.table(options.repeat) if family == WATCHING else player.table())
+            continue
         if family in (PROCESS, SINGLE_ROW):
             rows += [] if options.growth else _special(family, options.repeat)
             continue

@@ -1,17 +1,18 @@
-"""Draws the pictures of README and docs into docs/img, with Pellucid's own models and charts.
+"""Draws the pictures of README and docs into docs/img, with Pellucid's own models and displays.
 
-Run `python docs/pictures.py` after a change to `draw` or to a model that is shown. The tests draw all
-pictures again and compare them with the files.
+Run `python docs/pictures.py` after a change to `plot` or to a model that is shown. The tests draw all
+pictures again and compare them with the files. The pictures of the gallery are written by the code on
+its own page.
 """
 
+import contextlib
 import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from pellucid import draw, plot
+from pellucid import plot
 from pellucid.data import datasets
+from pellucid.draw.style import style_sheet
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.naive_bayes import GaussianNB
 from pellucid.neighbors import KNeighborsClassifier
@@ -31,7 +32,7 @@ def standalone(figure: str) -> str:
     box = f'viewBox="-{EDGE} -{EDGE} {wide:g} {high:g}" width="{wide:g}" height="{high:g}"'
     opening = re.sub(r'viewBox="[^"]+" width="[^"]+" height="[^"]+"', box, opening)
     paper = f'<rect x="-{EDGE}" y="-{EDGE}" width="100%" height="100%" rx="8" fill="{PAPER}"/>'
-    return f'{opening} class="pl" color="{INK}">{draw.style_sheet()}{paper}{rest}</svg>\n'
+    return f'{opening} class="pl" color="{INK}">{style_sheet()}{paper}{rest}</svg>\n'
 
 
 def regions() -> str:
@@ -40,26 +41,11 @@ def regions() -> str:
     columns = ["flipper_length_mm", "bill_length_mm"]
     X, y = penguins.X.select(columns), penguins.y
     model = LogisticRegression(C=100).fit(X, y)
-    (left, right), (low, high) = ranges = (170.0, 234.0), (31.0, 61.0)
-    wide, tall = 128, 90
-    x = left + (np.arange(wide) + 0.5) * (right - left) / wide
-    y_axis = low + (np.arange(tall) + 0.5) * (high - low) / tall
-    grid = np.column_stack([np.tile(x, tall), np.repeat(y_axis, wide)])
-    shares = model.predict_proba(grid)
-    both = np.column_stack([X[name].to_numpy() for name in columns])
-    points = {name: both[y == name].T for name in model.classes_}
-    return draw.regions(
-        shares.argmax(axis=1).reshape(tall, wide),
-        *ranges,
-        model.classes_.tolist(),
-        points={name: (p[0].tolist(), p[1].tolist()) for name, p in points.items()},
-        certainty=shares.max(axis=1).reshape(tall, wide),
-        title="Predicted penguin species, darker where more probable",
-        x_label="flipper length (mm)",
-        y_label="bill length (mm)",
-        width=640,
-        height=300,
+    display = plot.regions(
+        model, X, y, resolution=110, title="Predicted penguin species, darker where more probable"
     )
+    panel = replace(display.picture().panels[0], width=640, height=300)
+    return picture_svg(Picture((panel,), "Decision regions"), style=False)
 
 
 def displays() -> str:
@@ -84,11 +70,21 @@ def displays() -> str:
 PICTURES = {"displays.svg": displays, "regions.svg": regions}
 
 
+def gallery(folder: Path) -> None:
+    """Run the code of gallery.md, which saves its pictures, in a folder."""
+    page = (FOLDER.parent / "gallery.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    with contextlib.chdir(folder):
+        for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S):
+            exec(block, names)
+
+
 def main() -> None:
     """Draw all pictures."""
-    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "gallery").mkdir(parents=True, exist_ok=True)
     for name, make in PICTURES.items():
         (FOLDER / name).write_text(standalone(make()))
+    gallery(FOLDER / "gallery")
 
 
 if __name__ == "__main__":

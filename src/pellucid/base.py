@@ -24,10 +24,10 @@ from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
-from pellucid.records.watch import fitting
+from pellucid.records.watch import fitting, is_watched
 
 
-class Estimator(SklearnEstimator):
+class Estimator(beyond_memory.AnySize, SklearnEstimator):
     """Base of every model. Subclasses set the class attributes and write `_fit`."""
 
     _layout: ClassVar[str] = "matrix"
@@ -50,6 +50,7 @@ class Estimator(SklearnEstimator):
         _substitute = ""
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
+    _watches_rows: ClassVar[bool] = False  # whether steps name the rows that they used
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
     _records_inner_fits: ClassVar[bool] = False
 
@@ -70,7 +71,7 @@ class Estimator(SklearnEstimator):
         return InputSpec(
             owner=type(self).__name__, layout=self._layout, coding=self._coding(),
             target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
-            rows=self._rows, min_rows=self._min_rows,
+            rows=self._rows, min_rows=self._min_rows, positions=self._watches_rows and is_watched(),
         )  # fmt: skip
 
     # Fitting ------------------------------------------------------------------------------------
@@ -101,11 +102,6 @@ class Estimator(SklearnEstimator):
             learn = partial(self._learn_once, X, y, weights, offset, options)
             beyond_memory.fit_below_ceiling(self, X, learn)
             return self
-
-    @property
-    def fit_report_(self) -> dict[str, Any]:
-        """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
-        return beyond_memory.report_of(self)
 
     def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
@@ -253,13 +249,6 @@ class Estimator(SklearnEstimator):
 
         self._check_fitted()
         persist.save(self, path)
-
-    @available_if("predict", "This model does not predict.")
-    def predict_to(self, X: Any, folder: str | Path, *, copy: tuple[str, ...] = ()) -> Path:
-        """Write predictions and probabilities for a table of any size as Parquet files, with the columns
-        of X that are named in `copy`. The same call continues a run that was killed."""
-        self._check_fitted()
-        return beyond_memory.predict_to(self, X, folder, tuple(copy))
 
     def _repr_html_(self) -> str:
         from pellucid.card import card

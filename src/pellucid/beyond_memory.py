@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pellucid.errors import DataError, MemoryLimitError
+from pellucid.protocol import available_if
 
 Answer = TypeVar("Answer", bound=Callable[..., Any])
 PART_ROWS = 2**18  # rows of a file of predictions
@@ -47,11 +48,22 @@ def answer_in_parts(source: Any, answer: Callable[[Any], Any]) -> Any:
     return np.concatenate(parts)
 
 
-def report_of(model: Any) -> dict[str, Any]:
-    """The report of a fit below a ceiling."""
-    if "_fit_report" not in vars(model):
-        raise AttributeError("the table was in memory: there is no fit_report_.")
-    return dict(vars(model)["_fit_report"])
+class AnySize:
+    """What every model has for tables of any size."""
+
+    @property
+    def fit_report_(self) -> dict[str, Any]:
+        """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
+        if "_fit_report" not in vars(self):
+            raise AttributeError("the table was in memory: there is no fit_report_.")
+        return dict(vars(self)["_fit_report"])
+
+    @available_if("predict", "This model does not predict.")
+    def predict_to(self, X: Any, folder: str | Path, *, copy: tuple[str, ...] = ()) -> Path:
+        """Write predictions and probabilities for a table of any size as Parquet files, with the columns
+        of X that are named in `copy`. The same call continues a run that was killed."""
+        self._check_fitted()  # type: ignore[attr-defined]
+        return predict_to(self, X, folder, tuple(copy))
 
 
 def lazy_for_dask(method: Answer) -> Answer:

@@ -10,7 +10,18 @@ import pytest
 pytest.importorskip("sklearn.datasets")
 
 from benchmarks import __main__ as command
-from benchmarks import answers, memory, process, race, report, samples, scale, single_row, workload
+from benchmarks import (
+    answers,
+    memory,
+    process,
+    race,
+    report,
+    samples,
+    scale,
+    single_row,
+    watching,
+    workload,
+)
 from benchmarks.workload import OURS, Workload
 from pellucid.dummy import DummyClassifier
 from tests.oracles import peer_sklearn
@@ -274,3 +285,11 @@ def test_a_table_beyond_the_ceiling_is_fitted_and_predicted_below_it(tmp_path):
         row = scale.measure(name, tmp_path / "t.parquet", "350MB", tmp_path / "out")
         # A busy machine may let more pages in before they are dropped.
         assert not row["failed"] and row["peak_mb"] < 450, row
+
+
+def test_watching_is_measured_and_costs_nothing_without_a_watch():
+    found = watching.measured("tree.DecisionTreeClassifier", 1)
+    assert found.steps > 10 and 0 < found.hooks < 20
+    from pellucid.records import is_watched
+
+    assert watching.hook_calls(lambda: [is_watched() for _ in range(7)]) == 7

@@ -141,19 +141,6 @@ def bars():
         title="Churn by income", x_label="per cent", x_range=(0, 100),
     )  # fmt: skip
     yield "many bars", draw.bar([f"column {i}" for i in range(100)], {"v": range(100, 0, -1)})
-    labels = ["svm_rbf", "logistic", "lda", "forest", "failed", "tree", "majority"]
-    centre = [0.9966, 0.9946, 0.9932, 0.9928, math.nan, 0.9554, 0.5]
-    low = [0.989, 0.984, 0.977, 0.981, math.nan, 0.907, 0.5]
-    high = [1.0, 1.0, 1.0, 1.0, math.nan, 1.0, 0.5]
-    folds = [[c - 0.01, c, min(c + 0.01, 1)] for c in centre]
-    yield "intervals", draw.intervals(
-        labels, centre, low, high, dots=folds, band=(0.97, 1.0), title="Leaderboard: ROC AUC",
-        x_label="mean and 95 % interval over folds", note="Shaded: not distinguishable from the best.",
-    )  # fmt: skip
-    yield "forest plot", draw.intervals(
-        ["age", "income", "height"], [0.2, -0.1, 1.2], [-0.1, -math.inf, 0.9], [0.5, 0.1, 1.5],
-        reference=0, title="Coefficients with 95 % intervals",
-    )  # fmt: skip
     edges = [i / 20 for i in range(21)]
     bell = [math.exp(-(((e - 0.6) / 0.2) ** 2)) * 100 for e in edges[:-1]]
     yield "histogram", draw.histogram(edges, {"score": bell}, title="Scores", x_label="probability")
@@ -199,8 +186,6 @@ def odd():
     yield "one scatter", draw.scatter({"a": ([0], [0])})
     yield "empty bar", draw.bar([], {"a": []})
     yield "one bar", draw.bar(["only"], {"a": [5]})
-    yield "empty intervals", draw.intervals([], [], [], [])
-    yield "one interval", draw.intervals(["only"], [1], [1], [1])
     yield "empty histogram", draw.histogram([], {})
     yield "one interval histogram", draw.histogram([0, 1], {"a": [3]})
     yield "empty heat map", draw.heatmap([], [], [])
@@ -220,7 +205,6 @@ def hostile():
     yield "hostile line", draw.line({h: ([0, 1], [k, 1]) for k, h in enumerate(HOSTILE)}, **long)
     yield "hostile scatter", draw.scatter({h: ([k], [k]) for k, h in enumerate(HOSTILE)}, **long)
     yield "hostile bar", draw.bar(HOSTILE, {HOSTILE[0]: range(n), HOSTILE[1]: range(n)}, **long)
-    yield "hostile intervals", draw.intervals(HOSTILE, range(n), range(n), range(n), **long)
     yield "hostile histogram", draw.histogram([0, 1], {h: [1] for h in HOSTILE}, **long)
     square = [[i * j for j in range(n)] for i in range(n)]
     yield "hostile heat map", draw.heatmap(square, HOSTILE, HOSTILE, **long)

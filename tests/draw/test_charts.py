@@ -216,23 +216,6 @@ def test_many_bars_say_how_many():
     assert "Showing the first 60 of 100 bars." in texts(markup)
 
 
-def test_intervals():
-    markup = draw.intervals(
-        ["a", "b", "gone"], [1, 2, math.nan], [0, -math.inf, math.nan], [2, 3, math.nan],
-        dots=[[0.5, 1.5], [2], []], band=(1, 2), reference=0,
-    )  # fmt: skip
-    lines, points = paths(markup)
-    ends = re.findall(r"M(-?[\d.]+) -?[\d.]+L(-?[\d.]+)", lines)
-    (a_low, a_high), (b_low, _) = [tuple(map(float, end)) for end in ends]
-    a, b = places(points)
-    assert math.isclose(a[0], (a_low + a_high) / 2, abs_tol=0.2)
-    assert b_low == 0, "an infinite end reaches the edge"
-    assert a[1] < b[1]
-    assert texts(markup).count("n/a") == 1
-    strokes = [p.get("d") for p in parsed(markup).iter(f"{SVG}path") if "v14" in p.get("d")]
-    assert len(places(strokes[0])) == 3
-
-
 def test_histogram_columns_have_the_height_of_their_counts():
     markup = draw.histogram([0, 1, 3], {"v": [2, 4]})
     (d,) = paths(markup)

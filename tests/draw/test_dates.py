@@ -5,7 +5,7 @@ from datetime import date as day
 
 import pytest
 
-from pellucid import draw
+from pellucid import draw, plot
 from pellucid.draw.dates import date, date_ticks
 
 START = (day(2012, 1, 1) - day(1970, 1, 1)).days
@@ -67,5 +67,8 @@ def test_points_and_rows_tell_a_pointer_what_they_are():
     assert "<title>a &lt;b&gt;: 2012-01-01, 0.25</title>" in line
     named = draw.scatter({"a": ([1.0], [2.0])}, names={"a": ["<x>"]})
     assert "<title>&lt;x&gt;: 1, 2</title>" in named
-    rows = draw.intervals(["tree", "none"], [0.5, None], [0.4, None], [0.6, None])
-    assert "<title>tree: 0.5 (0.4 to 0.6)</title>" in rows and rows.count("<title>") == 2
+    nan = float("nan")
+    rows = plot.ScoresDisplay(["<tree>", "none"], [0.5, nan], [0.4, nan], [0.6, nan])
+    told = rows.svg()
+    assert "<title>&lt;tree&gt;: 0.5 (0.4 to 0.6)</title>" in told and told.count("<title>") == 2
+    assert rows.figures(table=False)[0].count("<title>") == 1

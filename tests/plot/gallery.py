@@ -124,9 +124,20 @@ def inspections():
     yield "beeswarm of many", plot.beeswarm(logistic, cancer)
 
 
+def tables():
+    X, y = load_iris(return_X_y=True)
+    models = [KNeighborsClassifier(), GaussianNB(), LogisticRegression()]
+    yield "scores", plot.scores(models, X, y)
+    _, y_long, _ = twelve()
+    yield "bars of twelve", plot.bars(y_long, y_long[::-1])
+    yield "bars", plot.bars(np.array(["a", "b", LONG])[y], X[:, 0])
+    yield "histogram", plot.histogram(X[:, 0], label="sepal length (cm)")
+    yield "histogram by class", plot.histogram(X[:, 2], y, label="petal length (cm)")
+
+
 def gallery():
     """(name, display) of every example."""
-    for part in (classifiers, many_classes, regressions, curves, inspections):
+    for part in (classifiers, many_classes, regressions, curves, inspections, tables):
         yield from part()
 
 

@@ -11,15 +11,18 @@ import pytest
 
 import pellucid
 from pellucid.base import Regressor
-from pellucid.errors import ParameterError, PellucidError, PellucidWarning
+from pellucid.data.datasets import load
+from pellucid.errors import ConvergenceWarning, ParameterError, PellucidError, PellucidWarning
 from pellucid.linear_model import (
     LinearRegression,
     LogisticRegression,
     LogisticRegressionCV,
+    Perceptron,
     SGDClassifier,
 )
 from pellucid.records import Recorder, fitting, unwatched, watch, watching
 from pellucid.records.progress_line import ProgressLine
+from pellucid.svm import SVC
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -324,3 +327,49 @@ def test_a_step_that_was_not_recorded_has_no_model():
         pass
     with pytest.raises(ParameterError, match="no step 0: 0 steps were recorded"):
         watch.model(0)
+
+
+def test_chosen_iterations_stay_however_long_the_fit_is():
+    """The log-likelihoods of a printed trace of 200,000 steps, read from the states (to 6 decimals)."""
+    iris = load("iris")
+    X, y = np.array([iris.X.column(k).to_numpy() for k in (0, 1)]).T, iris.y == "setosa"
+    expected = {0: -0.693145, 50_000: -0.021506, 100_000: -0.015329, 150_000: -0.012062}
+    with pellucid.watching(keep=[*expected], max_states=20) as watch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        LogisticRegression(solver="gd", step=0.1, max_iter=160_000, tol=0, C=np.inf).fit(X, y)
+    assert len(watch.steps) <= 20 and watch.steps[-1].iteration == 160_000
+    found = {step.iteration: step.state for step in watch.steps}
+    for k, value in expected.items():
+        p = 1 / (1 + np.exp(-X @ found[k]["coef_"][0] - found[k]["intercept_"][0]))
+        trace = np.mean(np.where(y, np.log(p + 1e-6), np.log(1 - p + 1e-6)))
+        assert trace == pytest.approx(value, abs=5e-7)
+
+
+def test_chosen_steps_of_compiled_loops_are_those_of_a_full_record():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 3))
+    y = X[:, 0] + rng.normal(size=700) > 0
+    for model in (
+        SGDClassifier(max_iter=3, tol=None, random_state=0),
+        Perceptron(max_iter=9, tol=None, random_state=0),
+        SVC(tol=1e-6),
+    ):
+        with pellucid.watching(max_states=10**6) as every:
+            model.fit(X, y)
+        with pellucid.watching(keep=[7, 401], max_states=12) as few:
+            model.fit(X, y)
+        steps = {step.iteration: step for step in every.steps}
+        found = {step.iteration: step for step in few.steps}
+        assert {7, 401} <= set(found) and len(few.steps) <= 12
+        for k in (7, 401):
+            name = "dual_coef_" if isinstance(model, SVC) else "coef_"
+            np.testing.assert_allclose(found[k].state[name], steps[k].state[name], rtol=1e-12)
+            assert found[k].sentence == steps[k].sentence
+
+
+@pytest.mark.parametrize("keep", [[-1], ["a"], 7.5, range(19)])
+def test_impossible_choices_are_refused(keep):
+    options = {"keep": keep, "max_states": 20}
+    said = "'keep' parameter must be a list of at most 18"
+    with pytest.raises(ParameterError, match=said), pellucid.watching(**options):
+        pass

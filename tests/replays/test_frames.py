@@ -215,10 +215,10 @@ def test_the_path_and_the_loss_of_logistic_descent():
         (LogisticRegression(solver="cd", l1_ratio=0.5, C=0.3), X4[TWO], Y[TWO], 1 / 100),
         (LogisticRegression(), X4, Y, 1 / 150),
         (LogisticRegression(standardize=True, C=0.1), X4, Y, 1 / 150),
-        (Ridge(solver="gd", alpha=3.0, standardize=True), X4[:, :3], X4[:, 3], 1 / 150),
-        (LinearRegression(solver="gd"), X4[:, :3], X4[:, 3], 1 / 150),
-        (Ridge(solver="gd", alpha=3.0), X4[:, :3], X4[:, 3], 1 / 150),
-        (Lasso(alpha=0.05), X4[:, :3], X4[:, 3], 1.0),
+        (Ridge(solver="gd", alpha=3.0, standardize=True), X4[:, :3], X4[:, 3], 2 / 150),
+        (LinearRegression(solver="gd"), X4[:, :3], X4[:, 3], 2 / 150),
+        (Ridge(solver="gd", alpha=3.0), X4[:, :3], X4[:, 3], 2 / 150),
+        (Lasso(alpha=0.05), X4[:, :3], X4[:, 3], 2.0),
         (PoissonRegressor(alpha=0.1), X4[:, :2], np.round(X4[:, 2]), 1 / 150),
     ],
 )  # fmt: skip
@@ -233,6 +233,10 @@ def test_the_surface_at_the_end_is_the_objective(model, X, y, factor):
     end = found.path[-1]
     here = found.values(end[None])[0]
     assert here == pytest.approx(watch.steps[-1].numbers["objective"] * factor, rel=1e-8)
+    from pellucid.plot.models.parameter_grid import loss_function
+
+    through_predictions = loss_function(watch.model(-1), X, y)[0](watch.model(-1))
+    assert through_predictions == pytest.approx(here, rel=1e-8)
     state = watch.steps[-1].state
     assert all(np.isclose(np.ravel(state["coef_"]), value).any() for value in end)
 
@@ -241,8 +245,9 @@ def test_the_surface_at_the_end_is_the_objective(model, X, y, factor):
     "model", [Perceptron(max_iter=5), SGDClassifier(loss="log_loss", random_state=0)]
 )
 def test_one_class_against_the_others(model):
+    from pellucid.plot.models.parameter_grid import LOSSES
     from pellucid.plot.models.plane import source
-    from pellucid.replays.loss_surface import LOSSES, find_slice
+    from pellucid.replays.loss_surface import find_slice
     from pellucid.replays.recording import Recording
 
     watch = watched(model, X4, Y)

@@ -8,7 +8,6 @@ from pellucid.draw.bar_chart import bar
 from pellucid.draw.estimator import estimator_card
 from pellucid.draw.heat_chart import heatmap
 from pellucid.draw.histogram_chart import histogram
-from pellucid.draw.interval_chart import intervals
 from pellucid.draw.line_chart import line
 from pellucid.draw.number import number
 from pellucid.draw.region_chart import regions
@@ -24,7 +23,6 @@ __all__ = [
     "heatmap",
     "histogram",
     "html_table",
-    "intervals",
     "line",
     "number",
     "regions",

@@ -5,12 +5,12 @@ Invariant: a key shows dash, marker or hatching as well as colour.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw.style import dash, spectrum
+from pellucid.draw.style import PALETTE, dash, spectrum
 
 SAMPLE = 26.0
 MOST_KEYS = 24
@@ -21,8 +21,8 @@ WIDEST, WIDEST_OF_FEW, FEW = 15.0, 24.0, 4  # em; number of keys
 class Key:
     """What a series looks like.
 
-    `shape` is line, solid, point, fill, ramp or spectrum in the colour of the series; plain (a solid
-    line), ring, disc or reference in the colour of the text.
+    `shape` is line, solid, point, fill, area, ramp or spectrum in the colour of the series; plain (a
+    solid line), ring, disc or reference in the colour of the text.
     """
 
     label: str
@@ -81,6 +81,11 @@ def _sample(key: Key, x: float, y: float) -> str:
         return svg.series_group(key.index, [line])
     if key.shape == "point":
         return svg.series_group(key.index, [svg.points([(x + 10, y)], key.index)])
+    if key.shape == "area":
+        d = svg.rectangle_path(x, y - 6, 20, 11)
+        pale = svg.element("path", d=d, fill="currentColor", fill_opacity="0.35")
+        rim = svg.element("path", d=d, fill="none", stroke="currentColor")
+        return svg.series_group(key.index, [pale, rim]) + "".join(hatched_areas([(key.index, d)]))
     if key.shape == "spectrum":
         return svg.group(
             svg.element("path", d=svg.rectangle_path(x + 4 * i, y - 6, 4, 11), fill=colour)
@@ -115,6 +120,21 @@ def fill_parts(index: int, d: str) -> list[str]:
     hatch = svg.element("path", d=d, fill=f"url(#pl-hatch-{kind})")
     outline = svg.element("path", d=d, fill="none", stroke="currentColor")
     return [light, hatch, outline]
+
+
+def area_hatch(index: int) -> int:
+    """Which hatching a pale area of series `index` has: none until the colours begin again."""
+    return index // len(PALETTE) % len(_HATCHES)
+
+
+def hatched_areas(paths: Iterable[tuple[int, str]]) -> list[str]:
+    """The hatching of pale areas, given as (series, path data), with its definitions."""
+    parts = [
+        svg.series_group(k, [svg.element("path", d=d, fill=f"url(#pl-hatch-{area_hatch(k)})")])
+        for k, d in paths
+        if area_hatch(k) and d
+    ]
+    return [hatch_definitions(len(_HATCHES)), *parts] if parts else []
 
 
 def hatch_definitions(n_series: int) -> str:

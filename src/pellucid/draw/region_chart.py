@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from typing import Any, Unpack
 
 from pellucid.draw import label_text as words
@@ -11,7 +11,7 @@ from pellucid.draw import svg
 from pellucid.draw.axes import Axis, Panel, checked_limits, layout
 from pellucid.draw.chart_settings import Look, Settings, with_note
 from pellucid.draw.figure import describe, finish, span
-from pellucid.draw.legend import Key
+from pellucid.draw.legend import Key, hatched_areas
 from pellucid.draw.line_chart import Pair
 from pellucid.draw.png import data_address, png, red_green_blue
 from pellucid.draw.points import Points, evenly, left_out, read_names, read_series
@@ -87,7 +87,32 @@ def region_marks(
 ) -> list[str]:
     """The coloured regions, and the names of the classes inside them, away from `points`."""
     image = _image(panel, codes, certainty, len(names))
-    return [image, *_names(panel, codes, names, points)]
+    if not image:
+        return []
+    hatching = hatched_areas((k, _cells(panel, codes, k)) for k in range(len(PALETTE), len(names)))
+    return [image, *hatching, *_names(panel, codes, names, points)]
+
+
+def _cells(panel: Panel, codes: list[list[int]], k: int) -> str:
+    """The cells of one class as a path: one rectangle per run of cells in a row."""
+    tall, wide = panel.plot_height / len(codes), panel.plot_width / len(codes[0])
+    return "".join(
+        svg.rectangle_path(
+            first * wide, panel.plot_height - (i + 1) * tall, (last - first) * wide, tall
+        )
+        for i, first, last in class_runs(codes, k)
+    )
+
+
+def class_runs(codes: list[list[int]], k: int) -> Iterator[tuple[int, int, int]]:
+    """(row, first, last + 1) of every run of cells of class k."""
+    for i, row in enumerate(codes):
+        j = 0
+        for code, run in groupby(row):
+            n = len(list(run))
+            if code == k:
+                yield i, j, j + n
+            j += n
 
 
 def region_colours(k: int) -> list[tuple[int, int, int, int]]:

@@ -14,7 +14,7 @@ from pellucid.data.row_view import blocks_of
 from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import class_scores, linear_scores
 from pellucid.parameters import Boolean, learned, param, shared
-from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 from pellucid.records import Status
 
 POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
@@ -75,8 +75,6 @@ class LinearPredictor(Regressor):
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
-
         p, several = n_terms(self), np.ndim(vars(self).get("coef_", 0.0)) == 2
         expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
         expect_array(self, "means_", p, finite=True)

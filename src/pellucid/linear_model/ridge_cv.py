@@ -27,6 +27,7 @@ from pellucid.parameters import (
     positional,
     shared,
 )
+from pellucid.persist.fitted_state import expect_number
 from pellucid.records import Recorder, Status, is_watched
 
 
@@ -201,8 +202,6 @@ class RidgeCV(LinearPredictor):
         return given
 
     def _check_state(self) -> None:
-        from pellucid.persist.fitted_state import expect_number
-
         super()._check_state()
         if not isinstance(vars(self).get("alpha_"), np.ndarray):
             expect_number(self, "alpha_", 0)

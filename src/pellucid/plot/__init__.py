@@ -7,6 +7,10 @@ by notebooks. Any estimator with `fit` and `predict` works.
 from pellucid.plot.display import (
     Display,
 )
+from pellucid.plot.evaluation.bars import (
+    BarsDisplay,
+    bars,
+)
 from pellucid.plot.evaluation.coefficients import (
     CoefficientPathDisplay,
     CoefficientsDisplay,
@@ -29,13 +33,21 @@ from pellucid.plot.evaluation.functions import (
     links,
     losses,
 )
-from pellucid.plot.evaluation.probabilities import (
-    CalibrationDisplay,
+from pellucid.plot.evaluation.histograms import (
+    HistogramDisplay,
     ProbabilityHistogramDisplay,
     ProjectionHistogramDisplay,
-    calibration,
+    histogram,
     probability_histogram,
     projection_histogram,
+)
+from pellucid.plot.evaluation.model_scores import (
+    ScoresDisplay,
+    scores,
+)
+from pellucid.plot.evaluation.probabilities import (
+    CalibrationDisplay,
+    calibration,
 )
 from pellucid.plot.evaluation.ranking_curves import (
     GainDisplay,
@@ -121,6 +133,7 @@ from pellucid.plot.models import (
 )
 
 __all__ = [
+    "BarsDisplay",
     "BeeswarmDisplay",
     "BiplotDisplay",
     "CalibrationDisplay",
@@ -137,6 +150,7 @@ __all__ = [
     "FunctionDisplay",
     "GainDisplay",
     "GalleryDisplay",
+    "HistogramDisplay",
     "HistoryDisplay",
     "ImportancesDisplay",
     "LearningCurveDisplay",
@@ -156,6 +170,7 @@ __all__ = [
     "RocCurveDisplay",
     "Scatter3DDisplay",
     "ScatterDisplay",
+    "ScoresDisplay",
     "ScreeDisplay",
     "SilhouetteDisplay",
     "StagedErrorDisplay",
@@ -164,6 +179,7 @@ __all__ = [
     "TreeDisplay",
     "ValidationCurveDisplay",
     "WaterfallDisplay",
+    "bars",
     "beeswarm",
     "biplot",
     "calibration",
@@ -178,6 +194,7 @@ __all__ = [
     "fit",
     "gain",
     "gallery",
+    "histogram",
     "history",
     "importances",
     "impurities",
@@ -200,6 +217,7 @@ __all__ = [
     "roc",
     "scatter",
     "scatter3d",
+    "scores",
     "scree",
     "silhouette",
     "staged_error",

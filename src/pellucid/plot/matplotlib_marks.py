@@ -9,10 +9,10 @@ import numpy as np
 
 from pellucid.draw import label_text as words
 from pellucid.draw.heat_chart import STRONGEST, heat_limits
-from pellucid.draw.legend import short_name
+from pellucid.draw.legend import area_hatch, short_name
 from pellucid.draw.number import number
 from pellucid.draw.png import red_green_blue
-from pellucid.draw.region_chart import region_colours, region_pixels
+from pellucid.draw.region_chart import class_runs, region_colours, region_pixels
 from pellucid.draw.style import DASHES, MARKERS, PALETTE, marker
 from pellucid.plot.colours import colour_of, series_colour, value_limits
 from pellucid.plot.extents import panel_limits
@@ -40,8 +40,19 @@ LONGEST = 28  # characters of a name on an axis or beside a point
 WIDEST = 18.0  # em of a name in a legend
 
 
+def hatching(index: int) -> dict[str, Any]:
+    """How the lines on a pale area of series `index` are drawn."""
+    look = {"facecolor": "none", "edgecolor": series_colour(index), "linewidth": 0}
+    return {**look, "hatch": _HATCHES[area_hatch(index)]}
+
+
 def _label(mark: Any) -> dict[str, str]:
-    return {"label": short_name(words.clean(mark.name), WIDEST)} if mark.name else {}
+    return {"label": words.clean(mark.name)} if mark.name else {}
+
+
+def legend_text(label: str) -> str:
+    """A name as the legend shows it; the artist keeps the whole one."""
+    return short_name(label, WIDEST)
 
 
 def _dash(index: int) -> Any:
@@ -194,6 +205,11 @@ def _regions(mark: Regions, ax: Any, panel: Panel) -> None:
     ax.imshow(
         image, extent=(x1, x2, y1, y2), origin="lower", aspect="auto", interpolation="nearest"
     )
+    x, y = np.linspace(x1, x2, len(codes[0]) + 1), np.linspace(y1, y2, len(codes) + 1)
+    for code in range(len(PALETTE), k):  # colours that were used before
+        for i, first, last in class_runs(codes, code):
+            a, b = x[first], x[last]
+            ax.fill([a, b, b, a], [y[i], y[i], y[i + 1], y[i + 1]], **hatching(code))
 
 
 @draw.register

@@ -19,7 +19,7 @@ from pellucid.draw.style import PALETTE
 from pellucid.errors import ParameterError, PellucidError, PellucidWarning, warn
 from pellucid.plot.colours import colour_of, value_limits
 from pellucid.plot.extents import panel_limits
-from pellucid.plot.matplotlib_marks import LONGEST, draw
+from pellucid.plot.matplotlib_marks import LONGEST, draw, legend_text
 from pellucid.plot.picture import Axis, Heat, Panel, Picture, Points, Regions
 
 INCH = 100.0  # pixels of a panel per inch of a figure
@@ -153,7 +153,8 @@ def draw_panel(panel: Panel, ax: Any, title: str = "") -> None:
         image = any(isinstance(mark, (Heat, Regions)) for mark in panel.marks)
         beside = image or len(keys) > MANY_KEYS
         place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)} if beside else {}
-        ax.legend(handles=keys, fontsize="small", **place)
+        texts = [legend_text(key.get_label()) for key in keys]
+        ax.legend(handles=keys, labels=texts, fontsize="small", **place)
     if panel.note:
         _note(panel, ax)
     at_right = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}

@@ -12,9 +12,9 @@ from functools import singledispatch
 from pellucid.draw import axes, figure, svg
 from pellucid.draw import label_text as words
 from pellucid.draw.chart_settings import Settings, with_note
-from pellucid.draw.heat_chart import heat_keys, heat_limits, heat_marks
+from pellucid.draw.heat_chart import heat_limits, heat_marks
 from pellucid.draw.histogram_chart import steps_mark
-from pellucid.draw.legend import Key, fill_parts, hatch_definitions
+from pellucid.draw.legend import fill_parts, hatch_definitions
 from pellucid.draw.line_chart import band_mark, line_mark, read_bands, reference_marks
 from pellucid.draw.number import coordinate, number
 from pellucid.draw.points import evenly, left_out, runs
@@ -23,6 +23,7 @@ from pellucid.draw.scatter_chart import MOST_POINTS, beside_points, point_marks
 from pellucid.draw.style import PICTURE_CSS, dash
 from pellucid.plot.colours import colour_of, value_limits
 from pellucid.plot.extents import equal_limits, panel_limits, thinned_line
+from pellucid.plot.legend_keys import panel_keys
 from pellucid.plot.picture import (
     Area,
     Axis,
@@ -168,40 +169,6 @@ def _fewer(mark: Points, share: float) -> Points:
     return replace(mark, **columns)  # type: ignore[arg-type]
 
 
-# Legend ---------------------------------------------------------------------------------------
-
-_SHAPES = {
-    Line: "line", Points: "point", Bars: "fill", Steps: "line", Intervals: "line", Band: "fill",
-    Segments: "solid", Area: "fill", Rule: "reference",
-}  # fmt: skip
-
-
-def panel_keys(panel: Panel) -> list[Key]:
-    """One key per name and series, in the order of the marks."""
-    keys: dict[tuple[str, int], Key] = {}
-    for mark in panel.marks:
-        for key in _mark_keys(mark):
-            keys.setdefault((key.label, key.index), key)
-    return list(keys.values())
-
-
-def _mark_keys(mark: Mark) -> list[Key]:
-    if isinstance(mark, Heat):
-        ends = heat_limits([list(row) for row in mark.values], mark.limits, mark.diverging)
-        return heat_keys(*ends, mark.diverging)
-    name = words.clean(getattr(mark, "name", ""))
-    if isinstance(mark, Points) and mark.values:
-        low, high = value_limits(mark.values)
-        span = f"{number(low)} to {number(high)}"
-        return [Key(f"{name}: {span}" if name else span, 0, "spectrum")]
-    if not name:
-        return []
-    index = getattr(mark, "index", 0)
-    if index is None or getattr(mark, "reference", False):
-        return [Key(name, 0, getattr(mark, "key_shape", "reference"))]
-    return [Key(name, index, getattr(mark, "key_shape", "") or _SHAPES[type(mark)])]
-
-
 # Marks ----------------------------------------------------------------------------------------
 
 
@@ -325,13 +292,37 @@ def _intervals(mark: Intervals, area: axes.Panel, panel: Panel) -> list[str]:
         ends = [(low, at), (high, at), (centre, at)]
         if not mark.horizontal:
             ends = [(b, a) for a, b in ends]
-        (x1, y1), (x2, y2), middle = ((area.x(x), area.y(y)) for x, y in ends)
+        (x1, y1), (x2, y2), middle = (_place(area, x, y) for x, y in ends)
         if not any(map(math.isnan, (x1, y1, x2, y2))):
             lines.append((x1, y1, x2, y2))
         if not any(map(math.isnan, middle)):
             centres.append(middle)
     parts = [svg.segments(lines, stroke_width="2"), svg.points(centres, mark.index)]
-    return [svg.series_group(mark.index, parts)]
+    return [svg.series_group(mark.index, parts), *_interval_tips(mark, area, panel)]
+
+
+def _interval_tips(mark: Intervals, area: axes.Panel, panel: Panel) -> list[str]:
+    """Invisible bands with the numbers of their row as tooltips."""
+    names = panel.y.names or ()
+    if not panel.tips or not mark.horizontal or len(names) != len(mark.at):
+        return []
+    step, out = area.plot_height / len(names), []
+    for k, (name, centre, low, high) in enumerate(zip(names, mark.centre, mark.low, mark.high)):
+        if math.isfinite(centre):
+            ends = f" ({number(low)} to {number(high)})" if low == low and high == high else ""
+            title = svg.element(
+                "title", words.escape(f"{words.clean(name)}: {number(centre)}{ends}")
+            )
+            d = svg.rectangle_path(0, k * step, area.plot_width, step)
+            out.append(svg.element("path", title, d=d, opacity="0"))
+    return out
+
+
+def _place(area: axes.Panel, x: float, y: float) -> tuple[float, float]:
+    """Pixels of a point; an infinite coordinate is at the edge of the plot."""
+    px = (area.plot_width if x > 0 else 0.0) if math.isinf(x) else area.x(x)
+    py = (0.0 if y > 0 else area.plot_height) if math.isinf(y) else area.y(y)
+    return px, py
 
 
 @draw.register

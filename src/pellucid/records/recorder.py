@@ -6,14 +6,14 @@ depend on being watched.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from pellucid.errors import ParameterError
 from pellucid.records.watch import _scope
-from pellucid.records.watched_step import Entry, Lazy, Words
+from pellucid.records.watched_step import Entry, Lazy, State, Words
 
 HISTORY_ROWS = 10_000
 
@@ -130,6 +130,21 @@ class Recorder:
         known = {name: float(value) for name, value in numbers.items() if value is not None}
         converts = self._scope.converts
         self._fit.add(Entry(int(iteration), known, state, event, sentence, converts))
+
+    def derived_step(
+        self,
+        iteration: int,
+        state: Callable[[], State],
+        event: Callable[[], State],
+        sentence: Words,
+        numbers: dict[str, float],
+    ) -> None:
+        """As `step`, for functions of what never changes again: they are called when somebody reads
+        the step."""
+        if self._fit is not None and self._scope is not None:
+            known = {name: float(value) for name, value in numbers.items()}
+            made = known, state, event, sentence, self._scope.converts
+            self._fit.add(Entry(iteration, *made, derived=True))
 
     def extend(self, **columns: Any) -> None:
         """Note many iterations at once, from the arrays that a compiled loop filled."""

@@ -10,16 +10,16 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pellucid.errors import ParameterError, PellucidError, PellucidWarning, warn
+from pellucid.errors import ParameterError, PellucidError, PellucidWarning, shown, warn
 from pellucid.records.frames import frame
 from pellucid.records.status import Status
-from pellucid.records.watched_step import Convert, Entry, Step, copied, entry_of, same, size_of
+from pellucid.records.watched_step import Convert, Entry, Step, copied, entry_of, same
 
 STATE_BYTES = 2**28  # memory for the states of one fit; longer fits are thinned further
 
@@ -32,12 +32,14 @@ class WatchedFit:
         self.estimator: Any = None
         self.source = source  # name of the class
         self._number, self._owned = number, owned
-        self._limit, self._lock = watch._max_states, watch._lock
+        self._limit, self._lock, self._chosen = watch._max_states, watch._lock, watch._keep
         self._kept: list[Step] = []
+        self._places: list[int] = []  # their positions among all steps
         self._sizes: list[int] = []
         self._bytes = 0  # their sum
         self._last: Entry | None = None  # the newest entry, if it is not kept
         self._stride, self._n = 1, 0
+        self._iteration = 0  # of the newest step
 
     def __repr__(self) -> str:
         return f"WatchedFit({self.source!r}, {len(self.steps)} steps)"
@@ -52,15 +54,20 @@ class WatchedFit:
         """Pass over the steps that are not kept; number of steps to the next one that is, at least 1."""
         with self._lock:
             passed = -self._n % self._stride
+            ahead = [k - self._iteration - 1 for k in self._chosen if k > self._iteration]
+            passed = min([passed, *ahead]) if self._n else passed
             self._n += passed
+            self._iteration += passed
             return passed + 1
 
     def add(self, entry: Entry) -> None:
         with self._lock:
-            while (keep := self._n % self._stride == 0) and self._full():
+            chosen = entry.iteration in self._chosen
+            while (keep := self._n % self._stride == 0) and not chosen and self._full():
                 self._thin()
             self._n += 1
-            if not keep:
+            self._iteration = entry.iteration
+            if not keep and not chosen:
                 if not self._owned:  # nobody closes it, so its state must not change
                     step = entry.computed(self._number, self.source)
                     entry = replace(entry, state=step.state, event=step.event, converts=())
@@ -68,7 +75,8 @@ class WatchedFit:
                 return
             self._last = None
             self._kept.append(entry.computed(self._number, self.source))
-            self._sizes.append(size_of((self._kept[-1].state, self._kept[-1].event)))
+            self._places.append(self._n - 1)
+            self._sizes.append(self._kept[-1].n_bytes)
             self._bytes += self._sizes[-1]
             if self._bytes > STATE_BYTES and len(self._kept) > 1:
                 newest = self._kept[-1]
@@ -76,13 +84,25 @@ class WatchedFit:
                 self._last = None if self._kept[-1] is newest else entry_of(newest)
 
     def _full(self) -> bool:
-        """Whether there is room for one more; beside thinned steps the newest one needs a place."""
-        return len(self._kept) >= self._limit - (self._stride > 1)
+        """Whether there is no room for one more, beside the newest step (of thinned ones) and those
+        that were asked for."""
+        return len(self._kept) >= self._limit - (self._stride > 1) - self._missing()
+
+    def _missing(self) -> int:
+        """How many of the iterations that were asked for may still come."""
+        return sum(k > self._iteration for k in self._chosen)
 
     def _thin(self) -> None:
-        """Keep every second step."""
-        self._kept, self._sizes = self._kept[::2], self._sizes[::2]
-        self._bytes, self._stride = sum(self._sizes), 2 * self._stride
+        """Keep every second step, and those that were asked for."""
+        self._stride *= 2
+        rows = [
+            row
+            for row in zip(self._kept, self._places, self._sizes)
+            if row[1] % self._stride == 0 or row[0].iteration in self._chosen
+        ]
+        kept, places, sizes = zip(*rows)
+        self._kept, self._places, self._sizes = list(kept), list(places), list(sizes)
+        self._bytes = sum(sizes)
 
     def close(self, model: Any) -> None:
         """Take over the fitted model; where its attributes differ from the last state, they are a step
@@ -103,18 +123,19 @@ class WatchedFit:
                 f"The fitted model. {status.message if isinstance(status, Status) else ''}".strip()
             )
             event = {**last.event, "finished": True}
-            self._kept.append(replace(last, state=copies, event=event, words=said))
+            self._kept.append(replace(last, facts=(copies, event), words=said))
 
 
 class Watch:
     """What `watching()` collects: `fits`, their `steps`, a table of them, and models of single steps."""
 
     def __init__(
-        self, state: bool, progress: Callable[[dict[str, Any]], object] | None, max_states: int
-    ) -> None:
+        self, state: bool, progress: Callable[[dict[str, Any]], object] | None, max_states: int,
+        keep: frozenset[int] = frozenset(),
+    ) -> None:  # fmt: skip
         self.state = state
         self.progress = progress
-        self._max_states = max_states
+        self._max_states, self._keep = max_states, keep
         self._fits: list[WatchedFit] = []
         self._lock = threading.RLock()  # `progress` may look at `steps`
 
@@ -213,6 +234,7 @@ def watching(
     progress: bool | Callable[[dict[str, Any]], object] | None = None,
     *,
     max_states: int = 500,
+    keep: Iterable[int] = (),
 ) -> Iterator[Watch]:
     """Record the steps of the fits inside the block, or show their progress.
 
@@ -226,6 +248,8 @@ def watching(
         the fit.
     max_states : largest number of steps that are kept per fit; longer fits are thinned evenly, and
         the first and the last step stay.
+    keep : iterations whose steps stay however long the fit is, such as [50_000, 100_000]; at most
+        `max_states` - 2 of them.
 
     Only fits started in this thread (and in the worker threads of these fits) are watched. Models
     that are fitted inside another model, for example in an ensemble, are part of its fit.
@@ -246,13 +270,14 @@ def watching(
     """
     if max_states < 2:
         raise ParameterError(f"The 'max_states' parameter must be at least 2. Got {max_states}.")
+    chosen = _iterations(keep, max_states - 2)
     if progress is True:
         from pellucid.records.progress_line import ProgressLine
 
         show: Any = ProgressLine.for_stderr()
     else:
         show = progress or None
-    watch = Watch(state, show, max_states)
+    watch = Watch(state, show, max_states, chosen)
     token = _scope.set(_Scope(watch))
     try:
         yield watch
@@ -260,6 +285,16 @@ def watching(
         _scope.reset(token)
         if progress is True and show is not None:
             show.end()
+
+
+def _iterations(keep: Iterable[int], most: int) -> frozenset[int]:
+    found = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
+    if not all(isinstance(k, int | np.integer) and k >= 0 for k in found) or len(found) > most:
+        raise ParameterError(
+            f"The 'keep' parameter must be a list of at most {most} iterations, counted from 0. "
+            f"Got {shown(keep)} instead."
+        )
+    return frozenset(map(int, found))
 
 
 class _Within:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 State = Mapping[str, Any]
+Facts = tuple[dict[str, Any], dict[str, Any]]  # state and event
 Convert = Callable[[State], State]
 Lazy = State | Callable[[], State] | None
 Words = str | Callable[[State, dict[str, float]], str] | None
@@ -25,16 +26,35 @@ class Step:
     `fit` is its position in `watch.fits` and `source` the class; `state` has the learned attributes
     after the step by their own names, on the original scale; `numbers` has the objective and other
     measurements; `event` has the facts of what happened; `sentence` says it in words (`words` is the
-    text, or what makes it when it is read).
+    text, or what makes it when it is read). `facts` are state and event, or what makes both when one
+    of them is read.
     """
 
     fit: int
     source: str
     iteration: int
-    state: dict[str, Any] = field(repr=False)
     numbers: dict[str, float]
-    event: dict[str, Any] = field(repr=False)
+    facts: Facts | Callable[[], Facts] = field(repr=False)
     words: Words = field(repr=False)
+
+    @cached_property
+    def _read(self) -> Facts:
+        return self.facts() if callable(self.facts) else self.facts
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The learned attributes after the step."""
+        return self._read[0]
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The facts of what happened."""
+        return self._read[1]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of state and event, about; what is made when it is read takes none."""
+        return 0 if callable(self.facts) else size_of(self.facts)
 
     @cached_property
     def sentence(self) -> str:
@@ -47,7 +67,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Entry:
-    """One step before its state and its event are computed; `converts` apply from left to right."""
+    """One step before its state and its event are computed; `converts` apply from left to right.
+
+    derived: state and event are functions of what never changes again, so they can wait to be read.
+    """
 
     iteration: int
     numbers: dict[str, float]
@@ -55,14 +78,18 @@ class Entry:
     event: Lazy
     words: Words
     converts: tuple[Convert, ...]
+    derived: bool = False
 
     def computed(self, fit: int, source: str) -> Step:
+        facts = self.facts if self.derived else self.facts()
+        return Step(fit, source, self.iteration, self.numbers, facts, self.words)
+
+    def facts(self) -> Facts:
         state: State = (self.state() if callable(self.state) else self.state) or {}
         for convert in self.converts:
             state = convert(state)
         event = dict((self.event() if callable(self.event) else self.event) or {})
-        copies = {name: copied(value) for name, value in state.items()}
-        return Step(fit, source, self.iteration, copies, self.numbers, event, self.words)
+        return {name: copied(value) for name, value in state.items()}, event
 
 
 def entry_of(step: Step) -> Entry:
@@ -80,12 +107,13 @@ def copied(value: Any) -> Any:
 
 def size_of(value: Any) -> int:
     """Bytes of a state, about; objects shared by the states of an ensemble count as one pointer."""
-    if isinstance(value, np.ndarray):
+    kind = type(value)  # exact types: abstract ones take longer than the copy
+    if kind is np.ndarray:
         return int(value.nbytes)
-    if isinstance(value, Mapping):
-        return sum(size_of(entry) for entry in value.values())
-    if isinstance(value, list | tuple):
-        return sum(size_of(entry) for entry in value)
+    if kind is dict:
+        return sum(map(size_of, value.values()))
+    if kind is list or kind is tuple:
+        return sum(map(size_of, value))
     return 64
 
 

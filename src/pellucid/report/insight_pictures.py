@@ -1,7 +1,6 @@
 """Charts for some models only: partial dependence, regularization path, projection, support vectors.
 
-Invariant: as in `pictures`, this module only chooses what to show; `plot` and `draw` draw it and
-escape all text.
+Invariant: as in `pictures`, this module only chooses what to show; `plot` draws it and escapes all text.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from pellucid import draw, plot
+from pellucid import plot
 from pellucid.draw.label_text import clean, distinct
+from pellucid.inspection import PartialDependence
 from pellucid.report import wording
-from pellucid.report.pictures import MOST_SERIES, figure, look_of, markup, or_nan
+from pellucid.report.pictures import MOST_SERIES, figure, or_nan
 
 
 def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int) -> list[Markup]:
@@ -65,35 +65,27 @@ def support(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
     rest = [n - v for n, v in zip(found["rows"], found["vectors"])]
     names = distinct(labels, 40) if labels else ["rows"]
     share = wording.percent(sum(found["vectors"]) / max(1, sum(found["rows"])))
-    return markup(
-        draw.bar(
-            names,
-            {"support vectors": found["vectors"], "other rows": rest},
-            stacked=True,
-            x_label="training rows",
-            note=f"{share} of the training rows are support vectors; the model depends on no others.",
-            **look_of("Support vectors", tables),
-        )
-    )
+    display = plot.BarsDisplay(
+        names, {"support vectors": found["vectors"], "other rows": rest}, "training rows",
+        "Support vectors", stacked=True,
+        note=f"{share} of the training rows are support vectors; the model depends on no others.",
+    )  # fmt: skip
+    return figure(display, tables)
 
 
 def dependence(
     part: dict[str, Any], found: dict[str, Any], labels: list[str], tables: bool
 ) -> Markup:
     """Partial dependence: the mean prediction against the values of one column."""
-    names = distinct(labels, 40) or ["prediction"]
-    lines = dict(zip(names, part["y"]))
-    axis = "mean prediction" if not labels else "mean probability"
+    lines, classes = part["y"], distinct(labels, 40)[:MOST_SERIES] or None
     if len(labels) == 2:
-        lines, axis = {names[1]: part["y"][1]}, f"mean probability of {names[1]}"
-    lines = dict(list(lines.items())[:MOST_SERIES])
-    look = look_of(f"Partial dependence on {clean(part['name'], 40)}", tables)
-    look["note"] = f"Mean over {found['rows']} rows with their other columns unchanged."
-    if part["kind"] == "levels":
-        return markup(
-            draw.bar(part["x"], {k: [or_nan(v) for v in y] for k, y in lines.items()},
-                     x_label=axis, **look)
-        )  # fmt: skip
-    series = {k: (part["x"], [or_nan(v) for v in y]) for k, y in lines.items()}
-    look |= {"height": 200, "x_dates": part["kind"] == "datetime"}
-    return markup(draw.line(series, x_label=part["name"], y_label=axis, **look))
+        lines, classes = lines[1:], distinct(labels, 40)[1:]
+    average = np.array([[or_nan(v) for v in line] for line in lines[:MOST_SERIES]])
+    grid = np.array(part["x"], dtype=object if part["kind"] == "levels" else float)
+    one = PartialDependence(
+        (clean(part["name"], 40),), (grid,), average, None, None if classes is None else tuple(classes),
+        (part["kind"] == "levels",),
+    )  # fmt: skip
+    note = f"Mean over {found['rows']} rows with their other columns unchanged."
+    display = plot.PartialDependenceDisplay([one], dates=part["kind"] == "datetime")
+    return figure(display, tables, 200, note=note)

@@ -1,7 +1,6 @@
 """Charts of one model: out-of-fold predictions, hyperparameter search, what it learned.
 
-Invariant: as in `pictures`, this module only chooses what to show; `plot` and `draw` draw it and
-escape all text.
+Invariant: as in `pictures`, this module only chooses what to show; `plot` draws it and escapes all text.
 """
 
 from __future__ import annotations
@@ -13,20 +12,12 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from pellucid import draw, plot
+from pellucid import plot
 from pellucid.draw.label_text import clean, distinct
 from pellucid.plot.evaluation.probabilities import CalibrationBins, wilson
 from pellucid.plot.evaluation.ranking import Curve
 from pellucid.report import wording
-from pellucid.report.pictures import (
-    MOST_SERIES,
-    WIDE,
-    figure,
-    figures,
-    look_of,
-    markup,
-    or_nan,
-)
+from pellucid.report.pictures import MOST_SERIES, WIDE, figure, figures, or_nan
 
 _END = Markup("</figure>")
 
@@ -172,21 +163,12 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
             "training rows."
         )
     varied, settings = setting_labels([c["params"] for c in tried])
-    return markup(
-        draw.intervals(
-            [
-                (f"{c['chosen']}× " if c.get("chosen") else "") + setting
-                for c, setting in zip(tried, settings)
-            ],
-            [or_nan(c["mean"]) for c in tried],
-            [or_nan(c.get("low")) for c in tried],
-            [or_nan(c.get("high")) for c in tried],
-            x_label=wording.metric_name(metric),
-            y_label=varied,
-            note=note,
-            **look_of("Hyperparameter search", tables),
-        )
-    )
+    display = plot.ScoresDisplay(
+        [(f"{c['chosen']}× " if c.get("chosen") else "") + s for c, s in zip(tried, settings)],
+        *([or_nan(c.get(key)) for c in tried] for key in ("mean", "low", "high")),
+        score=wording.metric_name(metric), label=varied, title="Hyperparameter search", note=note,
+    )  # fmt: skip
+    return figure(display, tables)
 
 
 def setting_labels(settings: list[dict[str, Any]]) -> tuple[str, list[str]]:

@@ -1,6 +1,6 @@
 """Charts of the whole comparison: each function takes a part of a Summary and returns markup.
 
-Invariant: this module only chooses what to show; all text passes through `draw`, which escapes it.
+Invariant: this module only chooses what to show; the displays of `plot` draw it and escape all text.
 `tables=False` leaves out the data tables below the charts.
 """
 
@@ -10,12 +10,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pellucid import draw, plot
+from pellucid import plot
 from pellucid.draw.label_text import clean, distinct
-from pellucid.draw.number import exponent
 from pellucid.draw.points import evenly
 from pellucid.plot import Display
-from pellucid.plot.evaluation.probabilities import ClassHistogramDisplay
 from pellucid.report import wording
 
 NARROW = 340  # two or three charts side by side, or one on a phone
@@ -24,13 +22,6 @@ BROAD = 720  # one chart across the page
 MOST_SERIES = 8
 FEW = 10  # rows; a mean over fewer rows is shown with their number
 MOST_POINTS = 150  # of a decision region; they repeat in every chart
-
-
-def markup(text: str) -> Markup:
-    """Markup from `draw`, which is escaped already; a bare picture is put into a figure."""
-    if text.startswith("<svg"):
-        return Markup(f'<figure class="pl">{text}</figure>')
-    return Markup(text)
 
 
 def figures(
@@ -47,12 +38,6 @@ def figure(display: Display, tables: bool, height: int | None = None, **look: An
     return figures(display, tables, height, **look)[0]
 
 
-def look_of(title: str, tables: bool, **more: Any) -> dict[str, Any]:
-    """Keyword arguments of all charts; those without a data table have no tooltips either."""
-    own = {"title": title, "width": NARROW, "table": tables, "tips": tables, "style": False}
-    return {**own, **more}
-
-
 # Leaderboard ----------------------------------------------------------------------------------
 
 
@@ -65,22 +50,18 @@ def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
     rows, far = _near(summary)
     label = "title" if width >= BROAD else "model"
     good = [row["mean"] for row in rows if row.get("as_good")]
-    look = look_of(f"{wording.metric_name(metric)} of each model", table, width=width, tips=True)
-    look["note"] = "Dot: mean. Line: 95 % interval. Ticks: folds. Shaded: as good as the best."
-    look["note"] += far
-    return markup(
-        draw.intervals(
-            [("▸ " if row["recommended"] else "") + row[label] for row in rows],
-            [row["mean"] for row in rows],
-            [or_nan(row["ci"][0]) for row in rows],
-            [or_nan(row["ci"][1]) for row in rows],
-            dots=[[or_nan(v) for v in row["folds"].get(metric, [])] for row in rows],
-            band=(min(good), max(good)) if len(good) > 1 else None,
-            x_label=wording.metric_name(metric),
-            y_label="model",
-            **look,
-        )
+    note = "Dot: mean. Line: 95 % interval. Ticks: folds. Shaded: as good as the best."
+    display = plot.ScoresDisplay(
+        [("▸ " if row["recommended"] else "") + row[label] for row in rows],
+        [row["mean"] for row in rows],
+        *([or_nan(row["ci"][end]) for row in rows] for end in (0, 1)),
+        folds=[[or_nan(v) for v in row["folds"].get(metric, [])] for row in rows],
+        shaded=(min(good), max(good)) if len(good) > 1 else None,
+        score=wording.metric_name(metric),
+        title=f"{wording.metric_name(metric)} of each model",
+        note=note + far,
     )
+    return figure(display, table, width=width)
 
 
 def _near(summary: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
@@ -114,17 +95,17 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
     groups: dict[str, list[Any]] = {"as good as the best": [], "not as good": []}
     for row in rows:
         groups["as good as the best" if row.get("as_good") else "not as good"].append(row)
-    shown = {name: part for name, part in groups.items() if part}
-    return markup(
-        draw.scatter(
-            {name: ([r[key] for r in p], [r["mean"] for r in p]) for name, p in shown.items()},
-            names={name: [r["model"] for r in p] for name, p in shown.items()},
-            x_log=True,
-            x_label="seconds",
-            y_label=wording.metric_name(metric),
-            **look_of(title, True, width=WIDE, note=far.strip()),
-        )
+    display = plot.ScatterDisplay.from_points(
+        {
+            name: ([r[key] for r in part], [r["mean"] for r in part], [r["model"] for r in part])
+            for name, part in groups.items()
+            if part
+        },
+        ("seconds", wording.metric_name(metric)),
+        title=title,
+        log=True,
     )
+    return figure(display, True, 240, note=far.strip(), width=WIDE)
 
 
 # Regions, columns, rows, test -----------------------------------------------------------------
@@ -171,25 +152,24 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
     shape = found.get("by_target")
     if not shape:
         return None
-    look = look_of(clean(found["name"], 60), False, width=260)
+    title = clean(found["name"], 60)
     if shape["kind"] == "histogram":
         shown = _shown(shape)
         dates = found.get("kind") == "datetime"
-        display = ClassHistogramDisplay(shown, shape["edges"], "", look["title"], dates=dates)
+        display = plot.HistogramDisplay(shown, shape["edges"], "", title, dates=dates)
         return figure(display, False, 120, note=_outside(shape), width=260)
     if shape["kind"] == "levels":
-        return markup(
-            draw.bar(shape["labels"], _shown(shape), stacked=True, x_label="rows", **look)
-        )
+        levels = plot.BarsDisplay(shape["labels"], _shown(shape), "rows", title, stacked=True)
+        return figure(levels, False, width=260)
     few = [n is not None and n < FEW for n in shape.get("rows") or [None] * len(shape["labels"])]
     names = [
         f"{clean(label, 24)} ({shape['rows'][k]})" if few[k] else label
         for k, label in enumerate(shape["labels"])
     ]
-    if any(few):
-        look["note"] = f"In brackets: the number of rows if below {FEW}."
+    note = f"In brackets: the number of rows if below {FEW}." if any(few) else ""
     label = f"mean of {clean(target, 30)}"
-    return markup(draw.bar(names, {"mean": shape["means"]}, x_label=label, **look))
+    means = {"mean": [or_nan(value) for value in shape["means"]]}
+    return figure(plot.BarsDisplay(names, means, label, title, note=note), False, width=260)
 
 
 def _outside(shape: dict[str, Any]) -> str:
@@ -199,9 +179,11 @@ def _outside(shape: dict[str, Any]) -> str:
 
 def target(found: dict[str, Any], name: str) -> Markup:
     """Histogram of a numeric target."""
-    look = look_of(f"Distribution of {clean(name, 60)}", True, width=WIDE, height=160)
-    look |= {"x_label": clean(name, 60), "y_label": "training rows", "note": _outside(found)}
-    return markup(draw.histogram(found["edges"], {"rows": found["counts"]}, **look))
+    title = f"Distribution of {clean(name, 60)}"
+    display = plot.HistogramDisplay(
+        {"training rows": found["counts"]}, found["edges"], clean(name, 60), title
+    )
+    return figure(display, True, 160, note=_outside(found), width=WIDE)
 
 
 def with_value(column: str, values: dict[str, Any]) -> str:
@@ -213,26 +195,24 @@ def with_value(column: str, values: dict[str, Any]) -> str:
     return clean(column, max(8, 22 - len(shown))) + shown
 
 
-def contributions(row: dict[str, Any], columns: list[str], most: int = 10) -> Markup | None:
-    """The largest contributions to the prediction of one row, labelled with the row's values."""
+def contributions(row: dict[str, Any], columns: list[str]) -> Markup | None:
+    """From the baseline to the prediction of one row, labelled with the row's values."""
     ordered = sorted(row.get("contributions") or [], key=lambda pair: -abs(pair[1]))
     if not ordered or not ordered[0][1]:
         return None
-    parts = [pair for pair in ordered if abs(pair[1]) > 1e-9 * abs(ordered[0][1])][:most]
+    parts = [pair for pair in ordered if abs(pair[1]) > 1e-9 * abs(ordered[0][1])]
     rest = len(row["cells"]) - len(parts)
-    look = look_of(f"Contributions for row {row['row']}", False)
     about = f" of {clean(row['about'], 30)}" if row.get("about") else ""
-    look["x_label"] = f"contribution to the {clean(row.get('scale') or 'prediction', 30)}{about}"
-    if len(parts) == most and rest > 0:
-        look["note"] = f"The {most} largest of {len(row['cells'])}; the total includes all."
-    elif rest > 0:
-        look["note"] = f"The other {rest} are zero." if rest > 1 else "The other one is zero."
-    decimals = 2 - exponent(parts[0][1])  # three digits of the largest
-    values = [round(amount, decimals) or amount for _, amount in parts]
+    note = ""
+    if rest > 0:
+        note = f"The other {rest} are zero." if rest > 1 else "The other one is zero."
     cells = dict(zip(columns, row["cells"]))
-    return markup(
-        draw.bar([with_value(name, cells) for name, _ in parts], {"contribution": values}, **look)
-    )
+    display = plot.WaterfallDisplay(
+        [with_value(name, cells) for name, _ in parts], [amount for _, amount in parts],
+        row.get("base") or 0.0, f"{clean(row.get('scale') or 'prediction', 30)}{about}",
+        f"Contributions for row {row['row']}",
+    )  # fmt: skip
+    return figure(display, False, note=note)
 
 
 def test(summary: dict[str, Any], width: int = WIDE, table: bool = True) -> Markup | None:
@@ -250,13 +230,8 @@ def test(summary: dict[str, Any], width: int = WIDE, table: bool = True) -> Mark
         note = f"Not shown: the baseline ({wording.score(base, metric)})."
     elif base is not None:
         names, middles, ends = [*names, "baseline"], [*middles, base], [*ends, [base, base]]
-    return markup(
-        draw.intervals(
-            names,
-            middles,
-            [or_nan(e[0]) for e in ends],
-            [or_nan(e[1]) for e in ends],
-            x_label=wording.metric_name(metric),
-            **look_of("Test set and cross-validation", table, width=width, note=note),
-        )
-    )
+    display = plot.ScoresDisplay(
+        names, middles, *([or_nan(pair[end]) for pair in ends] for end in (0, 1)),
+        score=wording.metric_name(metric), label="rows", title="Test set and cross-validation",
+    )  # fmt: skip
+    return figure(display, table, note=note, width=width)

@@ -1,4 +1,4 @@
-"""A decision tree of a summary as the tree chart of `draw`: its upper levels.
+"""A decision tree of a summary as `plot.TreeDisplay`: its upper levels.
 
 Invariant: a chart has at most `WIDEST` leaves; a branch that is cut off shows how many splits follow.
 """
@@ -9,9 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pellucid import draw
+from pellucid import plot
 from pellucid.draw.label_text import clean
 from pellucid.draw.number import number
+from pellucid.draw.tree_chart import Node
+from pellucid.report.pictures import figure
 
 DEEPEST, WIDEST = 4, 16
 
@@ -27,10 +29,8 @@ def tree(found: dict[str, Any], classes: list[str], table: bool = True) -> Marku
     boxes = [_box(nodes[i], nodes, places, classes, ends) for i in order]
     path = [places[i] for i in found.get("way") or () if i in places]
     note = f"Bold: path of row {found['row']}." if path and "row" in found else ""
-    picture = draw.tree(
-        boxes, classes, path=path, title="Decision tree", note=note, table=table, style=False
-    )
-    return Markup(f'<div class="tree scroll">{picture}</div>')
+    display = plot.TreeDisplay.from_nodes(boxes, classes, path=path, note=note)
+    return Markup('<div class="tree scroll">{}</div>').format(figure(display, table))
 
 
 def _inner(node: dict[str, Any]) -> bool:
@@ -57,11 +57,11 @@ def _box(
     places: dict[Any, int],
     classes: list[str],
     ends: list[float],
-) -> draw.Node:
+) -> Node:
     split = _inner(node) and node["left"] in places
     hidden = 0 if split else _splits_below(node, nodes)
     text = _condition(node) if split else _prediction(node)
-    return draw.Node(
+    return Node(
         text=text, samples=float(node["rows"]), shares=_shares(node, classes, ends),
         left=places[node["left"]] if split else -1, right=places[node["right"]] if split else -1,
         hidden=hidden,

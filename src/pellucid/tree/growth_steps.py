@@ -79,7 +79,8 @@ def record(
     wanted = max(2, min(total + 1, 2 * STATE_NODES // (2 * len(order) + 1)))
     for k in np.unique(np.linspace(0, total, wanted).round().astype(int)).tolist():
         numbers = story.numbers(k)
-        recorder.step(k, partial(story.state, k), partial(story.event, k), story.said, **numbers)
+        made = partial(story.state, k), partial(story.event, k)
+        recorder.derived_step(k, *made, story.said, numbers)
 
 
 class _Story:

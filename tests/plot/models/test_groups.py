@@ -296,11 +296,14 @@ def test_scatters():
     counts, edges = np.histogram(MATRIX[50:100, 1], np.histogram_bin_edges(MATRIX[:, 1], 16))
     np.testing.assert_allclose(steps.edges, edges)
     np.testing.assert_array_equal(steps.heights, counts)
-    with pytest.raises(DataError, match="at most 6 columns, but the table has 7"):
-        plot.pairs(np.ones((3, 7)))
+    wide = np.random.default_rng(0).normal(size=(9, 8))
+    several = plot.pairs(wide)
+    assert list(several.frame()) == [f"x{j}" for j in range(6)]
+    assert several.picture().title == "The first 6 of 8 columns of numbers"
+    assert len(plot.pairs(wide, columns=range(8)).picture().panels) == 64
     with pytest.raises(DataError, match="at least two"):
         plot.pairs(np.ones((3, 1)))
-    with pytest.raises(ParameterError, match="at most 6 different columns"):
+    with pytest.raises(ParameterError, match="at most 12 different columns"):
         plot.pairs(MATRIX, columns=[0, 0])
 
 
@@ -314,8 +317,14 @@ def test_three_columns():
     for values, j in ((shown.x, 1), (shown.y, 2)):
         expected = (rows[:, j] - low[j]) / (high[j] - low[j]) - 0.5
         np.testing.assert_allclose(np.sort(values), np.sort(expected), atol=1e-12)
-    with pytest.raises(DataError, match="at most 3 columns, but the table has 4"):
-        plot.scatter3d(MATRIX)
+    directions = plot.scatter3d(MATRIX).frame()
+    Z = (MATRIX - MATRIX.mean(axis=0)) / MATRIX.std(axis=0)
+    expected = TheirPCA(3).fit_transform(Z)
+    for k, own in enumerate(expected.T, 1):
+        np.testing.assert_allclose(np.abs(directions[f"principal direction {k}"]), np.abs(own))
+    assert list(plot.scatter3d(IRIS.X, IRIS.y).frame())[:3] == [
+        "discriminant direction 1", "discriminant direction 2", "principal direction 1",
+    ]  # fmt: skip
     with pytest.raises(DataError, match=r"needs three columns of numbers. Got 2"):
         plot.scatter3d(MATRIX[:, :2])
 

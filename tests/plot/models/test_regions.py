@@ -1,5 +1,7 @@
 """Regions, surfaces, curves and galleries show what the model predicts."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -200,3 +202,26 @@ def test_clear_errors():
     two = LinearRegression().fit([[0.0, 1], [1, 0], [2, 2]], [[0.0, 1], [1, 0], [2, 2]])
     with pytest.raises(ParameterError, match=r"one target. This one predicts 2"):
         plot.surface(two, [[0.0, 1], [1, 0], [2, 2]])
+
+
+def test_more_classes_than_colours_have_a_pattern_of_their_own():
+    X = np.array([[float(k), float(half)] for half in (0, 1) for k in range(20)])
+    y = np.tile([f"{k}: a long name of a class" for k in range(20)], 2)
+    display = plot.regions(KNeighborsClassifier(1).fit(X, y), X, y, resolution=40)
+    markup = display.svg()
+    looks = set()
+    for k, name in enumerate(display.picture().panels[0].marks[0].classes):
+        own = re.findall(
+            rf'<g class="pl-c{k % 8}"[^>]*><path d="([^"]+)" fill="url\(#(\S+)\)"', markup
+        )
+        looks.add((k % 8, f"pl-hatch-{k // 8}" if k >= 8 else None))
+        if k >= 8:
+            assert f"pl-hatch-{k // 8}" in [pattern for _, pattern in own], name
+            assert f'id="pl-hatch-{k // 8}"' in markup
+        else:
+            assert not any(pattern == "pl-hatch-0" for _, pattern in own)
+    assert len(looks) == 20
+    few = plot.regions(KNeighborsClassifier(1).fit(X[:8], y[:8]), X[:8], y[:8], resolution=9)
+    assert "url(#pl-hatch" not in few.svg()
+    keys = [text.get_text() for text in display.plot().ax_.get_legend().get_texts()]
+    assert len(keys) == len(set(keys)) == 20, "cut names stay apart"

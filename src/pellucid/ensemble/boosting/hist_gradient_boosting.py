@@ -270,7 +270,7 @@ class HistGradientBoosting(Estimator):
             ),
         )  # fmt: skip
 
-    _input_spec, _at_step = base.input_spec, base.at_step
+    _watches_rows, _at_step = True, base.at_step
     feature_importances_ = property(base.importances)
     _check_state = base.check_trees
 

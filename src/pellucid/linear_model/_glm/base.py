@@ -18,6 +18,7 @@ from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.families import Family, GLMLoss
 from pellucid.numerics.objectives.links import LINKS
 from pellucid.parameters import Choice, Integer, Real, learned, param, shared
+from pellucid.persist.fitted_state import expect_entries, expect_increasing
 
 
 def _one_sign(X: Any) -> bool:
@@ -157,8 +158,6 @@ class GLMRegressor(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
-        from pellucid.persist.fitted_state import expect_entries, expect_increasing
-
         super()._check_state()
         check_range(self)
         if "inference_" in vars(self):

@@ -33,6 +33,7 @@ from pellucid.parameters import (
     positional,
     shared,
 )
+from pellucid.persist.fitted_state import expect_number
 from pellucid.records import Recorder, Status, converting, is_watched, unwatched
 
 SELECTION = param(
@@ -274,8 +275,8 @@ class L1RegressorCV(LinearPredictor):
         net = Net(0.0, 0.0, self.fit_intercept, self.positive, self.tol, self.max_iter)
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
             table = search.prepared(problem, self.fit_intercept)
-            pull = search.target_products(table)
-            alphas = [_penalties(self, problem, ratio, pull) for ratio in l1_ratios]
+            correlation = search.target_products(table)
+            alphas = [_penalties(self, problem, ratio, correlation) for ratio in l1_ratios]
             folds = make_folds(self.cv, problem, split)
             grid = search.Grid(l1_ratios, alphas, net)
             errors = search.errors_by_fold(table, folds, grid)
@@ -304,8 +305,6 @@ class L1RegressorCV(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse a file whose coefficients or chosen penalty are impossible."""
-        from pellucid.persist.fitted_state import expect_number
-
         super()._check_state()
         expect_number(self, "alpha_", 0)
         expect_number(self, "l1_ratio_", 0)
@@ -327,7 +326,7 @@ def _record_path(table: Any, grid: Any, r: int, errors: np.ndarray) -> None:
 
 
 def _penalties(
-    model: Any, problem: Problem, l1_ratio: float, pull: np.ndarray | None
+    model: Any, problem: Problem, l1_ratio: float, correlation: np.ndarray | None
 ) -> np.ndarray:
     if Integer(1).accepts(model.alphas) and l1_ratio == 0:
         raise ParameterError(
@@ -336,7 +335,7 @@ def _penalties(
         )
     return penalty_grid(
         type(model).__name__, problem.X, problem.y[:, None], problem.weights, model.alphas,
-        l1_ratio, model.eps, model.fit_intercept, model.positive, pull,
+        l1_ratio, model.eps, model.fit_intercept, model.positive, correlation,
     )  # fmt: skip
 
 

@@ -174,10 +174,10 @@ class PlainColumns(Columns):
         c = float(design.constant)
         self.mean_y = c * (share @ design.Y)
         self.y = (design.Y - self.mean_y) * self.root[:, None]
-        pulls = self.root[:, None] * self.y
-        sums = self._sums(np.column_stack([share, pulls]).T)  # one pass for all
+        weighted = self.root[:, None] * self.y
+        sums = self._sums(np.column_stack([share, weighted]).T)  # one pass for all
         self.mean = c * sums[0]
-        self.q = (sums[1:] - np.outer(pulls.sum(axis=0), self.mean)).T
+        self.q = (sums[1:] - np.outer(weighted.sum(axis=0), self.mean)).T
         self.yy = np.square(self.y).sum(axis=0)
 
     def columns(self, active: np.ndarray) -> np.ndarray:
@@ -186,20 +186,20 @@ class PlainColumns(Columns):
         return (dense - self.mean[active]) * self.root[:, None]
 
     def products_with(self, r: np.ndarray) -> np.ndarray:
-        pull = self.root * r
-        return self._sums(pull[None])[0] - self.mean * pull.sum()
+        weighted = self.root * r
+        return self._sums(weighted[None])[0] - self.mean * weighted.sum()
 
-    def _sums(self, pulls: np.ndarray) -> np.ndarray:
+    def _sums(self, weighted: np.ndarray) -> np.ndarray:
         """(k, p): the rows, added up with each of k weights."""
         if not isinstance(self.X, np.ndarray):
-            return np.asarray(self.X.T @ pulls.T).T
+            return np.asarray(self.X.T @ weighted.T).T
         n, p = self.X.shape
 
         def partial(rows: slice) -> np.ndarray:
-            if len(pulls) == 1:  # BLAS is quicker
-                return (pulls[0, rows] @ self.X[rows])[None]
-            total = np.zeros((len(pulls), p))
-            loops.row_sums(self.X[rows], np.ascontiguousarray(pulls[:, rows]), total)
+            if len(weighted) == 1:  # BLAS is quicker
+                return (weighted[0, rows] @ self.X[rows])[None]
+            total = np.zeros((len(weighted), p))
+            loops.row_sums(self.X[rows], np.ascontiguousarray(weighted[:, rows]), total)
             return total
 
         return parallel.reduce(partial, np.ndarray.__iadd__, parallel.row_blocks(n, p))

@@ -149,8 +149,8 @@ def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) ->
     """Columns in use, and the others that exceed the penalty most, at most as many again; with a
     ridge penalty, which keeps many columns, three times as many."""
     used = state.b != 0
-    pull = state.g - l2 * state.b
-    excess = np.where(used, 0.0, (pull if positive else np.abs(pull)) - MORE * l1)
+    correlation = state.g - l2 * state.b
+    excess = np.where(used, 0.0, (correlation if positive else np.abs(correlation)) - MORE * l1)
     waiting = np.flatnonzero(excess > 0)
     room = max(FIRST_SET, int(used.sum()) * (3 if l2.any() else 1))
     if len(waiting) > room:
@@ -211,10 +211,10 @@ def update_gap(
     curve = float(l2[active] @ b[active] ** 2)
     residual = max(yy - 2 * fitted + explained, 0.0) + curve
     state.value = 0.5 * residual + float(l1[active] @ np.abs(b[active]))
-    pull = state.g - l2 * b
-    pull = pull if net.positive else np.abs(pull)
+    correlation = state.g - l2 * b
+    correlation = correlation if net.positive else np.abs(correlation)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(pull > l1, l1 / pull, 1.0)
+        ratio = np.where(correlation > l1, l1 / correlation, 1.0)
     shrink = float(ratio.min(initial=1.0))
     dual = shrink * (yy - fitted) - 0.5 * shrink**2 * residual
     state.gap = max(state.value - dual, 0.0)

@@ -11,6 +11,7 @@ import numpy as np
 from pellucid.linear_model.base import LinearPredictor
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import learned
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 
 class BayesianPredictor(LinearPredictor):
@@ -30,8 +31,6 @@ class BayesianPredictor(LinearPredictor):
         raise NotImplementedError
 
     def _check_state(self) -> None:
-        from pellucid.persist.fitted_state import expect_array, n_terms
-
         super()._check_state()
         expect_array(self, "coef_", n_terms(self), finite=True)
 

@@ -188,8 +188,8 @@ class Tall:
             slip = g.high[p] / self.total if design.constant else 0.0
             if design.constant:
                 loops.centre(g.high, g.low, self.mean)
-            pull = np.where(self.constant, 0.0, g.high[:p]) - penalty * b.high[:p]
-            step = factor.solve(pull)
+            gradient = np.where(self.constant, 0.0, g.high[:p]) - penalty * b.high[:p]
+            step = factor.solve(gradient)
             length = factor.norm(step)
             if not length < previous / 2:
                 break

@@ -247,28 +247,27 @@ cdef double epoch(
     Py_ssize_t run, Py_ssize_t first, double[::1] v, double[::1] q, double[::1] mean,
     double[::1] state, int kind, double eps, double alpha, double l1_share, double rate,
     int schedule, double eta0, double power, double t0, bint intercept, double average_from,
+    bint watched, double most_mistakes,
 ) noexcept nogil:
-    """One epoch over the rows: the weighted mean loss.
+    """One epoch over the rows of the order: their weighted mean loss.
 
     `mean` is the running mean of the coefficients, the intercept last, from step `average_from` on
-    (0: never). The intercept is not penalised.
+    (0: never). The intercept is not penalised. If `watched`, return the loss of the last row instead,
+    and stop after `most_mistakes` (0: never).
     """
-    cdef Py_ssize_t i, at, n = y.shape[0], p = v.shape[0], m = p
+    cdef Py_ssize_t i, at, n = y.shape[0], p = v.shape[0], m = p, n_rows = min(n, starts.shape[0] * run)
     cdef bint sparse = X.shape[0] == 0, placed = places.shape[0] > 0
     cdef Course course = Course(&starts[0], starts.shape[0], run, first, n, 0, 0)
     cdef Py_ssize_t order[RING]
-    cdef const double *rows[RING]
     cdef double b = state[0], scale = state[1], t = state[2], u = state[3], count = state[4]
-    cdef double mistakes = 0.0, total = 0.0, weight = 0.0, product = 1.0, z, g, eta = eta0
-    cdef double s = 0.0, ahead = 0.0, cross = 0.0, change, due
-    cdef double l2 = alpha * (1.0 - l1_share), l1 = alpha * l1_share
+    cdef double mistakes = 0.0, total = 0.0, weight = 0.0, product = 1.0, z, g, eta = eta0, change, due
+    cdef double s = 0.0, ahead = 0.0, cross = 0.0, l2 = alpha * (1.0 - l1_share), l1 = alpha * l1_share
     # If every row changes v, the score of the next row is x . v + change (x . x_now). Both products can
     # be computed before the change is known.
-    cdef bint early = not sparse and l1 == 0.0 and (kind == LOG or kind == SQUARED)
-    cdef bint known = False
-    cdef const double *x, *next_x
+    cdef bint early = not sparse and l1 == 0.0 and (kind == LOG or kind == SQUARED), known = False
+    cdef const double *x, *next_x, *rows[RING]
     cdef const int *where = NULL
-    for at in range(-AHEAD, n):
+    for at in range(-AHEAD, n_rows):
         i = order[(at + AHEAD) % RING] = following(&course)
         if i >= 0 and not sparse:
             x = rows[(at + AHEAD) % RING] = &X[places[i] if placed else i, 0]
@@ -282,10 +281,10 @@ cdef double epoch(
             m = indptr[i + 1] - indptr[i]
         else:
             x = rows[at % RING]
-            fetch(rows[min(at + SOON, n - 1) % RING], p)
+            fetch(rows[min(at + SOON, n_rows - 1) % RING], p)
         if not known:
             s = score(x, where, m, &v[0])
-        known = early and at + 1 < n
+        known = early and at + 1 < n_rows
         if known:
             next_x = rows[(at + 1) % RING]
             ahead, cross = dot(next_x, &v[0], p), dot(next_x, x, p)
@@ -324,9 +323,28 @@ cdef double epoch(
             count += 1.0
             average_in(&mean[0], &v[0], scale, b, p, count)
         t += 1.0
+        if watched and mistakes == most_mistakes and mistakes > 0.0:
+            break
     state[0], state[1], state[2], state[3], state[4] = b, scale, t, u, count
     state[6], state[7] = mistakes, eta
-    return (total + log(product)) / weight
+    return loss_of(kind, z, y[i], eps) if watched else (total + log(product)) / weight
+
+
+def watched_rows(
+    const double[:, ::1] X, const double[::1] data, const int[::1] indices, const int[::1] indptr,
+    const int[::1] places, const double[::1] y, const double[::1] w, const long long[::1] order,
+    double[::1] v, double[::1] q, double[::1] mean, double[::1] state, int kind, double eps,
+    double alpha, double l1_share, double rate, int schedule, double eta0, double power, double t0,
+    bint intercept, double average_from, double most_mistakes,
+):
+    """The rows of `order`, until `most_mistakes` were made (0: all of them): the loss of the last one."""
+    cdef double loss
+    with nogil:
+        loss = epoch(
+            X, data, indices, indptr, places, y, w, order, 1, 0, v, q, mean, state, kind, eps, alpha,
+            l1_share, rate, schedule, eta0, power, t0, intercept, average_from, True, most_mistakes,
+        )
+    return loss
 
 
 cdef bint far(const double[::1] v, double limit) noexcept nogil:
@@ -360,7 +378,7 @@ def epochs(
             loss = epoch(
                 X, data, indices, indptr, places, y, w, starts[e], run, first[e], v, q, mean, state,
                 kind, eps, alpha, l1_share, rate, schedule, rule[2], power, t0, intercept,
-                average_from,
+                average_from, False, 0.0,
             )
             history[e, 0], history[e, 1], history[e, 2] = loss, state[6], state[7]
             done = e + 1

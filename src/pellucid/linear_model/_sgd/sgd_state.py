@@ -30,7 +30,8 @@ class SGDState:
         return float(self.scalars[INTERCEPT])
 
     def copied(self) -> "SGDState":
-        return SGDState(self.v.copy(), self.q.copy(), self.mean.copy(), self.scalars.copy())
+        arrays = self.v.copy(), self.q.copy(), self.mean.copy(), self.scalars.copy()
+        return SGDState(*arrays, status=self.status)
 
     def result(self, averaged: bool) -> tuple[np.ndarray, float]:
         """Coefficients and intercept: averaged ones, if some have been averaged."""

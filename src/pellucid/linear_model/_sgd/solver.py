@@ -24,7 +24,7 @@ from pellucid.linear_model._sgd.sgd_state import (
     STEPS,
     SGDState,
 )
-from pellucid.linear_model._sgd.watched_epochs import Order, WatchedEpochs
+from pellucid.linear_model._sgd.watched_epochs import WatchedEpochs
 from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status, thinned
@@ -142,7 +142,7 @@ def run_epochs(
     recorder, watch = Recorder("epochs", options.epochs), None
     if recorder.watched and users is not None:
         by_mistakes, averaged = options.loss == "perceptron", options.average_from > 0
-        watch = WatchedEpochs(recorder, X, y, w, users, by_mistakes, averaged)
+        watch = WatchedEpochs(recorder, y, users, by_mistakes, averaged)
         watch.begin(state)
     n, rule = len(y), np.array([np.inf, 0.0, options.eta0])
     rng, cells = parallel.stream(seed, "epochs", name), max(n * len(state.v), 1)
@@ -157,7 +157,7 @@ def run_epochs(
             many = slice(at, at + 1 if one_by_one else batch)
             order = (starts[many], run, first[many])
             if watch is not None:
-                part = partial(_run_part, options, rule[2])
+                part = partial(_run_watched, options, float(rule[2]), parts, y, w)
                 watch.epoch(state.copied(), (starts[at], run, int(first[at])), epoch + 1, part)
             judged = validation_score is None
             done, code, found = _run(options, rule, state, parts, y, w, order, judged)
@@ -220,14 +220,19 @@ def _run(
     return done, code, history[:done]
 
 
-def _run_part(
-    options: SGDOptions, eta0: float, state: SGDState, X: Any, y: np.ndarray, w: np.ndarray,
-    order: Order,
+def _run_watched(
+    options: SGDOptions, eta0: float, parts: tuple[np.ndarray, ...], y: np.ndarray, w: np.ndarray,
+    state: SGDState, rows: np.ndarray, most_mistakes: int,
 ) -> float:  # fmt: skip
-    starts, run, first = order
-    rule, orders_ = np.array([np.inf, 0.0, eta0]), (starts[None], run, np.array([first]))
-    _, _, history = _run(options, rule, state, parts_of(X), y, w, orders_, judged=False)
-    return float(history[0, 0])
+    """Some rows of an epoch, up to a number of mistakes: the loss of the last one."""
+    given = (
+        *parts, y, w, rows, state.v, state.q, state.mean, state.scalars, LOSSES[options.loss],
+        options.epsilon, options.alpha, options.l1_share, options.rate, SCHEDULES[options.schedule],
+        eta0, options.power, options.t0, options.intercept, options.average_from, most_mistakes,
+    )  # fmt: skip
+    short = len(rows) * len(state.v) <= SHORT
+    call = loops.watched_rows if short else partial(parallel.interruptible, loops.watched_rows)
+    return float(call(*given))
 
 
 def mean_loss(options: SGDOptions, X: Any, y: np.ndarray, w: np.ndarray, state: SGDState) -> float:

@@ -31,6 +31,7 @@ class PartialDependenceDisplay(Display):
     Parameters
     ----------
     found : results of `pellucid.inspection.partial_dependence`, one per panel.
+    dates : whether numbers of the columns are days since 1970, shown as dates.
 
     Examples
     --------
@@ -42,8 +43,8 @@ class PartialDependenceDisplay(Display):
     ([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0])
     """
 
-    def __init__(self, found: Sequence[PartialDependence]) -> None:
-        self.found = list(found)
+    def __init__(self, found: Sequence[PartialDependence], dates: bool = False) -> None:
+        self.found, self.dates = list(found), dates
         if not self.found:
             raise ParameterError("A picture of partial dependence needs at least one column.")
         self._lines = [_chosen(one) for one in self.found]
@@ -99,7 +100,9 @@ class PartialDependenceDisplay(Display):
         panels = [
             panel
             for one, rows in zip(self.found, self._lines)
-            for panel in (_pair(one) if len(one.features) == 2 else [_curve(one, rows, limits)])
+            for panel in (
+                _pair(one) if len(one.features) == 2 else [_curve(one, rows, limits, self.dates)]
+            )
         ]
         title = "Partial dependence"
         if len(panels) > 1:
@@ -119,7 +122,10 @@ class PartialDependenceDisplay(Display):
         ]
         if not values:
             return 0.0, 1.0
-        low, high = np.concatenate(values).min(), np.concatenate(values).max()
+        every = np.concatenate(values)
+        if not np.isfinite(every).any():
+            return 0.0, 1.0
+        low, high = np.nanmin(every), np.nanmax(every)
         room = 0.05 * (high - low) or 0.5
         return float(low - room), float(high + room)
 
@@ -170,18 +176,26 @@ def _text(value: Any) -> str:
 def _label(one: PartialDependence) -> str:
     if one.classes is None:
         return "prediction"
-    return f"p({one.classes[0]})" if len(one.classes) == 1 else "probability"
+    return f"probability of {one.classes[0]}" if len(one.classes) == 1 else "probability"
 
 
-def _curve(one: PartialDependence, rows: np.ndarray, limits: tuple[float, float]) -> Panel:
+def _curve(
+    one: PartialDependence, rows: np.ndarray, limits: tuple[float, float], dates: bool
+) -> Panel:
     """A panel of one column: lines along numbers and dates, intervals at levels."""
     name, grid = one.features[0], one.grid_values[0]
     if not one.categorical[0]:
-        places, label = _along(name, grid)
+        places, are_dates = _along(grid)
         note = ""
         if one.individual is not None:
             note = f"Thin lines: {len(rows)} of {len(one.individual[0])} rows."
-        return _panel(one, _lines(one, rows, places), Axis(label, grid=False), limits, note)
+        return _panel(
+            one,
+            _lines(one, rows, places),
+            Axis(name, grid=False, dates=dates or are_dates),
+            limits,
+            note,
+        )
     if len(grid) > MOST_LEVELS:
         raise ParameterError(
             f"Column {name!r} has {len(grid)} levels, but a picture has room for {MOST_LEVELS}."
@@ -199,13 +213,12 @@ def _panel(
     )
 
 
-def _along(name: str, grid: np.ndarray) -> tuple[np.ndarray, str]:
-    """Positions along x, and the label of the axis; of dates, days since the first."""
+def _along(grid: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Positions along x, and whether they are dates, as days since 1970."""
     if grid.dtype != object:
-        return grid, name
+        return grid, False
     stamps = np.array(grid.tolist(), dtype="datetime64[us]")
-    days = (stamps - stamps[0]) / np.timedelta64(1, "D")
-    return days, f"{name} (days since {stamps[0].item():%Y-%m-%d})"
+    return (stamps - np.datetime64("1970-01-01", "us")) / np.timedelta64(1, "D"), True
 
 
 def _lines(one: PartialDependence, rows: np.ndarray, places: np.ndarray) -> list[Mark]:

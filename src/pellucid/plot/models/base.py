@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from pellucid.draw import svg
 from pellucid.plot.display import Display
 from pellucid.plot.models.shared_legend import shared_svg, unnamed
 from pellucid.plot.picture import Picture
@@ -36,8 +37,19 @@ class ModelDisplay(Display):
     def _wide_svg(self, style: bool = True) -> str:
         return shared_svg(self._picture, style)
 
+    def figures(
+        self, *, width: int | None = None, height: int | None = None, note: str | None = None,
+        table: bool = True,
+    ) -> list[str]:  # fmt: skip
+        """As in `Display`; a grid with one legend is a single figure of its own size."""
+        if not self._one_grid:
+            return super().figures(width=width, height=height, note=note, table=table)
+        return [svg.element("figure", self._content() if table else self._wide(), class_="pl")]
+
+    def _wide(self) -> str:
+        return self._wide_svg(style=False).replace("<svg", '<svg class="pl-wide"', 1)
+
     def _content(self) -> str:
         if not self._one_grid:
             return super()._content()
-        drawn = self._wide_svg(style=False).replace("<svg", '<svg class="pl-wide"', 1)
-        return drawn + self._table()
+        return self._wide() + self._table()

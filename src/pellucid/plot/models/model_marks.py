@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.draw import axes, svg
+from pellucid.draw.legend import hatched_areas
 from pellucid.plot import extents, matplotlib_marks, svg_renderer
 from pellucid.plot.colours import series_colour
 from pellucid.plot.picture import Mark, Numbers, Panel
@@ -65,7 +66,7 @@ class Shapes(Mark):
     name: str = ""
     index: int = 0
     opacity: float = 0.25
-    key_shape: str = "fill"
+    key_shape: str = "area"
 
 
 def joined(parts: list[np.ndarray]) -> np.ndarray:
@@ -133,7 +134,8 @@ def _svg_rings(mark: Rings, area: axes.Panel, panel: Panel) -> list[str]:
 def _svg_shapes(mark: Shapes, area: axes.Panel, panel: Panel) -> list[str]:
     d = svg_renderer.path_data(area, mark.x, mark.y, closed=True)
     path = svg.element("path", d=d, fill="currentColor")
-    return _coloured(mark.index, [path], mark.opacity) if d else []
+    hatching = hatched_areas([(mark.index, d)])
+    return [*_coloured(mark.index, [path], mark.opacity), *hatching] if d else []
 
 
 def _pen(index: int | None) -> Any:
@@ -170,3 +172,5 @@ def _ax_shapes(mark: Shapes, ax: Any, panel: Panel) -> None:
     for k, part in enumerate(np.split(points, gaps)):
         corners = part[~np.isnan(part[:, 0])]
         ax.fill(*corners.T, **look, **(_named(mark) if k == 0 else {}))
+        if matplotlib_marks.area_hatch(mark.index):
+            ax.fill(*corners.T, **matplotlib_marks.hatching(mark.index))

@@ -1,18 +1,23 @@
-"""The loss of a fitted model as a function of two of its parameters, all others as they are.
+"""The objective of a fitted model as a function of two of its parameters, all others as they are.
 
-Invariant: the loss is computed from what a copy of the model predicts after its two parameters were
-changed, so it is that of the real model; the fitted model itself never changes.
+The one place that knows what the linear models minimise; `replays` draws from it, too. `loss_grid`
+changes two parameters in copies of a model and asks what they predict, so it works for every model;
+`Slice` computes the same for a linear model from its scores. Invariant: a fitted model never changes.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pellucid.base import Estimator
+from pellucid.data.intake import raw_table
 from pellucid.errors import DataError, ParameterError, shown
+from pellucid.numerics import column_scaling
 from pellucid.plot.models.answers import codes_of, kind_of
 from pellucid.plot.models.component_displays import term_names
 
@@ -104,65 +109,171 @@ def changed(model: Any, addresses: list[Address], values: Any) -> Any:
     return other
 
 
+# Objectives ------------------------------------------------------------------------------------
+
+
+def _saturated(t: np.ndarray) -> np.ndarray:
+    """t log(t) - t, so that the deviance of a perfect prediction is 0."""
+    return np.where(t > 0, t * np.log(np.where(t > 0, t, 1.0)), 0.0) - t
+
+
+# Loss of a row by name, of its score z and target t (-1 or 1 for classes).
+LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "log_loss": lambda z, t: np.logaddexp(0.0, -t * z),
+    "hinge": lambda z, t: np.maximum(0.0, 1.0 - t * z),
+    "squared_hinge": lambda z, t: np.maximum(0.0, 1.0 - t * z) ** 2,
+    "perceptron": lambda z, t: np.maximum(0.0, -t * z),
+    "squared_error": lambda z, t: (t - z) ** 2,
+    "poisson": lambda z, t: np.exp(np.minimum(z, 700.0)) - t * z + _saturated(t),
+}
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Mean loss of the rows plus l1 |b|_1 + l2 |b|^2 / 2; `label` names it."""
+
+    loss: str
+    label: str
+    l1: float = 0.0
+    l2: float = 0.0
+
+    def penalty(self, coef: Any) -> np.ndarray:
+        """The penalty of each coefficient, in the units in which it is penalised."""
+        b = np.asarray(coef, dtype=float)
+        return self.l1 * np.abs(b) + self.l2 * b**2 / 2
+
+
+def objective_of(model: Any, n: int) -> Objective | None:
+    """What a fit on n rows of the named linear models minimises, divided so that it is a mean over the
+    rows; squared errors are not halved. None if it is not known."""
+    name, get = type(model).__name__, model.get_params(deep=False).get
+    if get("class_weight") or get("firth"):
+        return None
+    if name == "LogisticRegression":
+        ratio = 1.0 if get("penalty") == "l1" else float(get("l1_ratio") or 0.0)
+        weight = 0.0 if get("C") is None or np.isinf(get("C")) else 1 / (get("C") * n)
+        return Objective("log_loss", "mean log loss", ratio * weight, (1 - ratio) * weight)
+    if name in ("LinearRegression", "Ridge") and np.ndim(get("alpha", 0.0)) == 0:
+        return Objective("squared_error", "mean squared error", 0.0, 2 * get("alpha", 0.0) / n)
+    if name in ("Lasso", "ElasticNet"):
+        ratio, weight = get("l1_ratio", 1.0), 2 * get("alpha")
+        return Objective(
+            "squared_error", "mean squared error", weight * ratio, weight * (1 - ratio)
+        )
+    if name == "Perceptron":
+        return Objective("perceptron", "mean perceptron loss")
+    if name in ("SGDClassifier", "SGDRegressor") and get("loss") in LOSSES:
+        ratio = {"l1": 1.0, "l2": 0.0, None: 0.0}.get(get("penalty"), get("l1_ratio"))
+        weight = get("alpha") if get("penalty") else 0.0
+        weight *= 2 if get("loss") == "squared_error" else 1
+        label = f"mean {get('loss').replace('_', ' ')}"
+        return Objective(get("loss"), label, ratio * weight, (1 - ratio) * weight)
+    if name == "PoissonRegressor":
+        return Objective("poisson", "mean deviance / 2", 0.0, get("alpha"))
+    return None
+
+
+def _assumed(model: Any) -> Objective:
+    """The loss that is shown for a model whose own objective is not known."""
+    if kind_of(model) != "classifier":
+        return Objective("squared_error", "mean squared error")
+    if hasattr(model, "predict_proba"):
+        return Objective("log_loss", "mean log loss")
+    return Objective("hinge", "mean hinge loss")
+
+
+def penalty_units(model: Any, X: np.ndarray) -> np.ndarray:
+    """What coefficients are multiplied by before they are penalised; X is encoded."""
+    if not model.get_params(deep=False).get("standardize"):
+        return np.ones(X.shape[1])
+    return column_scaling.units(X, np.ones(len(X)), model.schema_)[1]
+
+
 def loss_function(model: Any, X: Any, y: np.ndarray) -> tuple[Callable[[Any], float], str]:
     """The mean loss of a model with its penalty, as a function of the model, and its name."""
-    n = len(y)
-    if kind_of(model) == "classifier":
-        classes = tuple(np.asarray(model.classes_).tolist())
-        codes = codes_of(y, classes)
-        if (codes < 0).any():
-            raise DataError("y has a class that the model does not know.")
-        if hasattr(model, "predict_proba"):
-            return lambda m: _log_loss(m, X, codes) + _penalty(m, n), "mean log loss"
-        edge = 0.0 if type(model).__name__ == "Perceptron" else 1.0
-        return lambda m: _hinge(m, X, codes, edge), "mean hinge loss"
-    target = y.astype(float)
-    if type(model).__name__ == "PoissonRegressor":
-        return lambda m: _poisson(m, X, target) + _penalty(m, n), "mean Poisson loss"
-    return lambda m: _squares(m, X, target) + _penalty(m, n), "mean squared error"
+    objective = (_known(model, len(y)) if hasattr(model, "get_params") else None) or _assumed(model)
+    target, rows = _targets(model, y), RowLoss(objective.loss, X)
+    units: Any = 1.0
+    if (objective.l1 or objective.l2) and isinstance(model, Estimator):
+        encoded = model._encoded(raw_table(X, type(model).__name__))
+        units = penalty_units(model, encoded) if isinstance(encoded, np.ndarray) else 1.0
+
+    def loss(m: Any) -> float:
+        coef = getattr(m, "coef_", 0.0) if objective.l1 or objective.l2 else 0.0
+        return rows(m, target) + float(objective.penalty(np.asarray(coef) * units).sum())
+
+    return loss, objective.label
 
 
-def _log_loss(model: Any, X: Any, codes: np.ndarray) -> float:
-    p = np.asarray(model.predict_proba(X), dtype=float)[np.arange(len(codes)), codes]
-    return float(-np.log(np.maximum(p, 1e-300)).mean())
+def _known(model: Any, n: int) -> Objective | None:
+    found = objective_of(model, n)
+    if found is None or found.loss != "log_loss" or hasattr(model, "predict_proba"):
+        return found
+    return None
 
 
-def _hinge(model: Any, X: Any, codes: np.ndarray, edge: float) -> float:
-    scores = np.asarray(model.decision_function(X), dtype=float)
-    if scores.ndim == 1:
-        return float(np.maximum(0.0, edge - np.where(codes == 1, scores, -scores)).mean())
-    own = np.where(np.arange(scores.shape[1]) == codes[:, None], scores, -scores)
-    return float(np.maximum(0.0, edge - own).sum(axis=1).mean())
+def _targets(model: Any, y: np.ndarray) -> np.ndarray:
+    """Class codes, or numbers."""
+    if kind_of(model) != "classifier":
+        return y.astype(float)
+    codes = codes_of(y, tuple(np.asarray(model.classes_).tolist()))
+    if (codes < 0).any():
+        raise DataError("y has a class that the model does not know.")
+    return codes
 
 
-def _squares(model: Any, X: Any, target: np.ndarray) -> float:
-    return float(np.square(target - np.ravel(model.predict(X))).mean())
+@dataclass(frozen=True)
+class RowLoss:
+    """The mean of a loss over rows X, from what a model predicts there."""
+
+    loss: str
+    X: Any
+
+    def __call__(self, model: Any, target: np.ndarray) -> float:
+        if self.loss == "log_loss":
+            p = np.asarray(model.predict_proba(self.X), dtype=float)[np.arange(len(target)), target]
+            return float(-np.log(np.maximum(p, 1e-300)).mean())
+        if kind_of(model) == "classifier":
+            scores = np.asarray(model.decision_function(self.X), dtype=float)
+            scores = scores[:, None] if scores.ndim == 1 else scores
+            own = [1] if scores.shape[1] == 1 else np.arange(scores.shape[1])
+            signs = np.where(target[:, None] == own, 1.0, -1.0)
+            return float(LOSSES[self.loss](scores, signs).sum(axis=1).mean())
+        z = np.ravel(model.predict(self.X))
+        if self.loss == "poisson":
+            z = np.log(np.maximum(z, 1e-300))
+        return float(LOSSES[self.loss](z, target).mean())
 
 
-def _poisson(model: Any, X: Any, target: np.ndarray) -> float:
-    mean = np.maximum(np.ravel(model.predict(X)), 1e-300)
-    return float((mean - target * np.log(mean)).mean())
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """The objective of a linear model as a function of two parameters, and the path of a fit on them."""
 
+    objective: Objective
+    names: tuple[str, ...]
+    path: np.ndarray  # (steps, 2)
+    rest: np.ndarray  # scores without the two, (n,) or (n, K)
+    columns: np.ndarray  # what the two parameters are multiplied by, (n, 2)
+    targets: np.ndarray  # -1 or 1, numbers, or class codes of a softmax
+    output: int | None  # the class whose coefficients vary, of a softmax
+    penalty: float  # of the other coefficients
+    units: np.ndarray  # what the two are multiplied by in the penalty; 0 for an intercept
 
-def _penalty(model: Any, n: int) -> float:
-    """The penalty of the named linear models divided by the number of rows; 0 for all others."""
-    name, w = type(model).__name__, np.asarray(getattr(model, "coef_", 0.0), dtype=float)
-    squares, lengths = float(np.square(w).sum()), float(np.abs(w).sum())
-    if name == "LogisticRegression" and model.C is not None:
-        share = _l1_share(model)
-        return (share * lengths + (1 - share) * squares / 2) / (model.C * n)
-    if name == "Ridge":
-        return float(model.alpha) * squares / n
-    if name in ("Lasso", "ElasticNet"):
-        share = getattr(model, "l1_ratio", 1.0)
-        return 2 * model.alpha * (share * lengths + (1 - share) * squares / 2)
-    return model.alpha * squares / 2 if name == "PoissonRegressor" else 0.0
-
-
-def _l1_share(model: Any) -> float:
-    if getattr(model, "penalty", "l2") == "l1":
-        return 1.0
-    return float(getattr(model, "l1_ratio", None) or 0.0)
+    def values(self, pairs: np.ndarray) -> np.ndarray:
+        """The objective at each row of (m, 2) parameters."""
+        scores = self.columns @ pairs.T  # (n, m)
+        if self.output is None:
+            loss = LOSSES[self.objective.loss](
+                scores + self.rest[:, None], self.targets[:, None]
+            ).mean(axis=0)
+        else:
+            k = self.output
+            others = np.logaddexp.reduce(np.delete(self.rest, k, axis=1), axis=1)
+            own = scores + self.rest[:, k, None]
+            hit = np.take_along_axis(self.rest, self.targets[:, None], axis=1)
+            chosen = np.where(self.targets[:, None] == k, own, hit)
+            loss = (np.logaddexp(own, others[:, None]) - chosen).mean(axis=0)
+        return loss + self.penalty + self.objective.penalty(pairs * self.units).sum(axis=1)
 
 
 def loss_grid(

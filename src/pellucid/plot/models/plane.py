@@ -211,6 +211,18 @@ def _of_columns(table: Source, pair: list[int]) -> Plane:
 
 
 def _of_directions(table: Source, groups: np.ndarray | None) -> Plane:
+    points, basis, kinds, (centre, scale) = directions(table, groups, 2)
+    return Plane(table, tuple(table.numeric), (kinds[0], kinds[1]), points, basis, centre, scale)
+
+
+def directions(
+    table: Source, groups: np.ndarray | None, n: int
+) -> tuple[np.ndarray, np.ndarray, list[str], tuple[np.ndarray, np.ndarray]]:
+    """The rows on n discriminant, then principal directions of standardized columns.
+
+    Returns the points (rows, n), the directions (columns, n), their names, and the means and standard
+    deviations of the columns.
+    """
     wide = table.matrix()
     whole = np.isfinite(wide).all(axis=1)
     if whole.sum() < 3:
@@ -221,19 +233,19 @@ def _of_directions(table: Source, groups: np.ndarray | None) -> Plane:
     found = np.zeros((Z.shape[1], 0))
     if groups is not None:
         used = whole & (groups >= 0)
-        found = discriminant_directions(Z[used], groups[used])
+        found = discriminant_directions(Z[used], groups[used], n)
     n_discriminants = found.shape[1]
-    basis = completed(found, Z[whole])
+    basis = completed(found, Z[whole], n)
     kinds = [
         f"discriminant direction {k + 1}" if k < n_discriminants
         else f"principal direction {k + 1 - n_discriminants}"
-        for k in range(2)
+        for k in range(n)
     ]  # fmt: skip
-    return Plane(table, tuple(table.numeric), (kinds[0], kinds[1]), Z @ basis, basis, centre, scale)
+    return Z @ basis, basis, kinds, (centre, scale)
 
 
-def discriminant_directions(Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """At most two directions, shape (columns, k), along which class means differ most.
+def discriminant_directions(Z: np.ndarray, codes: np.ndarray, most: int = 2) -> np.ndarray:
+    """At most `most` directions, shape (columns, k), along which class means differ most.
 
     They maximise the variance between the classes relative to that within them, and are made
     orthonormal; the sign makes the largest entry positive.
@@ -251,15 +263,15 @@ def discriminant_directions(Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
     between = (away * counts[:, None]).T @ away / len(Z)
     ridge = 1e-9 * max(float(np.trace(within)) / len(within), 1e-12)
     _, vectors = scipy.linalg.eigh(between, within + ridge * np.eye(len(within)))
-    first = vectors[:, ::-1][:, : min(2, len(labels) - 1)]
+    first = vectors[:, ::-1][:, : min(most, len(labels) - 1)]
     return _signed(np.linalg.qr(first)[0])
 
 
-def completed(directions: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Two orthonormal directions: the given ones, then principal directions of what they leave."""
+def completed(directions: np.ndarray, Z: np.ndarray, n: int = 2) -> np.ndarray:
+    """n orthonormal directions: the given ones, then principal directions of what they leave."""
     rest = Z - Z @ directions @ directions.T
     axes = np.linalg.svd(rest - rest.mean(axis=0), full_matrices=False)[2]
-    return np.hstack([directions, _signed(axes[: 2 - directions.shape[1]].T)])
+    return np.hstack([directions, _signed(axes[: n - directions.shape[1]].T)])
 
 
 def _signed(directions: np.ndarray) -> np.ndarray:

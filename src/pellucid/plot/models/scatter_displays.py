@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +12,11 @@ from pellucid.plot.models.answers import rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.geometry import View
 from pellucid.plot.models.grouping import grouped_points, groups_of
-from pellucid.plot.models.plane import Source, plane, source
+from pellucid.plot.models.plane import Source, directions, plane, source
 from pellucid.plot.models.projection import cube_marks, placed, plain_axes, unit_cube
-from pellucid.plot.picture import Axis, Mark, Panel, Picture, Steps
+from pellucid.plot.picture import Axis, Mark, Panel, Picture, Points, Steps
 
-MOST_COLUMNS = 6
+DEFAULT_COLUMNS, MOST_COLUMNS = 6, 12  # of pairs: the square of it are the panels
 BINS = 16
 
 
@@ -53,16 +53,34 @@ class ScatterDisplay(ModelDisplay):
             data["y"] = target
         return cls(Picture((panel,), kind="Scatter of rows"), data)
 
+    @classmethod
+    def from_points(
+        cls, groups: Mapping[str, tuple[Any, Any, Any]], labels: tuple[str, str], *,
+        title: str = "", log: bool = False,
+    ) -> Self:  # fmt: skip
+        """Groups of named points: name of a group -> (x, y, names of its points).
+
+        Parameters
+        ----------
+        labels : names of the two axes.
+        log : whether the x axis is logarithmic.
+        """
+        several = len(groups) > 1
+        marks = tuple(
+            Points(x, y, name if several else "", i, texts)
+            for i, (name, (x, y, texts)) in enumerate(groups.items())
+        )
+        panel = Panel(marks, Axis(labels[0], log=log), Axis(labels[1]), title=title)
+        rows = [(*row, name) for name, part in groups.items() for row in zip(*part)]
+        x, y, texts, names = map(list, zip(*rows)) if rows else ([], [], [], [])
+        data = {"name": texts, "group": names, labels[0]: x, labels[1]: y}
+        return cls(Picture((panel,), kind="Scatter of named points"), data)
+
 
 def _chosen(table: Source, columns: Any, most: int) -> list[int]:
-    """Positions of the columns of a display; all columns of numbers by default."""
+    """Positions of the columns of a display; the first columns of numbers by default."""
     if columns is None:
-        if len(table.numeric) > most:
-            raise DataError(
-                f"{table.owner} shows at most {most} columns, but the table has {len(table.numeric)} "
-                "of numbers. Choose some with columns=[...]."
-            )
-        return table.numeric
+        return table.numeric[: min(most, DEFAULT_COLUMNS)]
     found = [table.position(which) for which in columns]
     if len(found) > most or len(set(found)) < len(found):
         raise ParameterError(
@@ -99,6 +117,8 @@ class PairsDisplay(ModelDisplay):
         if len(places) < 2:
             raise DataError("plot.pairs needs at least two columns of numbers.")
         panels = tuple(_pair_panel(table, i, j, target) for i in places for j in places)
+        if title is None and columns is None and len(table.numeric) > len(places):
+            title = f"The first {len(places)} of {len(table.numeric)} columns of numbers"
         picture = Picture(panels, "Pairs of columns", title=title or "", columns=len(places))
         data: dict[str, Any] = {table.names[j]: table.values(j) for j in places}
         if target is not None:
@@ -129,7 +149,7 @@ def _histograms(values: np.ndarray, target: Any) -> tuple[Mark, ...]:
 
 
 class Scatter3DDisplay(ModelDisplay):
-    """Rows on three columns, in a parallel projection.
+    """Rows on three columns or directions, in a parallel projection.
 
     Examples
     --------
@@ -153,18 +173,11 @@ class Scatter3DDisplay(ModelDisplay):
         """The scatter of three columns; see `scatter3d`."""
         X, target = rows_of(X, y)
         table = source(X, "plot.scatter3d")
-        places = _chosen(table, columns, 3)
-        if len(places) != 3:
-            raise DataError(
-                f"plot.scatter3d needs three columns of numbers. Got {len(places)}: choose them with "
-                "columns=[...]."
-            )
-        rows = table.matrix(places)
+        rows, names = _three(table, columns, target)
         view = View(azimuth, elevation)
         low, high = unit_cube(rows)
         flat, depth = view(placed(rows, low, high))
         order = np.argsort(depth, kind="stable")
-        names = [table.names[j] for j in places]
         shown = grouped_points(flat[order], None if target is None else target[order], outline=True)
         marks = (*cube_marks(view, names, low, high), *shown)
         panel = Panel(marks, *plain_axes(), title=title or "", width=480, height=400, equal=True)
@@ -172,6 +185,21 @@ class Scatter3DDisplay(ModelDisplay):
         if target is not None:
             data["y"] = target
         return cls(Picture((panel,), kind="Scatter of three columns"), data)
+
+
+def _three(table: Source, columns: Any, target: Any) -> tuple[np.ndarray, list[str]]:
+    """Coordinates of the rows and their names: three columns, or directions of more than three."""
+    if columns is None and len(table.numeric) > 3:
+        found = groups_of(target)
+        points, _, names, _ = directions(table, None if found is None else found[1], 3)
+        return points, names
+    places = _chosen(table, columns, 3)
+    if len(places) != 3:
+        raise DataError(
+            f"plot.scatter3d needs three columns of numbers. Got {len(places)}: choose them with "
+            "columns=[...]."
+        )
+    return table.matrix(places), [table.names[j] for j in places]
 
 
 def scatter(
@@ -191,13 +219,14 @@ def scatter(
 
 
 def pairs(X: Any, y: Any = None, *, columns: Any = None, title: str | None = None) -> PairsDisplay:
-    """Every pair of at most six columns of numbers as a scatter.
+    """Every pair of columns of numbers as a scatter.
 
     Parameters
     ----------
     X : the table, or a path to it.
     y : classes or numbers that colour the rows, or the name of a column of X.
-    columns : names or positions of the columns; None takes all columns of numbers.
+    columns : names or positions of at most 12 columns (144 panels); None takes the first six columns
+        of numbers, and the title says so if there are more.
     title : the title.
     """
     return PairsDisplay.from_table(X, y, columns=columns, title=title)
@@ -212,13 +241,14 @@ def scatter3d(
     elevation: float = 25.0,
     title: str | None = None,
 ) -> Scatter3DDisplay:
-    """The rows of a table on three columns, in a parallel projection.
+    """The rows of a table on three columns or directions, in a parallel projection.
 
     Parameters
     ----------
     X : the table, or a path to it.
     y : classes or numbers that colour the rows, or the name of a column of X.
-    columns : three columns of numbers; None takes those of the table if it has three.
+    columns : three columns of numbers. None shows the first three discriminant directions (principal
+        directions without classes) if the table has more than three columns of numbers.
     azimuth, elevation : direction of the view in degrees.
     title : the title.
     """

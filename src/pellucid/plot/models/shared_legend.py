@@ -13,6 +13,7 @@ from pellucid.draw import label_text as words
 from pellucid.draw import legend, svg
 from pellucid.draw.style import PICTURE_CSS
 from pellucid.plot import svg_renderer
+from pellucid.plot.legend_keys import panel_keys
 from pellucid.plot.picture import Panel, Picture
 
 _SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
@@ -31,7 +32,7 @@ def shared_svg(picture: Picture, style: bool = True) -> str:
             svg.label(6, 18, words.clean(picture.title), em, font_size=15, font_weight="600")
         )
         y = 24.0
-    y = legend.draw(parts, svg_renderer.panel_keys(picture.panels[0]), width - 12, 6.0, y)
+    y = legend.draw(parts, panel_keys(picture.panels[0]), width - 12, 6.0, y)
     name = words.clean(picture.title or picture.kind)
     what = words.escape(svg_renderer.summary(picture))
     head = [svg.element("title", words.escape(name)), svg.element("desc", what)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
@@ -41,15 +42,33 @@ class TreeDisplay(ModelDisplay):
     _one_grid: ClassVar[bool] = True
 
     def __init__(self, nodes: list[draw.Node], classes: list[str], path: list[int], title: str,
-                 columns: dict[str, Any]) -> None:  # fmt: skip
-        self._nodes, self._classes, self._path, self._title = nodes, classes, path, title
+                 columns: dict[str, Any], note: str = "") -> None:  # fmt: skip
+        self._nodes, self._classes, self._path = nodes, classes, path
+        self._title, self._note = title, note
         super().__init__(_picture(nodes, classes, path, title), columns)
 
     def _wide_svg(self, style: bool = True) -> str:
         path, title = self._path, self._title
         return draw.tree(
-            self._nodes, self._classes, path=path, title=title, table=False, style=style
-        )
+            self._nodes, self._classes, path=path, title=title, table=False, style=style,
+            note=self._note,
+        )  # fmt: skip
+
+    @classmethod
+    def from_nodes(
+        cls, nodes: list[draw.Node], classes: list[str], *, path: Sequence[int] = (),
+        title: str = "Decision tree", note: str = "",
+    ) -> Self:  # fmt: skip
+        """From boxes that are known already, the root first; `path` are the bold ones."""
+        columns = {
+            "node": list(range(len(nodes))),
+            "text": [node.text for node in nodes],
+            "yes": [None if node.left < 0 else node.left for node in nodes],
+            "no": [None if node.right < 0 else node.right for node in nodes],
+            "rows": [node.samples for node in nodes],
+            "on the path": [i in path for i in range(len(nodes))],
+        }
+        return cls(nodes, classes, list(path), title, columns, note)
 
     @classmethod
     def from_estimator(
