@@ -27,7 +27,7 @@ from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting, is_watched
 
 
-class Estimator(beyond_memory.AnySize, SklearnEstimator):
+class Estimator(SklearnEstimator):
     """Base of every model. Subclasses set the class attributes and write `_fit`."""
 
     _layout: ClassVar[str] = "matrix"
@@ -249,6 +249,9 @@ class Estimator(beyond_memory.AnySize, SklearnEstimator):
 
         self._check_fitted()
         persist.save(self, path)
+
+    fit_report_ = property(beyond_memory.fit_report)
+    predict_to = available_if("predict", "This model does not predict.")(beyond_memory.predict_to)
 
     def _repr_html_(self) -> str:
         from pellucid.card import card
