@@ -101,13 +101,6 @@ class Estimator(SklearnEstimator):
             beyond_memory.fit_below_ceiling(self, X, learn)
             return self
 
-    @property
-    def fit_report_(self) -> dict[str, Any]:
-        """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
-        if "_fit_report" not in vars(self):
-            raise AttributeError("the table was in memory: there is no fit_report_.")
-        return dict(vars(self)["_fit_report"])
-
     def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
         before = self._learned() if parameters.Boolean.accepts(warm) and warm else {}
@@ -258,12 +251,8 @@ class Estimator(SklearnEstimator):
         self._check_fitted()
         persist.save(self, path)
 
-    @available_if("predict", "This model does not predict.")
-    def predict_to(self, X: Any, folder: str | Path, *, copy: tuple[str, ...] = ()) -> Path:
-        """Write predictions and probabilities for a table of any size as Parquet files, with the columns
-        of X that are named in `copy`. The same call continues a run that was killed."""
-        self._check_fitted()
-        return beyond_memory.predict_to(self, X, folder, tuple(copy))
+    fit_report_ = property(beyond_memory.fit_report)
+    predict_to = available_if("predict", "This model does not predict.")(beyond_memory.predict_to)
 
     def _repr_html_(self) -> str:
         from pellucid.card import card
@@ -325,15 +314,17 @@ class Classifier(Estimator, task=True):
         scores = self._finite(self._scores(X))
         return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
 
+    @beyond_memory.lazy_for_dask
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted label of each row."""
+        """The predicted label of each row; lazy for a Dask frame."""
         above = conformal.above_threshold(self, X)
         codes = self._answer(self._codes, X, direct=True) if above is None else above
         return self.classes_[codes]
 
     @available_if("_proba", "This model has no probabilities.")
+    @beyond_memory.lazy_for_dask
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of `classes_`."""
+        """Probability of each class, in the order of `classes_`; lazy for a Dask frame."""
         return self._answer(self._proba, X, direct=True)
 
     @available_if("_proba", "This model has no probabilities.")
@@ -367,8 +358,9 @@ class Regressor(Estimator, task=True):
         """Predictions for encoded rows."""
         raise NotImplementedError
 
+    @beyond_memory.lazy_for_dask
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted number of each row."""
+        """The predicted number of each row; lazy for a Dask frame."""
         return self._answer(self._predict, X, direct=True)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -359,12 +359,13 @@ def predictions(fitted: Any, rows: Any, model: str) -> dict[str, Any]:
 
 def predict_folder(fitted: Any, file: str, out: str, ids: tuple[str, ...], options: Any) -> None:
     """Predict a table of any size into a folder of Parquet files; continues after a kill."""
+    from pellucid.base import Estimator
     from pellucid.data.opening import source_behind
     from pellucid.errors import DataError, ParameterError
 
     used = [flag for flag, given in options.items() if given]
     if used:
         raise ParameterError(f"{used[0]} is not available when --out is a folder.")
-    if not hasattr(fitted, "predict_to"):
+    if not isinstance(fitted, Estimator) or not hasattr(fitted, "predict"):
         raise DataError(f"a {type(fitted).__name__} cannot predict into a folder: name a file.")
     fitted.predict_to(source_behind(file) or file, out, copy=ids)
