@@ -147,7 +147,7 @@ def test_every_override_has_a_reason():
 # What `hasattr` may ask: attributes of tables, numbers, splitters, foreign estimators and the system.
 FOREIGN = {
     "__array__", "__args__", "__dask_graph__", "__index__", "__iter__", "__len__",
-    "__sklearn_clone__", "__sklearn_tags__", "all", "cat", "check", "classes_", "collect_schema", "column_names",
+    "__sklearn_clone__", "all", "cat", "check", "classes_", "collect_schema", "column_names",
     "columns", "decision_function", "dtype", "estimators_", "execution_state", "explain",
     "feature_importances_", "fit", "formula", "get_n_splits", "get_params", "getloadavg", "iloc",
     "item", "kernel", "kinds", "lazy", "predict", "predict_proba", "read", "register_at_fork",
