@@ -30,7 +30,7 @@ class Share:
 
     @property
     def kept(self) -> bool:
-        return self.killed >= GOAL * max(self.total, 1)
+        return self.total > 0 and self.killed >= GOAL * self.total
 
     def __str__(self) -> str:
         low, high = self.interval

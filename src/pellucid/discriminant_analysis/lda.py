@@ -116,6 +116,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
 
     _takes_sparse = False
     _takes_text = True
+    _reads_float32 = True
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.discriminant_analysis.linear_solvers import solve

@@ -28,6 +28,7 @@ class LinearPredictor(Regressor):
     """A regressor whose prediction is x . coef_ + intercept_, or a function of it."""
 
     _scale = "response"  # name of the scale of the scores, for explanations
+    _reads_float32 = True
 
     fit_intercept: bool = shared.FIT_INTERCEPT
 
@@ -148,6 +149,7 @@ class LinearClassifier(Classifier):
 
     _takes_text = True
     _scale = "link"  # name of the scale of the scores, for explanations
+    _reads_float32 = True
     _finite_coef = False  # whether a model file must have finite coefficients
 
     fit_intercept: bool = shared.FIT_INTERCEPT

@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.default_scores import scored, scorer_of
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import cv_folds
 from pellucid.linear_model.base import LinearPredictor, shaped
@@ -168,8 +169,8 @@ class RidgeCV(LinearPredictor):
         """The function that scores predictions, or None for the default one."""
         if self.scoring is None:
             return None
-        scorer, named = cv_folds.scorer_of(self), isinstance(self.scoring, str)
-        return lambda guess, y, w: cv_folds.scored(
+        scorer, named = scorer_of(self), isinstance(self.scoring, str)
+        return lambda guess, y, w: scored(
             scorer, ScorerView(), guess.ravel(), y.ravel(), w if named else None
         )
 

@@ -225,12 +225,14 @@ class NeighborModel(Estimator):
         self._check_fitted()
         return self._finite(method(None))
 
-    def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(
+        self, rows: Any, quiet: bool = False, finite: bool = False, narrow: bool = False
+    ) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN. Precomputed distances need a number for each pair of rows."
             )
-        return super()._encode_table(rows, quiet, finite)
+        return super()._encode_table(rows, quiet, finite, narrow)
 
     def _index(self, k: int = 0) -> neighbor_search.Index:
         """The index for k neighbours; exact for more than the recall was measured for."""

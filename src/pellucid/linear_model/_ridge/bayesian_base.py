@@ -48,7 +48,7 @@ class BayesianPredictor(LinearPredictor):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predicted number of each row; with `return_std` also the standard deviation of a new
         observation: noise and uncertainty of the coefficients."""
-        return self._answer(self._mean_and_sd if return_std else self._predict, X)
+        return self._answer(self._mean_and_sd, X) if return_std else super().predict(X)
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation"
