@@ -1,6 +1,6 @@
 """Blends: what the classifier and the regressor share, from the folds to checking files.
 
-1. Divide the rows into folds; predict each fold by every base estimator fitted to the others.
+1. Split the rows into folds; predict each fold by every base estimator fitted to the others.
 2. Pick base estimators greedily by the loss of the mean of these predictions (`selection`).
 3. Fit those that were picked to all rows. A prediction is their mean, weighted by their picks.
 """
@@ -124,7 +124,7 @@ class Blend(Estimator):
         """(n, K) predictions of a fitted base estimator."""
         raise NotImplementedError
 
-    def _members(self) -> list[tuple[str, Any]]:
+    def _named_bases(self) -> list[tuple[str, Any]]:
         return self._default() if self.estimators is None else list(self.estimators)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -150,28 +150,28 @@ class Blend(Estimator):
         return super().set_params(**params)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        members, seed = self._members(), parallel.seed_sequence(self.random_state)
-        for name, base in members:
+        bases, seed = self._named_bases(), parallel.seed_sequence(self.random_state)
+        for name, base in bases:
             if base_models.kind_of(base) != self._kind:
                 raise ParameterError(
                     f"{type(self).__name__} needs {self._kind}s, but {name!r} is {base!r}."
                 )
-        columns = [self._columns_of(name, problem) for name, _ in members]
+        columns = [self._columns_of(name, problem) for name, _ in bases]
         with unwatched():  # the base estimators are steps of this fit
-            picks, losses, weights = self._pick(problem, members, columns, seed)
+            picks, losses, weights = self._pick(problem, bases, columns, seed)
             chosen = np.flatnonzero(weights)
 
             def fit_one(k: int) -> Any:
-                base = base_models.seeded(members[k][1], seed, int(k))
+                base = base_models.seeded(bases[k][1], seed, int(k))
                 fitted = base_models.fit(base, problem, columns[k])
-                sigmoid = (self.calibration or {}).get(members[k][0])
+                sigmoid = (self.calibration or {}).get(bases[k][0])
                 return fitted if sigmoid is None else _calibrated(fitted, sigmoid)
 
             fitted = parallel.map(fit_one, chosen.tolist())
         found = {
             "estimators_": fitted,
             "estimators_features_": [columns[k] for k in chosen],
-            "names_": [members[k][0] for k in chosen],
+            "names_": [bases[k][0] for k in chosen],
             "weights_": weights[chosen],
             "picks_": picks, "losses_": losses,
         }  # fmt: skip
@@ -179,11 +179,11 @@ class Blend(Estimator):
         return found
 
     def _pick(
-        self, problem: Problem, members: list[tuple[str, Any]], columns: list[np.ndarray],
+        self, problem: Problem, bases: list[tuple[str, Any]], columns: list[np.ndarray],
         seed: np.random.SeedSequence,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
         """Picks, the loss after each, and the weights of all base estimators."""
-        M, nothing = len(members), (np.empty(0, dtype=np.int64), np.empty(0))
+        M, nothing = len(bases), (np.empty(0, dtype=np.int64), np.empty(0))
         if self.weights is not None:
             return *nothing, self._given_weights(M)
         if problem.n < MIN_ROWS:
@@ -195,7 +195,7 @@ class Blend(Estimator):
         def predict(task: int) -> None:
             m, k = divmod(task, K)
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            base = base_models.seeded(members[m][1], seed, M + task)
+            base = base_models.seeded(bases[m][1], seed, M + task)
             fitted = base_models.fit(base, problem.take(train), columns[m])
             values[m, test] = self._values(fitted, problem.take(test), columns[m])
 
@@ -204,14 +204,14 @@ class Blend(Estimator):
         picks, losses = selection.select(values, y, problem.weights, loss, self.max_picks)
         return picks, losses, selection.weights_of(picks, M)
 
-    def _given_weights(self, n_members: int) -> np.ndarray:
+    def _given_weights(self, n_bases: int) -> np.ndarray:
         try:
             given = np.asarray(self.weights, dtype=np.float64)
         except (TypeError, ValueError):
             given = np.empty(0)
-        if given.shape != (n_members,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
+        if given.shape != (n_bases,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
             raise ParameterError(
-                f"The 'weights' parameter of {type(self).__name__} must be {n_members} numbers of at "
+                f"The 'weights' parameter of {type(self).__name__} must be {n_bases} numbers of at "
                 f"least 0, one for each estimator, and not all 0. Got {self.weights!r} instead."
             )
         return given / given.sum()
@@ -295,9 +295,9 @@ class Blend(Estimator):
         if len(self.estimators_features_) != n:
             raise DataError("the base estimators and their columns do not match")
         for base, own in zip(self.estimators_, self.estimators_features_):
-            self._check_member(base, own)
+            self._check_base(base, own)
 
-    def _check_member(self, base: Any, columns: Any) -> None:
+    def _check_base(self, base: Any, columns: Any) -> None:
         inside = isinstance(columns, np.ndarray) and columns.ndim == 1 and columns.dtype.kind == "i"
         if not inside or not columns.size or not 0 <= columns.min() <= columns.max() < (
             self.n_features_in_
@@ -323,7 +323,7 @@ def _calibrated(base: Any, sigmoid: Any) -> Any:
 
 
 def _folds(problem: Problem, n_folds: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """The fold of each row: rows in random order, by class, go to the folds by turns."""
+    """The fold of each row: rows in random order, by class, are dealt to the folds in turn."""
     codes = problem.y if problem.classes is not None else np.zeros(problem.n, dtype=np.int64)
     order = parallel.stream(seed, "blend folds").permutation(problem.n)
     fold = np.empty(problem.n, dtype=np.int64)
