@@ -191,6 +191,8 @@ class Decoder(TreeReader):
         before = self._n_records
         cls = find_record(tree.get("class"), self._version)
         record = _build(cls, self._table(tree, "fields"))
+        if hasattr(record, "check"):  # parameters of their own: a Table, a Text
+            _asked(cls, record.check)
         self._n_records += 1
         self._records.append((record, self._n_records - before))
         return record
