@@ -144,6 +144,30 @@ def test_every_override_has_a_reason():
     assert {method for method, _ in said} == {method for method, _ in found}
 
 
+# What a method may write on `self`: the template of fitting on its working copy, and what users ask for.
+WRITERS = {
+    ("Clusterer", "_after_fit"), ("Estimator", "_replace_learned"), ("Estimator", "_store"),
+    ("TSNE", "set_output"), ("Transformer", "set_output"), ("TreeModel", "prune"),
+    ("Blend", "set_params"), ("SklearnEstimator", "set_params"),
+}  # fmt: skip
+
+
+def test_no_method_leaves_anything_on_self():
+    wrong = set()
+    for cls in {
+        c for model in CLASSES.values() for c in model.__mro__ if "pellucid" in c.__module__
+    }:
+        for name, member in vars(cls).items():
+            function = function_of(member)
+            if function is None or name.startswith("__"):
+                continue
+            for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):
+                stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+                if stored and ast.unparse(node.value) == "self":
+                    wrong.add((cls.__name__, name))
+    assert not wrong - WRITERS, "pass it on as an argument"
+
+
 # What `hasattr` may ask: attributes of tables, numbers, splitters, foreign estimators and the system.
 FOREIGN = {
     "__args__", "__array__", "__arrow_c_stream__", "__dask_graph__", "__index__", "__iter__",
