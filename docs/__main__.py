@@ -29,6 +29,7 @@ def build(target: Path) -> int:
     from sphinx.cmd.build import build_main
 
     from docs.site.assemble import assemble, make_replays
+    from docs.site.check import faults
 
     shutil.rmtree(target, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -38,6 +39,9 @@ def build(target: Path) -> int:
         settings = ["-c", str(DOCS / "site"), "-d", str(Path(folder) / "doctrees")]
         checks = ["--fail-on-warning", "--keep-going", "-q", "-j", "2"]
         code = build_main(["-b", "html", *settings, *checks, str(source), str(target)])
+    wrong = faults(target) if code == 0 else []
+    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
+    code = code or int(bool(wrong))
     if code == 0:
         print(f"The site is in {target}: open index.html there.")
     return code

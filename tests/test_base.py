@@ -15,7 +15,6 @@ from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, Param
 from pellucid.linear_model import Lasso, LinearRegression, LogisticRegression, RidgeClassifier
 from pellucid.manifold import TSNE
 from pellucid.parameters import (
-    WARM_START,
     Boolean,
     Choice,
     Integer,
@@ -25,6 +24,7 @@ from pellucid.parameters import (
     Real,
     learned,
     param,
+    shared,
 )
 from pellucid.protocol import available_if
 from pellucid.records import Status
@@ -41,7 +41,7 @@ class Sum(base.Regressor):
     factor: float = param(1.0, Real(0, 10, "both"), "What the sum is multiplied by.")
     error: Exception | None = param(None, ANYTHING, "What `fit` raises.")
     status: Status | None = param(None, ANYTHING, "How `fit` says that it ended.")
-    warm_start: bool = WARM_START
+    warm_start: bool = shared.WARM_START
 
     coef_: np.ndarray = learned("The factor, for each column.")
     status_: Status | None = learned("How the fit ended.")

@@ -18,7 +18,13 @@ PAGES = all_pages()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 TOP = sorted(ROOT.glob("*.md"))
 # Pages with whole comparisons: several processes, several seconds.
-LONG = [ROOT / "docs" / "compare.md"]
+LONG = [
+    ROOT / "docs" / "compare.md",
+    *(
+        ROOT / "docs" / "guides" / f"{name}.md"
+        for name in ("own_csv", "from_pycaret", "reading_a_comparison")
+    ),
+]
 
 
 def page_to_run(page: Path):

@@ -16,12 +16,15 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = False
 nitpicky = False
 language = "en"
+smartquotes = False
 
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_static_path = [str(Path(__file__).with_name("static"))]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_sourcelink = False
+html_favicon = str(Path(__file__).with_name("static") / "favicon.svg")
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 pygments_style = "a11y-light"

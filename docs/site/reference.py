@@ -88,9 +88,8 @@ def _write_module(folder: Path, path: str, public: dict[str, Any]) -> None:
     if classes:
         rows = [f"| [`{n}`]({path}.{n}.md) | {_summary(v)} |" for n, v in classes.items()]
         text += "| class | |\n|---|---|\n" + "\n".join(rows) + "\n\n"
-        text += toctree([f"{path}.{n}" for n in classes])
     for name, value in classes.items():
-        title = f"# {name}\n\n"
+        title = f"---\norphan: true\n---\n\n# {name}\n\n[`{path}`]({path}.md)\n\n"
         (folder / f"{path}.{name}.md").write_text(title + _class(f"{path}.{name}", value))
     text += "\n".join(f"## {n}\n\n{_function(f'{path}.{n}', v)}" for n, v in others.items())
     (folder / f"{path}.md").write_text(text)

@@ -9,16 +9,17 @@ a few small methods on encoded arrays.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, default_scores, parameters
+from pellucid import _sklearn, beyond_memory, default_scores, parameters
 from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
-from pellucid.data.opening import opened
+from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.parameters import learned, shared
@@ -39,6 +40,14 @@ class Estimator(SklearnEstimator):
         _rows = "user"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
+    if (
+        TYPE_CHECKING
+    ):  # what to use for a table beyond memory, "" if this model can; {kind}: its task
+
+        @property
+        def _substitute(self) -> str: ...
+    else:
+        _substitute = ""
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
@@ -81,10 +90,24 @@ class Estimator(SklearnEstimator):
     ) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
-        X may be a path; y, weights, offset may be names of its columns; `options` go to `_fit`.
+        X may be a path or another source; y, weights, offset may be names of its columns; `options` go
+        to `_fit`. A source that does not fit into memory is fitted below the memory ceiling.
         """
+        vars(self).pop("_fit_report", None)
         with fitting(self):
-            return self._learn_once(X, y, weights, offset, options)
+            X, large = large_source(X)
+            if not large:
+                return self._learn_once(X, y, weights, offset, options)
+            learn = partial(self._learn_once, X, y, weights, offset, options)
+            beyond_memory.fit_below_ceiling(self, X, learn)
+            return self
+
+    @property
+    def fit_report_(self) -> dict[str, Any]:
+        """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
+        if "_fit_report" not in vars(self):
+            raise AttributeError("the table was in memory: there is no fit_report_.")
+        return dict(vars(self)["_fit_report"])
 
     def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
@@ -193,6 +216,9 @@ class Estimator(SklearnEstimator):
         if its result is not finite.
         """
         self._check_fitted()
+        X, large = large_source(X)
+        if large:
+            return beyond_memory.answer_in_parts(X, partial(self._answer, method, direct=direct))
         rows = raw_table(opened(X)[0], type(self).__name__)
         with np.errstate(over="ignore", invalid="ignore"):
             if direct and rows.dense is not None and self._propagates_nan():
@@ -229,6 +255,13 @@ class Estimator(SklearnEstimator):
 
         self._check_fitted()
         persist.save(self, path)
+
+    @available_if("predict", "This model does not predict.")
+    def predict_to(self, X: Any, folder: str | Path, *, copy: tuple[str, ...] = ()) -> Path:
+        """Write predictions and probabilities for a table of any size as Parquet files, with the columns
+        of X that are named in `copy`. The same call continues a run that was killed."""
+        self._check_fitted()
+        return beyond_memory.predict_to(self, X, folder, tuple(copy))
 
     def _repr_html_(self) -> str:
         from pellucid.card import card

@@ -38,6 +38,14 @@ class CannotSaveError(PellucidError, TypeError):
     """The model holds something that a safe model file cannot contain."""
 
 
+class MemoryLimitError(PellucidError, MemoryError):
+    """A fit cannot be done within the memory ceiling."""
+
+
+class ScratchError(PellucidError, OSError):
+    """The folder for scratch files is full or cannot be written."""
+
+
 class PellucidWarning(UserWarning):
     """Base of all warnings raised by Pellucid."""
 

@@ -102,6 +102,8 @@ FUNCTIONS: dict[str, str] = {
     "compile": "pellucid.single_row",
     "load": "pellucid.persist",
     "replay": "pellucid.replays",
+    "scan": "pellucid.data.sources.find",
+    "set_memory": "pellucid.parallel",
     "set_threads": "pellucid.parallel",
     "show_versions": "pellucid.versions",
     "watching": "pellucid.records",

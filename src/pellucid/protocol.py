@@ -273,6 +273,8 @@ class SklearnEstimator:
 
 def copied(value: Any) -> Any:
     """A parameter for a clone: nested estimators are cloned, the rest copied."""
+    if value is None or type(value) in (bool, int, float, str):  # most are, and ensembles copy many
+        return value
     if hasattr(value, "__sklearn_clone__") and not isinstance(value, type):
         return value.__sklearn_clone__()
     if hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type):

@@ -14,7 +14,6 @@ from pellucid.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from pellucid.errors import ParameterError
 from pellucid.linear_model import Lasso
 from pellucid.parameters import (
-    N_JOBS,
     REQUIRED,
     Choice,
     Ignored,
@@ -26,6 +25,7 @@ from pellucid.parameters import (
     param,
     parameters_of,
     positional,
+    shared,
 )
 
 
@@ -42,7 +42,7 @@ class Mean(Regressor):
     factor: float = positional(
         default=1.0, check=Real(0, 10, "both"), description="Multiple.", kw_only=False
     )
-    n_jobs: int | None = N_JOBS
+    n_jobs: int | None = shared.N_JOBS
     own: bool = param(False, Choice(False), "One of our own parameters.", last=True)
     copy: bool = param(True, Ignored("nothing is copied.", Choice(True, False)))
 

@@ -120,7 +120,7 @@ cdef class Pass:
                 queue.row[r] = start + open[t + r]
             self.evaluate(&queue)
 
-    def doubtful(self, int64_t[::1] out):
+    def unsettled(self, int64_t[::1] out):
         """Write the rows whose label may change to `out`, return their number."""
         cdef Py_ssize_t i, n = 0
         with nogil:

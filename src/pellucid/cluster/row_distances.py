@@ -113,7 +113,7 @@ class RowTable:
             one.run(self.k > TIGHTEN_FROM, stop.array)
             return
         uncertain = np.empty(block.stop - block.start, dtype=np.int64)
-        uncertain = uncertain[: one.doubtful(uncertain)]
+        uncertain = uncertain[: one.unsettled(uncertain)]
         shifted = np.ascontiguousarray((C - self.origin).T)
         centre_norms = np.einsum("ij,ij->j", shifted, shifted)
         radius = float(np.sqrt(centre_norms.max()))

@@ -123,8 +123,9 @@ def _readable(kind: Any) -> bool:
     return True
 
 
-def arrow_column(name: str, column: Any) -> RawColumn:
-    """One ChunkedArray as a `RawColumn`; a `DataTypeError` if no model can read its type."""
+def arrow_column(name: str, column: Any, quiet: bool = False) -> RawColumn:
+    """One Arrow array, chunked or not, as a `RawColumn`; a `DataTypeError` if no model can read its
+    type. `quiet`: no warning about rounded integers."""
     column = plain(name, column)
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -132,7 +133,7 @@ def arrow_column(name: str, column: Any) -> RawColumn:
         return RawColumn(name, "categorical", codes, levels, ordered=bool(kind.ordered))
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
-    if pa.types.is_int64(kind) or pa.types.is_uint64(kind):
+    if not quiet and (pa.types.is_int64(kind) or pa.types.is_uint64(kind)):
         warn_of_rounding(name, to_numpy(column, missing=0))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return RawColumn(name, "categorical", *_codes(pc.dictionary_encode(column)), free=True)

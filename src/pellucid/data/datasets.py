@@ -2,6 +2,7 @@
 
 Invariant: every entry loads without the network, has its target as a column of the table, and
 says what it is and under which licence. Five are held by scikit-learn; it is imported for two only.
+Three sets may not be shipped: `load(name, path=...)` reads them from a file and checks its values.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from pellucid import _sklearn
 from pellucid.data import synthetic
+from pellucid.data.io import known_files
 from pellucid.errors import DataError, ParameterError
 
 _FILES = Path(__file__).with_name("files")
@@ -80,22 +82,25 @@ def names() -> list[str]:
 def load(name: str, **options: Any) -> Dataset:
     """The data set of that name.
 
-    Drawn ones take options: `load("two_gaussians", n=1000, p=0.4, random_state=0)`.
+    Drawn ones take options: `load("two_gaussians", n=1000, p=0.4, random_state=0)`. "boston",
+    "spambase" and "newsgroups4" are read from your own copy, `load("boston", path="boston.csv")`;
+    without `path`, the error says where to get it.
 
     >>> from pellucid.data.datasets import load
     >>> load("penguins")
     Dataset('penguins': 344 rows x 7 features, target 'species', classification)
     """
-    if name not in _ENTRIES:
+    entries = _ENTRIES | _FROM_FILES
+    if name not in entries:
         from pellucid.data.io.source import did_you_mean
 
-        known = ", ".join(names())
+        known = ", ".join(sorted(entries))
         raise DataError(
-            f"There is no data set {name!r}.{did_you_mean(str(name), names())} Known: {known}"
+            f"There is no data set {name!r}.{did_you_mean(str(name), list(entries))} Known: {known}"
         )
     from pellucid.data.io.write import as_table
 
-    entry = _ENTRIES[name]
+    entry = entries[name]
     try:
         made, facts = entry.make(**options), entry.facts(**options)
     except TypeError as error:
@@ -152,6 +157,27 @@ _WINE = [
     "flavanoids", "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue",
     "od280/od315_of_diluted_wines", "proline",
 ]  # fmt: skip
+
+_FROM_FILES = {
+    "boston": _Entry(
+        partial(known_files.number_table, known_files.BOSTON),
+        "regression",
+        "506 census tracts of Boston, 13 columns; median value of homes in 1000 dollars.",
+        "none stated (Harrison, Rubinfeld 1978)",
+    ),
+    "newsgroups4": _Entry(
+        known_files.newsgroups,
+        "classification",
+        "3949 messages of four newsgroups: graphics, autos, hockey and space.",
+        "none stated (Lang 1995)",
+    ),
+    "spambase": _Entry(
+        known_files.spambase,
+        "classification",
+        "4601 e-mails, 57 frequencies of words and signs; spam or not?",
+        "CC BY 4.0 (UCI; Hopkins, Reeber, Forman, Suermondt 1999)",
+    ),
+}
 
 _ENTRIES = {
     "breast_cancer": _Entry(

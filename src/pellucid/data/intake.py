@@ -123,11 +123,9 @@ def raw_table(X: Any, owner: str = "the estimator") -> RawTable:
     if is_sparse(X):
         return _from_sparse(X, owner)
     if hasattr(type(X), "__dask_graph__"):
-        raise DataTypeError(
-            "Dask collections cannot be fitted yet: call .compute() first, or give a Parquet path."
-        )
+        raise DataTypeError("X is a Dask collection: call .compute() first, or give it to fit.")
     if hasattr(type(X), "collect_schema") and not hasattr(type(X), "shape"):
-        raise DataTypeError("X is a lazy frame: call .collect() first.")
+        raise DataTypeError("X is a lazy frame: call .collect() first, or give it to fit.")
     if is_frame(X):
         return _from_frame(X, owner)
     return _from_array(X, owner)

@@ -1,24 +1,37 @@
 """Tables behind paths, and y, weights and offset that are named columns of the table."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.data.intake import check_names, is_frame
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, DataTypeError
+from pellucid.parallel.memory import is_limited
+
+if TYPE_CHECKING:
+    from pellucid.data.sources.block_source import BlockSource
+
+# Tables of these packages with a shape are in memory; these marks and packages may be more than that.
+_IN_MEMORY = ("numpy", "pandas", "polars", "pyarrow", "scipy")
+_SOURCES = ("__dask_graph__", "__arrow_c_stream__", "collect_schema")
+_PACKAGES = ("pyarrow", "duckdb", "_duckdb", "pellucid")
 
 
 def opened(X: Any, *columns: Any) -> tuple[Any, ...]:
     """The table behind a path, and each of y, weights, offset that is a column name as that column.
 
-    A list of names gives several columns. Named columns are taken out of the table.
+    A list of names gives several columns. Named columns are taken out of the table. Below a memory
+    ceiling (`streaming`) the arrays of a source may be in scratch files.
     """
-    if isinstance(X, str | Path):
-        from pellucid.data.io.read import read
+    if not isinstance(X, np.ndarray):
+        source = source_behind(X)
+        if source is not None and is_limited():
+            from pellucid.data.sources.scratch_table import scratch_table
 
-        X = read(X)
+            return scratch_table(source, *columns)
+        X = _loaded(X, source, columns)
     out = []
     for given in columns:
         if isinstance(given, str):
@@ -31,6 +44,48 @@ def opened(X: Any, *columns: Any) -> tuple[Any, ...]:
             given = np.column_stack(parts)
         out.append(given)
     return X, *out
+
+
+def source_behind(X: Any) -> "BlockSource | None":
+    """The block source that X is or names; None for a table in memory or a file that is read whole."""
+    kind = type(X)
+    package = kind.__module__.partition(".")[0]
+    if not isinstance(X, str | Path):
+        if kind in (np.ndarray, list, tuple) or (package in _IN_MEMORY and hasattr(kind, "shape")):
+            return None
+        if not any(hasattr(kind, mark) for mark in _SOURCES) and package not in _PACKAGES:
+            return None
+    from pellucid.data.sources.find import source_of
+
+    return source_of(X)
+
+
+def large_source(X: Any) -> Any:
+    """X as a source if it does not fit into memory, as one that need not be run again, or as it is."""
+    source = None if type(X) is np.ndarray else source_behind(X)
+    if source is None:
+        return X, False
+    from pellucid.data.sources.find import is_large
+
+    large = is_large(source)
+    return (X if isinstance(X, str | Path) and not large else source), large
+
+
+def _loaded(X: Any, source: "BlockSource | None", columns: tuple[Any, ...]) -> Any:
+    """The table in memory."""
+    if isinstance(X, str | Path) and (source is None or len(source.paths) == 1):
+        from pellucid.data.io.read import FORMATS, read
+
+        if source is None or Path(X).suffix.lower() in FORMATS:
+            return read(X)
+    if source is None:
+        return X
+    table = source.load()
+    if source.features is None:
+        return table
+    named = [given if isinstance(given, list) else [given] for given in columns]
+    others = {name for names in named for name in names if isinstance(name, str)}
+    return table.select([n for n in source.names if n in source.features or n in others])
 
 
 def _are_names(given: Any, X: Any) -> bool:

@@ -14,6 +14,7 @@ from pellucid.data.row_view import RowView
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown
+from pellucid.parallel.memory import gather, is_limited
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
@@ -112,6 +113,14 @@ class Problem:
         X = _gathered(self.X.table, self.X.places, self.schema.layout == "codes")
         return replace(self, X=X)
 
+    def in_order(self) -> "Problem":
+        """The problem with a view of rows that stand in the order of the view."""
+        if not isinstance(self.X, RowView) or not isinstance(self.X.table, np.ndarray):
+            return self
+        table = self.X.table
+        copy = _gathered(table, self.X.places, not table.flags.c_contiguous)
+        return replace(self, X=RowView(copy, np.arange(len(copy), dtype=np.int32)))
+
     def reweight(self, weights: np.ndarray) -> "Problem":
         """The same rows with other weights."""
         return replace(self, weights=weights)
@@ -136,6 +145,10 @@ def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
         return X[rows]
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     out = np.empty((len(rows), X.shape[1]), order="F" if by_columns else "C")
+    if is_limited():
+        for source, target in zip(X.T, out.T) if by_columns else [(X, out)]:
+            gather(source, rows, target)
+        return out
 
     def one_column(j: int) -> None:
         np.take(X[:, j], rows, out=out[:, j], mode="wrap")  # "wrap" needs no buffer
@@ -225,6 +238,8 @@ def prepare(
         problem = canonical.canonical(problem)
     elif spec.rows == "canonical_view":
         problem = canonical.canonical_view(problem, spec.positions)
+        if is_limited():  # a view would read the file in the order of the hashes, again and again
+            problem = problem.in_order()
     return problem, rows
 
 

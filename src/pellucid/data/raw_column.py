@@ -145,23 +145,32 @@ def factorize(cells: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
     return codes, tuple(map(plain_level, position))
 
 
-def warn_of_rounding(name: str, values: np.ndarray) -> None:
-    """Warn if float64 rounds whole numbers: different identifiers could become equal."""
+def rounded_cells(values: np.ndarray) -> np.ndarray:
+    """Rows of whole numbers that float64 rounds."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
-        return
+        return np.empty(0, dtype=np.int64)
     if values.min() >= -_EXACT and values.max() <= _EXACT:
-        return
+        return np.empty(0, dtype=np.int64)
     size = np.abs(values).astype(np.uint64)  # right for -2**63 too, which wraps
     lowest_bit = np.maximum(size & (~size + np.uint64(1)), np.uint64(1))
-    lost = np.flatnonzero(size // lowest_bit > _EXACT)
+    return np.flatnonzero(size // lowest_bit > _EXACT)
+
+
+def warn_of_rounding(name: str, values: np.ndarray) -> None:
+    """Warn if float64 rounds whole numbers: different identifiers could become equal."""
+    lost = rounded_cells(values)
     if lost.size:
-        whole = int(values[lost[0]])
-        warn(
-            f"column {name!r} holds {lost.size} integer(s) beyond 2**53, which float64 rounds "
-            f"(row {lost[0]}: {whole} becomes {int(float(whole))}), so different values may "
-            "become equal. If the column is an identifier, drop it or convert it to text.",
-            DataConversionWarning,
-        )
+        report_rounding(name, lost.size, int(lost[0]), int(values[lost[0]]))
+
+
+def report_rounding(name: str, count: int, row: int, whole: int) -> None:
+    """The warning about `count` rounded cells, the first of them in this row."""
+    warn(
+        f"column {name!r} holds {count} integer(s) beyond 2**53, which float64 rounds "
+        f"(row {row}: {whole} becomes {int(float(whole))}), so different values may "
+        "become equal. If the column is an identifier, drop it or convert it to text.",
+        DataConversionWarning,
+    )
 
 
 def datetime_days(stamps: np.ndarray) -> np.ndarray:

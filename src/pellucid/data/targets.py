@@ -1,5 +1,6 @@
 """Targets and weights: any container in, float64 or class codes out, with errors that name rows."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -14,6 +15,28 @@ from pellucid.errors import DataConversionWarning, DataError, DataTypeError, sho
 LARGEST, SMALLEST = 1e290, 1e-290
 # Integers from the smallest label to the largest, up to which codes need no sort.
 MOST_COUNTED = 2**16
+
+
+@dataclass(frozen=True)
+class CodedLabels:
+    """A column of labels as codes (int32, -1 = missing) of its distinct values."""
+
+    codes: np.ndarray
+    values: tuple[Any, ...]
+
+    def distinct(self) -> np.ndarray:
+        """The distinct values, as `as_vector` would give them."""
+        cells = np.empty(len(self.values), dtype=object)
+        cells[:] = self.values
+        return _plain(cells)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        cells = np.empty(len(self.values) + 1, dtype=object)
+        cells[:-1] = self.values
+        return _plain(cells[self.codes])
 
 
 def as_vector(values: Any, what: str = "y") -> np.ndarray:
@@ -92,8 +115,12 @@ def _check_present(y: np.ndarray) -> None:
         return
     if bad.any():
         rows = np.flatnonzero(bad.reshape(len(y), -1).any(axis=1))
+        _refuse_rows(rows, "infinity" if y.dtype.kind == "f" and np.isinf(y).any() else "NaN")
+
+
+def _refuse_rows(rows: np.ndarray, word: str) -> None:
+    if rows.size:
         shown = ", ".join(map(str, rows[:5])) + (", ..." if rows.size > 5 else "")
-        word = "infinity" if y.dtype.kind == "f" and np.isinf(y).any() else "NaN"
         one = rows.size == 1
         raise DataError(
             f"Input y contains {word} in {f'row {shown}' if one else f'{rows.size} rows ({shown})'}. "
@@ -121,6 +148,10 @@ def warn_of_column_vector() -> None:
 
 def labels(y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """Class codes (int32) and the sorted classes."""
+    if isinstance(y, CodedLabels):
+        _refuse_rows(np.flatnonzero(y.codes < 0), "NaN")
+        codes, classes = labels(y.distinct(), owner)
+        return codes[y.codes], classes
     y = _column_vector(as_vector(y), owner)
     if y.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")

@@ -8,6 +8,7 @@ sees the classes that are there, and the others have probability 0.
 
 import inspect
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,19 +31,22 @@ _BYPASSED = (
 )  # fmt: skip
 
 
+@cache  # asked for every base estimator of every prediction
+def _ways(cls: type) -> tuple[bool, bool]:
+    """Whether a class is an estimator of Pellucid, and a tree, and overrides nothing of its own."""
+    foreign = (owner for owner in cls.__mro__ if owner.__module__.partition(".")[0] != "pellucid")
+    plain = not any(name in vars(owner) for owner in foreign for name in _BYPASSED)
+    return issubclass(cls, Estimator) and plain, issubclass(cls, TreeModel) and plain
+
+
 def is_ours(base: Any) -> bool:
     """Whether a base estimator is one of Pellucid, and no subclass overrides what it does."""
-    return isinstance(base, Estimator) and not any(
-        name in vars(owner)
-        for owner in type(base).__mro__
-        if owner.__module__.partition(".")[0] != "pellucid"
-        for name in _BYPASSED
-    )
+    return _ways(base.__class__)[0]
 
 
 def is_tree(base: Any) -> bool:
     """Whether a base estimator is a tree of Pellucid, and no subclass overrides what it does."""
-    return isinstance(base, TreeModel) and is_ours(base)
+    return _ways(base.__class__)[1]
 
 
 def input_spec_of(

@@ -101,18 +101,18 @@ def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool
 
 def penalty_grid(
     owner: str, X: Any, Y: np.ndarray, weights: np.ndarray, alphas: Any, l1_ratio: float,
-    eps: float, intercept: bool, positive: bool = False, pull: np.ndarray | None = None,
+    eps: float, intercept: bool, positive: bool = False, correlation: np.ndarray | None = None,
 ) -> np.ndarray:  # fmt: skip
-    """Penalties in falling order; `pull` is X'y / N of centred columns, if it is known."""
+    """Penalties in falling order; `correlation` is X'y / N of centred columns, if it is known."""
     if not Integer(1).accepts(alphas):
         return np.sort(number_list(owner, "alphas", alphas, Real(0, None)))[::-1]
     with np.errstate(over="ignore", invalid="ignore"):
-        if pull is None:
+        if correlation is None:
             share = weights / weights.sum()
             centred = Y - share @ Y if intercept else Y
-            pull = np.asarray(X.T @ (centred * share[:, None]))
-        pull = pull if positive else np.abs(pull)
-        top = float(pull.max(initial=0.0)) / l1_ratio
+            correlation = np.asarray(X.T @ (centred * share[:, None]))
+        correlation = correlation if positive else np.abs(correlation)
+        top = float(correlation.max(initial=0.0)) / l1_ratio
     if not np.isfinite(top):
         raise DataError(
             "The products of the columns with y overflow float64. Rescale X or y, or pass the "

@@ -51,6 +51,7 @@ class TSNE(Estimator):
     (20, 2)
     """
 
+    _substitute = "PCA"
     n_components: int = positional(
         default=2,
         check=Integer(1),

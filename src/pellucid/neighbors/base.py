@@ -27,6 +27,8 @@ _METRIC_PARAMS = Predicate(
 class NeighborModel(Estimator):
     """Base of the neighbour models: `_memorise` for fit, `_nearest` and `_within` for the search."""
 
+    _substitute = "another model, such as HistGradientBoostingClassifier or -Regressor"
+
     algorithm: str = param(
         "auto",
         Choice("auto", "ball_tree", "kd_tree", "brute", "lsh"),

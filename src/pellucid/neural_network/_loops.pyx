@@ -42,13 +42,13 @@ def momentum(real[::1] x, const real[::1] g, real[::1] v, double decay, double r
              bint nesterov):
     """v = keep v - rate s; x += v, or (Nesterov) keep v - rate s, with the gradient s = g + decay x."""
     cdef Py_ssize_t i
-    cdef real slope, speed, r = <real> rate, k = <real> keep, d = <real> decay
+    cdef real gradient, speed, r = <real> rate, k = <real> keep, d = <real> decay
     with nogil:
         for i in range(x.shape[0]):
-            slope = g[i] + d * x[i]
-            speed = k * v[i] - r * slope
+            gradient = g[i] + d * x[i]
+            speed = k * v[i] - r * gradient
             v[i] = speed
-            x[i] += k * speed - r * slope if nesterov else speed
+            x[i] += k * speed - r * gradient if nesterov else speed
 
 
 def adam(real[::1] x, const real[::1] g, real[::1] m, real[::1] v, double decay, double rate,

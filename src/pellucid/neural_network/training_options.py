@@ -52,6 +52,8 @@ DTYPES = {"float64": np.float64, "float32": np.float32}
 class NetworkParameters(Estimator):
     """Parameters and learned attributes that both MLPs have in common."""
 
+    _substitute = "SGD{kind} or HistGradientBoosting{kind}"
+
     solver: str = param(
         "adam",
         Choice("lbfgs", "sgd", "adam", "gd"),

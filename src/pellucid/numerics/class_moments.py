@@ -41,13 +41,13 @@ class ClassMoments:
         total = a + b
         share = np.divide(b, total, out=np.zeros_like(total), where=total > 0)
         delta = other.mean - self.mean
-        pull = a * share  # weight of the squared distance of the two means
+        factor = a * share  # weight of the squared distance of the two means
         if self.scatter.ndim == 2 and self.scatter.shape == self.mean.shape and self._diagonal:
-            between = delta**2 * pull
+            between = delta**2 * factor
         elif self.scatter.ndim == 3:
-            between = (delta * pull)[:, :, None] * delta[:, None, :]
+            between = (delta * factor)[:, :, None] * delta[:, None, :]
         else:
-            between = (delta * pull).T @ delta
+            between = (delta * factor).T @ delta
         return type(self)(
             self.total + other.total,
             self.mean + delta * share,

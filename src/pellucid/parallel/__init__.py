@@ -6,6 +6,7 @@ stream depends on (seed, task id): so bits are equal for any number of threads.
 """
 
 from pellucid.parallel.blocks import block_rows, row_blocks
+from pellucid.parallel.memory import get_memory, set_memory
 from pellucid.parallel.pool import interruptible, map, reduce
 from pellucid.parallel.seeds import seed_sequence, stream
 from pellucid.parallel.stop import StopFlag
@@ -14,6 +15,7 @@ from pellucid.parallel.threads import get_threads, one_blas_thread, set_threads,
 __all__ = [
     "StopFlag",
     "block_rows",
+    "get_memory",
     "get_threads",
     "interruptible",
     "map",
@@ -21,6 +23,7 @@ __all__ = [
     "reduce",
     "row_blocks",
     "seed_sequence",
+    "set_memory",
     "set_threads",
     "stream",
     "using",

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from pellucid.parallel.memory import relieve
 from pellucid.parallel.stop import StopFlag, root_thread, set_root_thread, stop_all
 from pellucid.parallel.threads import enter_pool, in_pool, move_apart, one_blas_thread, resolve_jobs
 
@@ -132,6 +133,7 @@ class _Region:
             return False
         try:
             self.work(number, self.tasks[number])
+            relieve()
         except BaseException as error:
             self.errors[number] = error
         return True
@@ -158,7 +160,7 @@ def map(
     threads = 1 if alone else min(resolve_jobs(n_jobs), len(tasks))
     with one_blas_thread():
         if threads <= 1:
-            return [function(task) for task in tasks]
+            return [_relieved(function(task)) for task in tasks]
         results: list[Any] = [None] * len(tasks)
 
         def work(number: int, task: Task) -> None:
@@ -168,6 +170,11 @@ def map(
         _run(_workers, region, threads)
         region.finish()
     return results
+
+
+def _relieved(result: Result) -> Result:
+    relieve()
+    return result
 
 
 class _Fold:
@@ -214,7 +221,7 @@ def reduce(
         if threads <= 1:
             total = partial(blocks[0])
             for block in blocks[1:]:
-                total = combine(total, partial(block))
+                total = combine(total, _relieved(partial(block)))
             return total
         fold = _Fold(partial, combine)
         region = _Region(fold, blocks)

@@ -5,7 +5,7 @@
             default=1.0, check=Real(0, None), description="Strength of the penalty.", kw_only=False
         )
         tol: float = param(1e-4, Real(0, None), "Largest accepted duality gap.")
-        n_jobs: int | None = N_JOBS                       # a shared declaration
+        n_jobs: int | None = shared.N_JOBS                # a shared declaration
         coef_: np.ndarray = learned("Coefficients, shape (n_features,).")
 
 Constructor, checks, error messages and help are made from these. Subclasses inherit them; a

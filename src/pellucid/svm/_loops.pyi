@@ -72,5 +72,5 @@ def joint_epoch(
     stop: np.ndarray,
 ) -> None: ...
 def soft_sweeps(
-    H: np.ndarray, slope: np.ndarray, u: np.ndarray, strength: float, sweeps: int, tol: float
+    H: np.ndarray, gradient: np.ndarray, u: np.ndarray, strength: float, sweeps: int, tol: float
 ) -> None: ...

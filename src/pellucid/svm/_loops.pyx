@@ -222,19 +222,19 @@ cdef inline double product(const double *data, const int32_t *indices, Py_ssize_
     return (a + b) + (c + d)
 
 
-cdef inline double best_beta(double old, double slope, double curve, double epsilon, double low,
+cdef inline double best_beta(double old, double gradient, double curve, double epsilon, double low,
                              double high, double *violation) noexcept nogil:
     """The minimum along one multiplier; `violation` is raised to its violation if that is larger."""
-    cdef double up = slope + epsilon if old >= 0 else slope - epsilon
-    cdef double down = slope + epsilon if old > 0 else slope - epsilon
+    cdef double up = gradient + epsilon if old >= 0 else gradient - epsilon
+    cdef double down = gradient + epsilon if old > 0 else gradient - epsilon
     cdef double new
     if old < high and -up > violation[0]:
         violation[0] = -up
     if old > low and down > violation[0]:
         violation[0] = down
-    new = old - (slope + epsilon) / curve
+    new = old - (gradient + epsilon) / curve
     if new < 0.0:
-        new = old - (slope - epsilon) / curve
+        new = old - (gradient - epsilon) / curve
         if new > 0.0:
             new = 0.0
     return low if new < low else high if new > high else new
@@ -251,7 +251,7 @@ def dual_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t
     the optimality conditions during the pass. Row i is data[indptr[i]:indptr[i + 1]].
     """
     cdef Py_ssize_t k, i, j, start, count, p = w.shape[0] - 1
-    cdef double slope, step, violation = 0.0
+    cdef double gradient, step, violation = 0.0
     cdef const int32_t *columns = NULL
     with nogil:
         for k in range(order.shape[0]):
@@ -261,10 +261,10 @@ def dual_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t
             start, count = indptr[i], indptr[i + 1] - indptr[i]
             if not dense and count:
                 columns = &indices[start]
-            slope = bias * w[p] - targets[i]
+            gradient = bias * w[p] - targets[i]
             if count:
-                slope += product(&data[start], columns, count, &w[0], dense)
-            step = best_beta(beta[i], slope, curves[i], epsilon, low[i], high[i], &violation)
+                gradient += product(&data[start], columns, count, &w[0], dense)
+            step = best_beta(beta[i], gradient, curves[i], epsilon, low[i], high[i], &violation)
             step -= beta[i]
             if step == 0.0:
                 continue
@@ -279,16 +279,16 @@ def dual_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t
     return violation
 
 
-cdef double best_shares(double *slopes, double *shares, double *sorted, int own, double price,
+cdef double best_shares(double *gradients, double *shares, double *sorted, int own, double price,
                         double curve, Py_ssize_t K) noexcept nogil:
     """The minimum over the K multipliers of one row, which sum to 0 and stay below `price` (own class)
-    or 0 (others): min(limit, (level - slope) / curve). `slopes` is the gradient at multipliers of 0.
+    or 0 (others): min(limit, (level - gradient) / curve). `gradients` are those at multipliers of 0.
     Returns the level.
     """
     cdef Py_ssize_t k, r
     cdef double level, value
     for k in range(K):  # gradients at which a class reaches its limit, largest first
-        value = slopes[k] + (curve * price if k == own else 0.0)
+        value = gradients[k] + (curve * price if k == own else 0.0)
         r = k
         while r > 0 and sorted[r - 1] < value:
             sorted[r] = sorted[r - 1]
@@ -300,7 +300,7 @@ cdef double best_shares(double *slopes, double *shares, double *sorted, int own,
         r += 1
     level /= r
     for k in range(K):
-        shares[k] = min(price if k == own else 0.0, (level - slopes[k]) / curve)
+        shares[k] = min(price if k == own else 0.0, (level - gradients[k]) / curve)
     return level
 
 
@@ -339,9 +339,9 @@ def joint_epoch(const double[::1] data, const int32_t[::1] indices, const int64_
                 W[k, p] += step * bias
 
 
-def soft_sweeps(const double[:, ::1] H, double[::1] slope, double[::1] u, double strength,
+def soft_sweeps(const double[:, ::1] H, double[::1] gradient, double[::1] u, double strength,
                 int sweeps, double tol):
-    """Coordinate descent on slope'd + 1/2 d'Hd + strength |u + d|; `slope` (the gradient) is updated."""
+    """Coordinate descent on gradient'd + 1/2 d'Hd + strength |u + d|; `gradient` is updated."""
     cdef Py_ssize_t j, t, p = u.shape[0]
     cdef int k
     cdef double new, step, most
@@ -349,9 +349,9 @@ def soft_sweeps(const double[:, ::1] H, double[::1] slope, double[::1] u, double
         for k in range(sweeps):
             most = 0.0
             for j in range(p):
-                new = u[j] - (slope[j] + strength) / H[j, j]
+                new = u[j] - (gradient[j] + strength) / H[j, j]
                 if new < 0.0:
-                    new = u[j] - (slope[j] - strength) / H[j, j]
+                    new = u[j] - (gradient[j] - strength) / H[j, j]
                     if new > 0.0:
                         new = 0.0
                 step = new - u[j]
@@ -359,7 +359,7 @@ def soft_sweeps(const double[:, ::1] H, double[::1] slope, double[::1] u, double
                     continue
                 u[j] = new
                 for t in range(p):
-                    slope[t] += step * H[j, t]
+                    gradient[t] += step * H[j, t]
                 most = max(most, step * step * H[j, j])
             if most <= tol:
                 break

@@ -60,6 +60,7 @@ class KernelSVM(KernelParameters):
     """Base of SVC, SVR and OneClassSVM; a subclass writes `_solve`."""
 
     _takes_text = True
+    _substitute = "LinearSVC, LinearSVR or Nystroem before a linear model"
     # Whether the intercept is not penalised, so that centring the rows changes nothing.
     _free_intercept: ClassVar[bool] = True
 

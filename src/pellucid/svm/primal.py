@@ -210,10 +210,10 @@ def lasso_squared(problem: LinearProblem, tol: float, max_iter: int, source: str
             break
         H = np.ascontiguousarray(squared_hessian(problem, v))
         H[np.diag_indices(size)] += 1e-12 * max(float(np.diagonal(H).max()), 1e-300)
-        u, slope = v.copy(), gradient.copy()
-        _loops.soft_sweeps(H, slope, u, 1.0, sweeps, 1e-16 * max(value, 1e-300))
+        u, own = v.copy(), gradient.copy()
+        _loops.soft_sweeps(H, own, u, 1.0, sweeps, 1e-16 * max(value, 1e-300))
         before, v_old = value + float(np.abs(v).sum()), v
-        v, value, gradient = _shortened(problem, v, _signs_kept(H, slope, u), value, gradient)
+        v, value, gradient = _shortened(problem, v, _signs_kept(H, own, u), value, gradient)
         if v is v_old or value + float(np.abs(v).sum()) >= before * (1 - 1e-15):
             message = (
                 f"No step lowers the objective any further; the largest violation is {worst:.2g}."
@@ -229,14 +229,14 @@ def _lasso_dual(v: np.ndarray, value: float, gradient: np.ndarray) -> float:
     return shrunk * (2.0 * value - float(gradient @ v)) - shrunk**2 * value
 
 
-def _signs_kept(H: np.ndarray, slope: np.ndarray, u: np.ndarray) -> np.ndarray:
+def _signs_kept(H: np.ndarray, gradient: np.ndarray, u: np.ndarray) -> np.ndarray:
     """The exact minimum of the quadratic model on the support of u, if no sign changes."""
     some = np.flatnonzero(u)
     if not len(some):
         return u
     try:
         step = linalg.solve(
-            H[np.ix_(some, some)], -(slope[some] + np.sign(u[some])), assume_a="pos"
+            H[np.ix_(some, some)], -(gradient[some] + np.sign(u[some])), assume_a="pos"
         )
     except linalg.LinAlgError:
         return u
@@ -253,8 +253,8 @@ def _shortened(
     expected = float(gradient @ (u - v)) + float(np.abs(u).sum()) - size
     for _ in range(40):
         w = u if t == 1.0 else v + t * (u - v)
-        new, slope = squared_loss(problem, w)
+        new, changed = squared_loss(problem, w)
         if new + float(np.abs(w).sum()) <= value + size + 1e-4 * t * min(expected, 0.0):
-            return w, new, slope
+            return w, new, changed
         t *= 0.5
     return v, value, gradient

@@ -118,6 +118,10 @@ class TreeModel(Estimator):
     _invariant = ("weight scale", "column scale")
     _in_forest: ClassVar[bool] = False  # True for a copy that `estimators_` of a forest returns
 
+    @property
+    def _substitute(self) -> str:
+        return "" if self.splitter in ("hist", "auto") else "splitter='hist'"
+
     def _grow(self, problem: Problem, presorted: Any = None) -> Nodes:
         """The whole tree; `presorted` is the sorted table if it exists already."""
         from pellucid.tree.fit_tree import grow_tree

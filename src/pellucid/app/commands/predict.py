@@ -85,11 +85,22 @@ def predict(
     score of the class in 'why_class'. This is the positive class if there are two classes, and the
     predicted class of the row if there are more; regression has no 'why_class'. 'pellucid explain'
     uses the same class and the same signs.
+
+    If --out is a folder (it exists, or ends in /), DATA can be larger than memory: a Parquet or Arrow
+    file, a folder or a pattern in quotes. The folder gets Parquet files; the same command continues a
+    run that was stopped.
     """
+    from pathlib import Path
+
     from pellucid.data.io.source import require_column
     from pellucid.data.io.write import format_of, write
     from pellucid.errors import DataError
 
+    if out.endswith("/") or Path(out).is_dir():
+        options = {"--explain": explained, "--allow-missing": allow_missing, "--csv-safe": csv_safe}
+        options["--format"] = format_ not in (None, "parquet")
+        predict_folder(load_model(model, file, "predict")[1], file, out, ids, options)
+        return
     format_ = format_ or format_of(out)  # report a wrong extension before any work
     model, fitted = load_model(model, file, "predict")
     table = read_like(fitted, file, messages, encoding, encoding_of_run(model))
@@ -295,19 +306,22 @@ def listed(names: list[str]) -> str:
 
 def predictions(fitted: Any, rows: Any, model: str) -> dict[str, Any]:
     """Output columns: `prediction` (or `prediction_0`, ...), and `p_<class>` for probabilities."""
+    from pellucid.beyond_memory import prediction_columns
     from pellucid.errors import DataError
 
     if not hasattr(fitted, "predict"):
         raise DataError(f"{model} contains a {type(fitted).__name__}, which cannot predict.")
-    if hasattr(fitted, "predict_proba"):
-        shares = fitted.predict_proba(rows)
-        # Every classifier with probabilities predicts the most probable class, the first among equals.
-        columns = {"prediction": fitted.classes_[shares.argmax(axis=1)]}
-        for k, label in enumerate(fitted.classes_.tolist()):
-            name = str(label).lower() if isinstance(label, bool) else label  # as CSV writes it
-            columns[f"p_{name}"] = shares[:, k]
-        return columns
-    predicted = fitted.predict(rows)
-    if predicted.ndim == 1:
-        return {"prediction": predicted}
-    return {f"prediction_{k}": predicted[:, k] for k in range(predicted.shape[1])}
+    return prediction_columns(fitted, rows)
+
+
+def predict_folder(fitted: Any, file: str, out: str, ids: tuple[str, ...], options: Any) -> None:
+    """Predict a table of any size into a folder of Parquet files; continues after a kill."""
+    from pellucid.data.opening import source_behind
+    from pellucid.errors import DataError, ParameterError
+
+    used = [flag for flag, given in options.items() if given]
+    if used:
+        raise ParameterError(f"{used[0]} is not available when --out is a folder.")
+    if not hasattr(fitted, "predict_to"):
+        raise DataError(f"a {type(fitted).__name__} cannot predict into a folder: name a file.")
+    fitted.predict_to(source_behind(file) or file, out, copy=ids)

@@ -73,6 +73,7 @@ class AdaBoost(Estimator):
 
     _takes_sparse = property(lambda self: base_estimators.takes_sparse(self._base_estimator()))
     _rows = property(lambda self: base_estimators.rows_for(self._base_estimator()))
+    _substitute = "HistGradientBoosting{kind}"
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()

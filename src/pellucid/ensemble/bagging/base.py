@@ -96,6 +96,7 @@ class Bagging(Estimator):
 
     _takes_sparse = property(lambda self: base_estimators.takes_sparse(self._base_estimator()))
     _rows = property(lambda self: base_estimators.rows_for(self._base_estimator()))
+    _substitute = "HistGradientBoosting{kind}"
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()

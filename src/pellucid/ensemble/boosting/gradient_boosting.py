@@ -102,6 +102,7 @@ class GradientBoosting(Estimator):
     oob_score_: float = learned("Last of `oob_scores_`, if `subsample` is below 1.")
 
     _layout = "codes"
+    _substitute = "HistGradientBoosting{kind}"
     _rows = "canonical_view"
     _invariant = ("column scale",)
     # The checks fit hundreds of times; a few rounds show the same faults as a hundred.

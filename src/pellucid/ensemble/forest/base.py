@@ -88,6 +88,7 @@ class Forest(Estimator):
     oob_importances_std_: np.ndarray = learned(averaging.OOB_STD)
 
     _layout = "codes"
+    _substitute = "HistGradientBoosting{kind}"
     _rows = "canonical"
     _splitter = "best"
     # The checks fit hundreds of times; five trees show the same faults as a hundred.

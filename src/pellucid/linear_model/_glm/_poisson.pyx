@@ -30,20 +30,20 @@ cdef inline double dot(const double *x, const double *y, Py_ssize_t n) noexcept 
 
 
 cdef void add_rows(
-    const double *X, const double *pull, double *g, Py_ssize_t n, Py_ssize_t p
+    const double *X, const double *weighted, double *g, Py_ssize_t n, Py_ssize_t p
 ) noexcept nogil:
-    """g += X'pull, four rows at a time."""
+    """g += X'weighted, four rows at a time."""
     cdef Py_ssize_t i = 0, j
     while i + 4 <= n:
         for j in range(p):
-            g[j] += (pull[i] * X[j] + pull[i + 1] * X[p + j]) + (
-                pull[i + 2] * X[2 * p + j] + pull[i + 3] * X[3 * p + j]
+            g[j] += (weighted[i] * X[j] + weighted[i + 1] * X[p + j]) + (
+                weighted[i + 2] * X[2 * p + j] + weighted[i + 3] * X[3 * p + j]
             )
         X += 4 * p
         i += 4
     while i < n:
         for j in range(p):
-            g[j] += pull[i] * X[j]
+            g[j] += weighted[i] * X[j]
         X += p
         i += 1
 
@@ -55,15 +55,15 @@ def visit(
     """Sum of w times half the deviance; eta and the gradient g (p + 1,) are written."""
     cdef Py_ssize_t n = X.shape[0], p = X.shape[1], i, j, first, rows
     cdef bint shifted = offset.shape[0] > 0
-    cdef double total = 0.0, loss, mu, slope, all_pulls
-    cdef double pull[STRIP]
+    cdef double total = 0.0, loss, mu, residual, all_residuals
+    cdef double weighted[STRIP]
     cdef double[::1] part = np.empty(p + 1)
     with nogil:
         g[:] = 0.0
         for first in range(0, n, 128):
             rows = min(STRIP, n - first)
             loss = 0.0
-            all_pulls = 0.0
+            all_residuals = 0.0
             for j in range(rows):
                 i = first + j
                 eta[i] = dot(&X[i, 0], &b[0], p) + b[p]
@@ -72,17 +72,17 @@ def visit(
             for j in range(rows):
                 i = first + j
                 mu = exp(eta[i])
-                slope = mu - y[i]
-                loss += w[i] * slope
+                residual = mu - y[i]
+                loss += w[i] * residual
                 if y[i] > 0.0:
                     loss += w[i] * y[i] * (log(y[i]) - eta[i])
-                pull[j] = w[i] * slope
-                all_pulls += pull[j]
+                weighted[j] = w[i] * residual
+                all_residuals += weighted[j]
             part[:] = 0.0
-            add_rows(&X[first, 0], pull, &part[0], rows, p)
+            add_rows(&X[first, 0], weighted, &part[0], rows, p)
             for j in range(p):
                 g[j] += part[j]
-            g[p] += all_pulls
+            g[p] += all_residuals
             total += loss
     return total
 

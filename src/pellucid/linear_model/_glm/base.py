@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.opening import opened
+from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model.base import LinearPredictor
@@ -95,6 +95,12 @@ class GLMRegressor(LinearPredictor):
         multiplies its mean: exposure = exp(offset). Both can be names of columns, here and in
         prediction.
         """
+        if isinstance(offset, str) or isinstance(exposure, str):
+            X, large = large_source(X)
+            if large and exposure is None:
+                return self._learn(X, y, weights=sample_weight, offset=offset)
+            if large:
+                X, exposure = X.without(exposure)
         X, shift = self._opened(X, offset, exposure)
         return self._learn(X, y, weights=sample_weight, offset=shift)
 

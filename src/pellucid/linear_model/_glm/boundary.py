@@ -63,10 +63,10 @@ def _gradient_sizes(objective: GLMObjective, x: np.ndarray) -> np.ndarray:
     for rows in objective.X.blocks:
         with np.errstate(all="ignore"):
             gradient = objective.curve.visit(objective.y[rows], eta[rows])[1]
-        pull = objective.weights[rows] * np.abs(gradient)
+        weighted = objective.weights[rows] * np.abs(gradient)
         block = objective.block(rows)
-        total[:-1] += abs(block).T @ pull
-        total[-1] += pull.sum()
+        total[:-1] += abs(block).T @ weighted
+        total[-1] += weighted.sum()
     return total
 
 

@@ -39,10 +39,10 @@ class SparseGLM(SparseTask):
     def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         x = B[0].copy()
         value, g = self.objective.evaluate(x)
-        pull = self.l2 * x[:-1]
+        penalty = self.l2 * x[:-1]
         with np.errstate(invalid="ignore"):
-            loss, g = value - 0.5 * float(pull @ x[:-1]), g.copy()
-            g[:-1] -= pull
+            loss, g = value - 0.5 * float(penalty @ x[:-1]), g.copy()
+            g[:-1] -= penalty
         return loss, g[None], self.objective.last["eta"]
 
     @functools.cached_property
@@ -54,8 +54,8 @@ class SparseGLM(SparseTask):
             block, y = objective.block(rows), objective.y[rows]
             curvature = objective.curve.curvature(y, np.full_like(y, self._middle), expected=True)
             squares = block * block if isinstance(block, np.ndarray) else block.multiply(block)
-            pull = objective.weights[rows] * curvature
-            return np.append(squares.T @ pull, pull.sum() * objective.intercept)
+            weighted = objective.weights[rows] * curvature
+            return np.append(squares.T @ weighted, weighted.sum() * objective.intercept)
 
         with np.errstate(all="ignore"):
             return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)

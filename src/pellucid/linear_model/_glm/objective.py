@@ -127,8 +127,8 @@ class GLMObjective(ShiftedRows):
         with np.errstate(all="ignore"):
             eta[rows] = self.scores(rows, block, x)
             value, gradient = self.curve.visit(self.y[rows], eta[rows])
-            pull = self.weights[rows] * gradient
-            g[:-1], g[-1] = block.T @ pull, pull.sum()
+            weighted = self.weights[rows] * gradient
+            g[:-1], g[-1] = block.T @ weighted, weighted.sum()
             return float(self.weights[rows] @ value), g
 
     def _fused(self, rows: slice, x: np.ndarray, eta: np.ndarray) -> tuple[float, np.ndarray]:

@@ -128,12 +128,12 @@ def _rough_fit(task: Task, eta: np.ndarray) -> np.ndarray:
         x = z.ravel() / scale
         return np.asarray(X @ x[:-1]) + (x[-1] * objective.intercept - x[:-1] @ shift)
 
-    def pulls(r: np.ndarray) -> np.ndarray:
+    def weighted_sums(r: np.ndarray) -> np.ndarray:
         r = r.ravel()
         own = np.asarray(X.T @ r) - r.sum() * shift
         return np.append(own, r.sum() * objective.intercept) / scale
 
-    table = LinearOperator((n, p + 1), matvec=fitted, rmatvec=pulls, dtype=float)
+    table = LinearOperator((n, p + 1), matvec=fitted, rmatvec=weighted_sums, dtype=float)
     return lsqr(table, eta, atol=1e-10, btol=1e-10, iter_lim=10 * (p + 1))[0] / scale
 
 

@@ -13,3 +13,14 @@ def descend(
     tol: float,
     epochs: int,
 ) -> int: ...
+def descend_columns(
+    A: ndarray,
+    squares: ndarray,
+    r: ndarray,
+    b: ndarray,
+    l1: ndarray,
+    l2: ndarray,
+    positive: bool,
+    tol: float,
+    epochs: int,
+) -> int: ...

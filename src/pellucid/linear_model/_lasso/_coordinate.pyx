@@ -1,12 +1,15 @@
 """Coordinate descent on a quadratic with an elastic-net penalty.
 
 Layout: Q is (k, k), C-contiguous and symmetric; q, b, the products Qb = Q b and the strengths l1, l2
-are (k,). `kept` is (2, MEMORY + 1, k): the last points and their products.
+are (k,). `kept` is (2, MEMORY + 1, k): the last points and their products. With more columns than rows,
+A is (k, n), one column of the table after the other, and r = y - A'b its residuals.
 """
 
 from libc.math cimport fabs, sqrt
 
 import numpy as np
+
+from pellucid.linear_model._lasso._vectors cimport dot
 
 cdef enum:
     MEMORY = 5  # epochs from which the limit is guessed
@@ -137,6 +140,37 @@ def descend(
                     b[j] = new
                     for i in range(k):
                         Qb[i] += step * Q[j, i]
+                    largest = max(largest, fabs(step) * sqrt(curve))
+            if largest <= tol:
+                break
+    return epoch
+
+
+def descend_columns(
+    const double[:, ::1] A, const double[::1] squares, double[::1] r, double[::1] b,
+    const double[::1] l1, const double[::1] l2, bint positive, double tol, Py_ssize_t epochs,
+):
+    """The same by the columns themselves: r follows in place of Qb. No leaps.
+
+    `squares` are the squared lengths of the columns.
+    """
+    cdef Py_ssize_t j, i, epoch = 0, k = b.shape[0], n = r.shape[0]
+    cdef double old, new, curve, step, largest
+    with nogil:
+        while epoch < epochs:
+            epoch += 1
+            largest = 0.0
+            for j in range(k):
+                curve, old = squares[j] + l2[j], b[j]
+                new = 0.0
+                if curve > 0.0:
+                    new = dot(&A[j, 0], &r[0], n) + squares[j] * old
+                    new = shrunk(new, l1[j], positive) / curve
+                step = new - old
+                if step != 0.0:
+                    b[j] = new
+                    for i in range(n):
+                        r[i] -= step * A[j, i]
                     largest = max(largest, fabs(step) * sqrt(curve))
             if largest <= tol:
                 break

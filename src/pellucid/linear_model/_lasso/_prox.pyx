@@ -47,14 +47,14 @@ def quadratic_lasso(
 def quadratic_lasso_by_rows(
     const double[::1] cells, const int[::1] rows, const int[::1] starts,
     const Py_ssize_t[::1] column, const Py_ssize_t[::1] cls,
-    const double[:, ::1] slopes, const double[:, ::1] shares,
+    const double[:, ::1] factors, const double[:, ::1] shares,
     const double[::1] curves, const double[::1] ridge, const double[::1] g,
     const double[::1] strength, const double[::1] b, double[::1] d, double[:, ::1] Z,
     double[::1] means, double tol, Py_ssize_t max_sweeps,
 ):
     """As `quadratic_lasso`, with H never formed: entry i of d belongs to a column and a class.
 
-    Row r has the curvature slopes[r, k] (1[k = l] - shares[r, l]) by its scores of classes k and l,
+    Row r has the curvature factors[r, k] (1[k = l] - shares[r, l]) by its scores of classes k and l,
     `ridge` is added to the diagonal of H, and `curves` is that diagonal. Columns stand one after the
     other (cells, rows, starts). Z (n, q) are the changes of the scores, means[r] = sum_l shares Z[r].
     A visit of an entry costs the cells of its column.
@@ -73,7 +73,7 @@ def quadratic_lasso_by_rows(
                 gradient = g[i] + ridge[i] * d[i]
                 for e in range(starts[j], starts[j + 1]):
                     r = rows[e]
-                    gradient += cells[e] * (slopes[r, k] * (Z[r, k] - means[r]))
+                    gradient += cells[e] * (factors[r, k] * (Z[r, k] - means[r]))
                 target = soft_threshold(b[i] + d[i] - gradient / curve, strength[i] / curve)
                 step = target - b[i] - d[i]
                 if step == 0.0:

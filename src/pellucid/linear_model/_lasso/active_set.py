@@ -82,9 +82,9 @@ def without_rows(design: Design, gram: np.ndarray, part: Design) -> Quadratic | 
         return None
     d = drift[:p].copy()
     mean, mean_y = design.shift + d / np.sqrt(total), design.start + drift[p] / np.sqrt(total)
-    pull = gram[c : c + p, -1] - y @ T - drift[p] * d
+    correlation = gram[c : c + p, -1] - y @ T - drift[p] * d
     G = gram[c : c + p, c : c + p]
-    return Quadratic(G, T, d, pull, float(rest[p]), total, mean, float(mean_y[0]))
+    return Quadratic(G, T, d, correlation, float(rest[p]), total, mean, float(mean_y[0]))
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ def solve(
     task: Quadratic, l1: float, positive: bool, wanted: float, rounds: int
 ) -> tuple[np.ndarray, Points]:
     """Falling penalties that end with l1, and the points there; see `last_point`."""
-    pull = task.c if positive else np.abs(task.c)
-    top = float(pull.max(initial=0.0)) / task.total
+    correlation = task.c if positive else np.abs(task.c)
+    top = float(correlation.max(initial=0.0)) / task.total
     steps = 1
     if LEAST * top < l1 < top:
         steps += int(np.ceil(np.log(top / l1) / STEP))

@@ -274,8 +274,8 @@ class L1RegressorCV(LinearPredictor):
         net = Net(0.0, 0.0, self.fit_intercept, self.positive, self.tol, self.max_iter)
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
             table = search.prepared(problem, self.fit_intercept)
-            pull = search.target_products(table)
-            alphas = [_penalties(self, problem, ratio, pull) for ratio in l1_ratios]
+            correlation = search.target_products(table)
+            alphas = [_penalties(self, problem, ratio, correlation) for ratio in l1_ratios]
             folds = make_folds(self.cv, problem, split)
             grid = search.Grid(l1_ratios, alphas, net)
             errors = search.errors_by_fold(table, folds, grid)
@@ -327,7 +327,7 @@ def _record_path(table: Any, grid: Any, r: int, errors: np.ndarray) -> None:
 
 
 def _penalties(
-    model: Any, problem: Problem, l1_ratio: float, pull: np.ndarray | None
+    model: Any, problem: Problem, l1_ratio: float, correlation: np.ndarray | None
 ) -> np.ndarray:
     if Integer(1).accepts(model.alphas) and l1_ratio == 0:
         raise ParameterError(
@@ -336,7 +336,7 @@ def _penalties(
         )
     return penalty_grid(
         type(model).__name__, problem.X, problem.y[:, None], problem.weights, model.alphas,
-        l1_ratio, model.eps, model.fit_intercept, model.positive, pull,
+        l1_ratio, model.eps, model.fit_intercept, model.positive, correlation,
     )  # fmt: skip
 
 

@@ -92,7 +92,7 @@ class Columns:
     def __init__(self, p: int) -> None:
         self.place = np.full(p, -1)
         self.kept = 0
-        self.A = np.empty((0, 0))
+        self.A = np.empty((0, 0))  # (kept, n)
         self.G = np.empty((0, 0))
 
     def columns(self, active: np.ndarray) -> np.ndarray:
@@ -104,30 +104,41 @@ class Columns:
         raise NotImplementedError
 
     def _keep(self, active: np.ndarray) -> np.ndarray:
+        """The places of these columns among those that are kept."""
         new = active[self.place[active] < 0]
         if len(new):
-            fresh = self.columns(new)
-            n, k = len(fresh), self.kept + len(new)
-            A, G = np.empty((n, k), order="F"), np.empty((k, k))
-            A[:, : self.kept] = self.A[:, : self.kept] if self.kept else 0.0
-            A[:, self.kept :] = fresh
-            G[: self.kept, : self.kept] = self.G
-            G[:, self.kept :] = A.T @ fresh
-            G[self.kept :, : self.kept] = G[: self.kept, self.kept :].T
+            fresh, k = self.columns(new), self.kept + len(new)
+            if k > len(self.A):  # with room for more
+                more = np.empty((min(2 * k, len(self.place)), len(fresh)))
+                if self.kept:
+                    more[: self.kept] = self.A[: self.kept]
+                self.A = more
+            self.A[self.kept : k] = fresh.T
             self.place[new] = np.arange(self.kept, k)
-            self.A, self.G, self.kept = A, G, k
+            self.kept = k
         return self.place[active]
 
     def gradient(self, k: int, b: np.ndarray, active: np.ndarray) -> np.ndarray:
         if not len(active):
             return self.q[:, k].copy()
-        full = np.zeros(self.kept + len(active))
         places = self._keep(active)
+        full = np.zeros(self.kept)
         full[places] = b[active]
-        return self.products_with(self.y[:, k] - self.A @ full[: self.kept])
+        return self.products_with(self.y[:, k] - full @ self.A[: self.kept])
+
+    def kept_columns(self, active: np.ndarray) -> np.ndarray:
+        """Centred, weighted columns (k, n), divided by sqrt(N)."""
+        places = self._keep(active)
+        return self.A[places]
 
     def block(self, active: np.ndarray) -> np.ndarray:
-        places = self._keep(active)
+        places, known = self._keep(active), len(self.G)
+        if known < self.kept:
+            A, G = self.A[: self.kept], np.empty((self.kept, self.kept))
+            G[:known, :known] = self.G
+            G[:, known:] = A @ A[known:].T
+            G[known:, :known] = G[:known, known:].T
+            self.G = G
         return np.ascontiguousarray(self.G[np.ix_(places, places)])
 
 
@@ -163,10 +174,10 @@ class PlainColumns(Columns):
         c = float(design.constant)
         self.mean_y = c * (share @ design.Y)
         self.y = (design.Y - self.mean_y) * self.root[:, None]
-        pulls = self.root[:, None] * self.y
-        sums = self._sums(np.column_stack([share, pulls]).T)  # one pass for all
+        weighted = self.root[:, None] * self.y
+        sums = self._sums(np.column_stack([share, weighted]).T)  # one pass for all
         self.mean = c * sums[0]
-        self.q = (sums[1:] - np.outer(pulls.sum(axis=0), self.mean)).T
+        self.q = (sums[1:] - np.outer(weighted.sum(axis=0), self.mean)).T
         self.yy = np.square(self.y).sum(axis=0)
 
     def columns(self, active: np.ndarray) -> np.ndarray:
@@ -175,20 +186,20 @@ class PlainColumns(Columns):
         return (dense - self.mean[active]) * self.root[:, None]
 
     def products_with(self, r: np.ndarray) -> np.ndarray:
-        pull = self.root * r
-        return self._sums(pull[None])[0] - self.mean * pull.sum()
+        weighted = self.root * r
+        return self._sums(weighted[None])[0] - self.mean * weighted.sum()
 
-    def _sums(self, pulls: np.ndarray) -> np.ndarray:
+    def _sums(self, weighted: np.ndarray) -> np.ndarray:
         """(k, p): the rows, added up with each of k weights."""
         if not isinstance(self.X, np.ndarray):
-            return np.asarray(self.X.T @ pulls.T).T
+            return np.asarray(self.X.T @ weighted.T).T
         n, p = self.X.shape
 
         def partial(rows: slice) -> np.ndarray:
-            if len(pulls) == 1:  # BLAS is quicker
-                return (pulls[0, rows] @ self.X[rows])[None]
-            total = np.zeros((len(pulls), p))
-            loops.row_sums(self.X[rows], np.ascontiguousarray(pulls[:, rows]), total)
+            if len(weighted) == 1:  # BLAS is quicker
+                return (weighted[0, rows] @ self.X[rows])[None]
+            total = np.zeros((len(weighted), p))
+            loops.row_sums(self.X[rows], np.ascontiguousarray(weighted[:, rows]), total)
             return total
 
         return parallel.reduce(partial, np.ndarray.__iadd__, parallel.row_blocks(n, p))

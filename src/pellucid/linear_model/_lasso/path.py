@@ -102,8 +102,8 @@ class Path:
         self.before = (last, here) if np.isfinite(last) else None
 
     def _violating(self, reach: float) -> np.ndarray:
-        pull = self.g if self.positive else np.abs(self.g)
-        return np.flatnonzero((pull > MORE * reach) & ~self.kept)
+        correlation = self.g if self.positive else np.abs(self.g)
+        return np.flatnonzero((correlation > MORE * reach) & ~self.kept)
 
     def _update_gap(self, qk: np.ndarray, l1: float, l2: float) -> float:
         """Update X'r / N; the duality gap (see `solver.update_gap`)."""
@@ -113,9 +113,9 @@ class Path:
         curve = l2 * float(b @ b)
         residual = max(self.yy - fitted - float(own @ b), 0.0) + curve
         value = 0.5 * residual + l1 * float(np.abs(b).sum())
-        pull = self.g.copy()
-        pull[self.order] -= l2 * b
-        strongest = float((pull if self.positive else np.abs(pull)).max(initial=0.0))
+        correlation = self.g.copy()
+        correlation[self.order] -= l2 * b
+        strongest = float((correlation if self.positive else np.abs(correlation)).max(initial=0.0))
         shrink = l1 / strongest if strongest > l1 else 1.0
         return max(value - shrink * (self.yy - fitted) + 0.5 * shrink**2 * residual, 0.0)
 

@@ -134,14 +134,14 @@ class Columns:
 
 @dataclass(frozen=True)
 class RowCurvature:
-    """Curvature of row r by its scores of classes k and l: slopes[r, k] (1[k = l] - shares[r, l])."""
+    """Curvature of row r by its scores of classes k and l: factors[r, k] (1[k = l] - shares[r, l])."""
 
-    slopes: np.ndarray
+    factors: np.ndarray
     shares: np.ndarray
 
     def diagonal(self, columns: Columns) -> np.ndarray:
         """(q, p + 1): the second derivative of the loss by each coefficient."""
-        table, own = columns.table, self.slopes * (1.0 - self.shares)
+        table, own = columns.table, self.factors * (1.0 - self.shares)
         squares = table * table if isinstance(table, np.ndarray) else table.multiply(table)
         return np.asarray(squares.T @ own).T
 
@@ -168,7 +168,7 @@ class ByRows(QuadraticModel):
         own, columns, rows = self.entries, self.columns, self.rows
         return parallel.interruptible(
             _prox.quadratic_lasso_by_rows, columns.cells, columns.rows, columns.starts, self.column,
-            self.cls, rows.slopes, rows.shares, self.curves, self.ridge, own.g, own.l1, own.b,
+            self.cls, rows.factors, rows.shares, self.curves, self.ridge, own.g, own.l1, own.b,
             self.d, self.Z, self.means, tol, most,
         )  # fmt: skip
 
@@ -181,26 +181,26 @@ class ByRows(QuadraticModel):
 
     def curvature(self, used: np.ndarray) -> np.ndarray:
         H = np.empty((len(used), len(used)))
-        where = [np.flatnonzero(self.cls[used] == k) for k in range(self.rows.slopes.shape[1])]
+        where = [np.flatnonzero(self.cls[used] == k) for k in range(self.rows.factors.shape[1])]
         parts = [self.columns.table[:, self.column[used[own]]] for own in where]
-        slopes, shares = self.rows.slopes, self.rows.shares
+        factors, shares = self.rows.factors, self.rows.shares
         for k, own in enumerate(where):
             for l, other in enumerate(where[: k + 1]):
-                curvature = slopes[:, k] * ((1.0 if k == l else 0.0) - shares[:, l])
+                curvature = factors[:, k] * ((1.0 if k == l else 0.0) - shares[:, l])
                 H[np.ix_(own, other)] = block = _products(parts[k], curvature, parts[l])
                 H[np.ix_(other, own)] = block.T
         H[np.diag_indices(len(H))] += self.ridge[used]
         return H
 
     def _scores(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        whole = np.zeros((self.columns.table.shape[1], self.rows.slopes.shape[1]))
+        whole = np.zeros((self.columns.table.shape[1], self.rows.factors.shape[1]))
         whole[self.column, self.cls] = d
         Z = np.ascontiguousarray(self.columns.table @ whole)
         return Z, np.einsum("rk,rk->r", self.rows.shares, Z)
 
     def _product(self, d: np.ndarray, Z: np.ndarray, means: np.ndarray) -> np.ndarray:
-        pull = self.columns.table.T @ (self.rows.slopes * (Z - means[:, None]))
-        return np.asarray(pull)[self.column, self.cls] + self.ridge * d
+        gradient = self.columns.table.T @ (self.rows.factors * (Z - means[:, None]))
+        return np.asarray(gradient)[self.column, self.cls] + self.ridge * d
 
 
 def _products(A: Any, weights: np.ndarray, B: Any) -> np.ndarray:

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.linear_model._lasso import _coordinate, active_set
+from pellucid.linear_model._lasso import _coordinate, active_set, wide_support
 from pellucid.linear_model._lasso.gram_products import (
     AllProducts,
+    Columns,
     Products,
     few_columns,
     make_products,
@@ -109,17 +110,7 @@ def solve_target(
         before, active = state.gap, working_set(state, l1, l2, net.positive)
         if not len(active):
             break
-        Q, q = products.block(active), products.q[active, k]
-        inner = state.b[active]
-        Qb = inner @ Q
-        room = min(EPOCHS, net.max_iter - state.epochs)
-        corner, curve = l1[active], l2[active]
-        given = (Q, q, inner, Qb, corner, curve, net.positive, tol)
-        if recorder is not None and recorder.watched and len(q) < FEW:
-            state.epochs += descend_watched(recorder, state, active, k, given, room)
-        else:
-            state.epochs += descend(*given, room)
-        state.b[active] = solve_support(Q, q, inner, corner, curve)
+        improve(products, k, active, state, l1[active], l2[active], net, recorder, tol)
         update_gap(products, k, l1, l2, state, net)
         record(recorder, state, scale, k)
         if not state.gap < before / 2:
@@ -132,13 +123,36 @@ def solve_target(
     return state
 
 
+def improve(
+    products: Products, k: int, active: np.ndarray, state: State, l1: np.ndarray, l2: np.ndarray,
+    net: Net, recorder: Recorder | None, tol: float,
+) -> None:  # fmt: skip
+    """Steps 2 and 3 of `solve_target`: with more columns than rows, on the columns themselves."""
+    left, inner = net.max_iter - state.epochs, state.b[active]
+    if isinstance(products, Columns) and l2.min() > 0 and 4 * len(active) > len(products.y):
+        state.b[active], made = wide_support.improve(
+            products, k, active, inner, l1, l2, net.positive, tol, min(wide_support.EPOCHS, left),
+            2 * np.count_nonzero(inner) > len(active),
+        )  # fmt: skip
+        state.epochs += made
+        return
+    Q, q = products.block(active), products.q[active, k]
+    given = (Q, q, inner, inner @ Q, l1, l2, net.positive, tol)
+    if recorder is not None and recorder.watched and len(q) < FEW:
+        state.epochs += descend_watched(recorder, state, active, k, given, min(EPOCHS, left))
+    else:
+        state.epochs += descend(*given, min(EPOCHS, left))
+    state.b[active] = solve_support(Q, q, inner, l1, l2)
+
+
 def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) -> np.ndarray:
-    """Columns in use, and the others that exceed the penalty most, at most as many again."""
+    """Columns in use, and the others that exceed the penalty most, at most as many again; with a
+    ridge penalty, which keeps many columns, three times as many."""
     used = state.b != 0
-    pull = state.g - l2 * state.b
-    excess = np.where(used, 0.0, (pull if positive else np.abs(pull)) - MORE * l1)
+    correlation = state.g - l2 * state.b
+    excess = np.where(used, 0.0, (correlation if positive else np.abs(correlation)) - MORE * l1)
     waiting = np.flatnonzero(excess > 0)
-    room = max(FIRST_SET, int(used.sum()))
+    room = max(FIRST_SET, int(used.sum()) * (3 if l2.any() else 1))
     if len(waiting) > room:
         waiting = waiting[np.argsort(-excess[waiting], kind="stable")[:room]]
     return np.sort(np.append(np.flatnonzero(used), waiting))
@@ -197,10 +211,10 @@ def update_gap(
     curve = float(l2[active] @ b[active] ** 2)
     residual = max(yy - 2 * fitted + explained, 0.0) + curve
     state.value = 0.5 * residual + float(l1[active] @ np.abs(b[active]))
-    pull = state.g - l2 * b
-    pull = pull if net.positive else np.abs(pull)
+    correlation = state.g - l2 * b
+    correlation = correlation if net.positive else np.abs(correlation)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(pull > l1, l1 / pull, 1.0)
+        ratio = np.where(correlation > l1, l1 / correlation, 1.0)
     shrink = float(ratio.min(initial=1.0))
     dual = shrink * (yy - fitted) - 0.5 * shrink**2 * residual
     state.gap = max(state.value - dual, 0.0)

@@ -17,11 +17,11 @@ cdef extern from "classes.h":
         const double *X, Py_ssize_t apart, Py_ssize_t rows, Py_ssize_t p, const double *B,
         Py_ssize_t q, double *z,
     ) noexcept nogil
-    void pulls(
+    void add_gradients(
         const double *X, Py_ssize_t apart, Py_ssize_t rows, Py_ssize_t p, const double *r,
         Py_ssize_t q, double *G,
     ) noexcept nogil
-    void chances(
+    void row_probabilities(
         double *z, const double *y, const double *w, Py_ssize_t rows, Py_ssize_t q, double *r,
         double *mine, double *rest,
     ) noexcept nogil
@@ -83,13 +83,13 @@ def visit(
                 own[i] = y[first + i]
                 weight[i] = w[first + i]
             scores(&X[first, 0], apart, rows, p, &B[0, 0], q, &z[0, 0])
-            chances(&z[0, 0], own, weight, rows, q, &r[0, 0], mine, rest)
+            row_probabilities(&z[0, 0], own, weight, rows, q, &r[0, 0], mine, rest)
             total += strip_loss(weight, mine, rest, rows)
             for i in range(rows):
                 for k in range(q):
                     P[first + i, k] = z[k, i]
             part[:, :] = 0.0
-            pulls(&X[first, 0], apart, rows, p, &r[0, 0], q, &part[0, 0])
+            add_gradients(&X[first, 0], apart, rows, p, &r[0, 0], q, &part[0, 0])
             for k in range(q):
                 for i in range(p + 1):
                     G[k, i] += part[k, i]

@@ -116,12 +116,12 @@ BY_FOURS(scores, scores_body)
 #undef TO
 #define FROM from + k * STRIP
 #define TO to + k * (p + 1)
-BY_FOURS(pulls, pulls_body)
+BY_FOURS(add_gradients, pulls_body)
 
 /* Replace scores z by probabilities; r becomes the gradient of w times the loss by the scores, and
    -log p_y is mine[i] + log(1 + rest[i]). Sums leave out the largest score (its exponential is 1) and
    the class y instead of subtracting them. y and w are 0 beyond the rows. */
-static void chances(double *restrict z, const double *restrict y, const double *restrict w,
+static void row_probabilities(double *restrict z, const double *restrict y, const double *restrict w,
                     ptrdiff_t rows, ptrdiff_t classes, double *restrict r, double *restrict mine,
                     double *restrict rest)
 {
@@ -147,10 +147,10 @@ static void chances(double *restrict z, const double *restrict y, const double *
         }
         const lanes total = 1.0 + left, miss = others / total;
         for (ptrdiff_t k = 0; k < classes; k++) {
-            const lanes chance = READ(z + k * STRIP + i) / total;
+            const lanes probability = READ(z + k * STRIP + i) / total;
             const marks hit = (marks)(own == ALL(k + 1.0));
-            AT(z + k * STRIP + i) = chance;
-            AT(r + k * STRIP + i) = READ(w + i) * (only(~hit, chance) - only(hit, miss));
+            AT(z + k * STRIP + i) = probability;
+            AT(r + k * STRIP + i) = READ(w + i) * (only(~hit, probability) - only(hit, miss));
         }
         AT(mine + i) = high - score;
         AT(rest + i) = left;

@@ -19,6 +19,7 @@ from pellucid.numerics.linalg import cholesky_factor, singular_solver
 from pellucid.numerics.moments import moments
 from pellucid.numerics.row_blocks import Rows, exponents
 from pellucid.numerics.truncated_newton import truncated_newton
+from pellucid.parallel.memory import every
 from pellucid.records import Recorder, Solution, Status, converting_x, unwatched
 
 NEWTON_SIZE = 600  # number of parameters up to which "auto" uses Newton's method
@@ -93,7 +94,7 @@ def sample(whole: Likelihood, rows: int, ratio: int) -> Likelihood | None:
     if stride < 4:
         return None
     return Likelihood(
-        Rows(whole.X.X[::stride]),
+        Rows(every(whole.X.X, stride)),
         np.ascontiguousarray(whole.y[::stride]), whole.weights[::stride] * stride,
         whole.n_classes, whole.alpha, whole.intercept, whole.shift,
     )  # fmt: skip

@@ -55,7 +55,7 @@ def maximise(
     """
     unit = np.ldexp(1.0, -2 * int(made.lift[0]))  # of squares of y
     rate_a, rate_l = priors.alpha_2 * unit, priors.lambda_2 * unit
-    L, z, N = made.values, made.pull[:, 0], made.total
+    L, z, N = made.values, made.projections[:, 0], made.total
     rss = made.residual_ss()
     alpha = 1.0 / (variance + EPS * unit) if priors.alpha_init is None else priors.alpha_init / unit
     lamb = (1.0 if priors.lambda_init is None else priors.lambda_init) / unit

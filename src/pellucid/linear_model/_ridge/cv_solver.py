@@ -68,7 +68,7 @@ def _tall_rows(made: Spectrum, alphas: np.ndarray) -> Any:
     """rows -> residuals (m, k, alphas) in units of 2**lift and 1 - leverage (m, alphas)."""
     design, units = made.task.design, made.task.units
     gain = 1.0 / (made.values[:, None] + alphas)
-    B = made.pull[:, :, None] * gain[:, None, :]
+    B = made.projections[:, :, None] * gain[:, None, :]
     r, k, m = B.shape
     middle, one = np.ldexp(made.mean, units), float(design.constant) / made.total
     basis = np.ldexp(made.vectors, -units[:, None])

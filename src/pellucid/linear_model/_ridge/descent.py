@@ -29,8 +29,8 @@ def descend_ridge(model: Any, problem: Problem, alpha: float) -> dict[str, Any]:
 
     def evaluate(A: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
         r = A @ b - problem.y
-        pull = weights * r
-        return 0.5 * float(pull @ r + strength @ b**2), A.T @ pull + strength * b
+        weighted = weights * r
+        return 0.5 * float(weighted @ r + strength @ b**2), A.T @ weighted + strength * b
 
     means = problem.table.T @ (weights / total)
     return descend_squares(model, problem, weights, means, alpha, None, evaluate, total)

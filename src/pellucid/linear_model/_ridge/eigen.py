@@ -19,19 +19,20 @@ from pellucid.numerics.linalg import EPS
 # Share of the largest value below which a value must not be taken from squared columns.
 ROUGH = 1e-9
 UNCENTRED = 1e-5  # the same where columns may lie far from 0: their squares hide how they vary
+SQUARED = 1e-3  # the same for vectors of a wide table: their error grows with its inverse
 # Share of y'y below which the residual sum of squares is summed row by row.
 NEAR = 1e-6
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """values (r,), vectors (p, r), pull V'X'Wy (r, k), y'Wy (k,), all centred, and the means."""
+    """values (r,), vectors (p, r), projections V'X'Wy (r, k), y'Wy (k,), all centred, and the means."""
 
     task: Ridge
     solver: Any
     values: np.ndarray
     vectors: np.ndarray
-    pull: np.ndarray
+    projections: np.ndarray
     yy: np.ndarray
     mean: np.ndarray
     mean_y: np.ndarray
@@ -43,15 +44,15 @@ class Spectrum:
 
     def ridge(self, alpha: Any, k: int = 0) -> np.ndarray:
         """Coefficients (p,) of target k, in units of 2**lift."""
-        return self.vectors @ (self.pull[:, k] / (self.values + alpha))
+        return self.vectors @ (self.projections[:, k] / (self.values + alpha))
 
     def residual_ss(self) -> float:
         """Of least squares for the first target, in units of 4**lift; if small, row by row."""
-        pull, design = self.pull[:, 0], self.task.design
-        rest = float(self.yy[0] - np.sum(pull**2 / self.values))
+        projections, design = self.projections[:, 0], self.task.design
+        rest = float(self.yy[0] - np.sum(projections**2 / self.values))
         if rest > NEAR * self.yy[0]:
             return rest
-        b = np.ldexp(self.vectors @ (pull / self.values), -self.task.units)
+        b = np.ldexp(self.vectors @ (projections / self.values), -self.task.units)
         middle = self.mean_y[0] - np.ldexp(self.mean, self.task.units) @ b
 
         def partial(rows: slice) -> float:
@@ -68,7 +69,7 @@ def make_spectrum(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         made = _tall(task) if task.design.X.n >= task.design.X.p else _wide(task)
     finite = np.isfinite(made.values).all() and np.isfinite(made.vectors).all()
-    if not finite or not np.isfinite(made.pull).all() or not np.isfinite(made.mean).all():
+    if not finite or not np.isfinite(made.projections).all() or not np.isfinite(made.mean).all():
         raise DataError(
             "The columns (or weights) differ in size by more than a float can hold when squared. "
             "Bring them to similar scales first."
@@ -97,12 +98,12 @@ def _tall(task: Ridge) -> Spectrum:
         values, vectors = np.linalg.eigh(S)
     rough = ROUGH if task.design.constant else UNCENTRED
     if not np.isfinite(S).all() or (p and values[0] <= rough * values[-1]):
-        values, vectors, pull = _by_triangle(task, solver)
+        values, vectors, projections = _by_triangle(task, solver)
     else:
-        pull = vectors.T @ Sxy
+        projections = vectors.T @ Sxy
     mean = np.ldexp(solver.mean, -units)
     total = float(np.ldexp(solver.total, out))
-    return Spectrum(task, solver, values, vectors, pull, yy, mean, solver.mean_y, total)
+    return Spectrum(task, solver, values, vectors, projections, yy, mean, solver.mean_y, total)
 
 
 def _by_triangle(task: Ridge, solver: Tall) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -120,6 +121,24 @@ def _by_triangle(task: Ridge, solver: Tall) -> tuple[np.ndarray, np.ndarray, np.
     return s[seen] ** 2, Vt[seen].T.copy(), s[seen, None] * (U[:, seen].T @ targets)
 
 
+def _by_rows(
+    A: np.ndarray, null: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The singular values and vectors of a wide A by AA', which is much faster; None if its smallest
+    value is too small for squares. `null` is a direction that A'null = 0 leaves out."""
+    K = A @ A.T
+    if not np.isfinite(K).all():
+        return None
+    values, U = np.linalg.eigh(K)
+    if null is not None and len(values) and abs(null @ U[:, 0]) > 0.999:
+        values, U = values[1:], U[:, 1:]
+    if not len(values) or not values[0] > SQUARED * values[-1]:
+        return None
+    values, U = values[::-1], U[:, ::-1]
+    s = np.sqrt(values)
+    return U, s, (A.T @ (U / s)).T
+
+
 def _wide(task: Ridge) -> Spectrum:
     solver = Wide(task)
     root = np.sqrt(np.ldexp(1.0, task.weights_lift))
@@ -130,8 +149,10 @@ def _wide(task: Ridge) -> Spectrum:
     if not np.isfinite(A).all():
         nothing = np.zeros((A.shape[1], 1)), np.zeros((1, y.shape[1]))
         return Spectrum(task, solver, np.full(1, np.inf), *nothing, yy, mean, solver.mean_y, total)
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    U, s, Vt = _by_rows(A, solver.null) or np.linalg.svd(A, full_matrices=False)
     solver.singular = (U, s, Vt)
     seen = s > max(A.shape) * EPS * s[0] if len(s) else np.zeros(0, dtype=bool)
-    pull = s[seen, None] * (U[:, seen].T @ y)
-    return Spectrum(task, solver, s[seen] ** 2, Vt[seen].T, pull, yy, mean, solver.mean_y, total)
+    projections = s[seen, None] * (U[:, seen].T @ y)
+    return Spectrum(
+        task, solver, s[seen] ** 2, Vt[seen].T, projections, yy, mean, solver.mean_y, total
+    )

@@ -52,7 +52,7 @@ def _centred(X: Any, y: np.ndarray, weights: np.ndarray, known: Variances) -> Po
     made = make_spectrum(X, y[:, None], weights, True)
     V, p, r = complete(made.vectors), X.shape[1], len(made.values)
     values = np.append(made.values, np.zeros(p - r)) / known.noise + 1.0 / known.prior
-    b = V[:, :r] @ (made.pull[:, 0] / known.noise / values[:r])
+    b = V[:, :r] @ (made.projections[:, 0] / known.noise / values[:r])
     root = np.zeros((p + 1, p + 1))
     root[:p, :p] = V / np.sqrt(values)
     root[p, p] = np.sqrt(known.noise / made.total)

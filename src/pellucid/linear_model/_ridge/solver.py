@@ -188,8 +188,8 @@ class Tall:
             slip = g.high[p] / self.total if design.constant else 0.0
             if design.constant:
                 loops.centre(g.high, g.low, self.mean)
-            pull = np.where(self.constant, 0.0, g.high[:p]) - penalty * b.high[:p]
-            step = factor.solve(pull)
+            gradient = np.where(self.constant, 0.0, g.high[:p]) - penalty * b.high[:p]
+            step = factor.solve(gradient)
             length = factor.norm(step)
             if not length < previous / 2:
                 break
@@ -222,6 +222,8 @@ class Wide:
             X *= root
             Y *= root
         self.A, self.y = X, Y
+        # Centred rows, times sqrt(w), are orthogonal to sqrt(w), and so are the targets.
+        self.null = root[:, 0] / np.linalg.norm(root) if design.constant else None
         self.singular: Any = None
 
     def coefficients(self, chosen: np.ndarray, alpha: float) -> np.ndarray | None:
@@ -233,6 +235,8 @@ class Wide:
             A = self.A / unit  # now every coefficient has penalty 1
             K = A @ A.T
         K[np.diag_indices(len(K))] += 1.0
+        if self.null is not None:  # no target has this direction, so its eigenvalue is free
+            K += np.outer(np.trace(K) / len(K) * self.null, self.null)
         factor = cholesky_factor(K) if np.isfinite(K).all() else None
         if factor is not None and factor.condition < DUAL_CONDITION:
             dual = factor.solve(y)

@@ -1,0 +1,1 @@
+"""Studies of the source texts, with our figures beside theirs."""

@@ -1,0 +1,317 @@
+"""Tables that need not fit into memory: every source gives the model that the table in memory gives."""
+
+import importlib
+import os
+import sqlite3
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import pellucid
+from pellucid.data.sources.find import source_of
+from pellucid.errors import DataError, MemoryLimitError, ParameterError
+from pellucid.linear_model import LinearRegression
+from pellucid.naive_bayes import GaussianNB
+from pellucid.names import ESTIMATORS
+from pellucid.parallel import memory
+
+ROWS = 60_000  # 7 columns: 3.4 MB, more than the smallest large array
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.gamma(2.0, size=(ROWS, 4))
+    X[:, 3] = np.floor(X[:, 3])
+    score = X @ [1.0, -1.0, 0.5, 0.25]
+    region = np.array(["north", "south", "east", "west"])[rng.integers(0, 4, ROWS)]
+    churn = np.where(score + rng.logistic(size=ROWS) > 1, "yes", "no")
+    columns = {f"x{j}": X[:, j] for j in range(4)} | {"region": region.tolist()}
+    columns["x2"] = pa.array(X[:, 2], mask=rng.random(ROWS) < 0.1)
+    return pa.table({
+        **columns, "churn": churn.tolist(), "units": rng.poisson(np.exp(score / 8)) + 1.0,
+        "weight": rng.integers(0, 3, ROWS),
+    })  # fmt: skip
+
+
+@pytest.fixture
+def ceiling(monkeypatch):
+    """Every source counts as large, and arrays from 1 MB on may be in scratch files."""
+    monkeypatch.setattr("pellucid.data.sources.find.COPIES", 10**9)
+    pellucid.set_memory(memory.resident() + 600 * 10**6)
+    monkeypatch.setattr(memory, "LARGEST", 2**18)
+    monkeypatch.setattr(memory, "SMALLEST", 2**18)
+    monkeypatch.setattr(memory, "BUDGET", 0)
+    yield
+    pellucid.set_memory(None)
+
+
+def files(table, folder, rows=7_001, parts=3):
+    step = -(-table.num_rows // parts)
+    for k in range(parts):
+        pq.write_table(table.slice(k * step, step), folder / f"{k}.parquet", row_group_size=rows)
+    return f"{folder}/*.parquet"
+
+
+def hive(table, folder):
+    for k in range(2):
+        part = table.slice(k * 30_000, 30_000)
+        (folder / f"half={k}").mkdir()
+        pq.write_table(part, folder / f"half={k}" / "part.parquet")
+    return folder
+
+
+def arrow_file(table, folder):
+    with (
+        pa.OSFile(str(folder / "t.arrow"), "wb") as file,
+        pa.ipc.new_file(file, table.schema) as out,
+    ):
+        out.write_table(table, max_chunksize=9_973)
+    return folder / "t.arrow"
+
+
+def lazy(table, folder):
+    polars = pytest.importorskip("polars")
+    return polars.from_arrow(table).lazy()
+
+
+def duckdb_relation(table, folder):
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.from_arrow(table)
+
+
+def duckdb_file(table, folder):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(folder / "t.duckdb")) as connection:
+        connection.register("given", table)
+        connection.execute("CREATE TABLE sales AS SELECT * FROM given")
+    return pellucid.scan(folder / "t.duckdb", table="sales")
+
+
+def sqlite(table, folder):
+    connection = sqlite3.connect(folder / "t.sqlite")
+    marks = ", ".join("?" * table.num_columns)
+    connection.execute(f"CREATE TABLE sales ({', '.join(table.column_names)})")
+    connection.executemany(
+        f"INSERT INTO sales VALUES ({marks})", zip(*(c.to_pylist() for c in table.columns))
+    )
+    return pellucid.scan(connection, query="SELECT * FROM sales ORDER BY rowid")
+
+
+SOURCES = {
+    "parquet": lambda table, folder: files(table, folder),
+    "one row group": lambda table, folder: files(table, folder, 10**6, 1),
+    "arrow": arrow_file,
+    "data set": lambda table, folder: ds.dataset(files(table, folder).removesuffix("/*.parquet")),
+    "stream": lambda table, folder: table.to_reader(max_chunksize=4_999),
+    "lazy frame": lazy,
+    "DuckDB relation": duckdb_relation,
+    "DuckDB file": duckdb_file,
+    "SQLite": sqlite,
+}
+
+
+def learned(model):
+    return {k: v for k, v in vars(model).items() if k.endswith("_") and k != "schema_"}
+
+
+def assert_same(a, b, where=""):
+    assert type(a) is type(b), where
+    if isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b, err_msg=where)
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_same(a[key], b[key], f"{where}.{key}")
+    elif hasattr(a, "__dataclass_fields__"):
+        assert_same(vars(a), vars(b), where)
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b)
+        for x, y in zip(a, b):
+            assert_same(x, y, where)
+    elif not callable(a):
+        assert a == b or (a != a and b != b), where
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_source_gives_the_model_of_the_table(name, table, tmp_path, ceiling):
+    part = table.drop_columns(["units", "weight"])
+    found = GaussianNB().fit(SOURCES[name](part, tmp_path), "churn")
+    assert_same(learned(found), learned(GaussianNB().fit(part, "churn")))
+    schema, expected = found.schema_, GaussianNB().fit(part, "churn").schema_
+    assert (schema.kinds, schema.levels) == (expected.kinds, expected.levels)
+    np.testing.assert_array_equal(schema.shares, expected.shares)
+    np.testing.assert_array_equal(schema.n_missing, expected.n_missing)
+    assert found.fit_report_["rows"] == ROWS
+
+
+SEEDED = {"random_state": 0}
+MODELS = {
+    "LinearRegression": {}, "Ridge": {}, "Lasso": {"alpha": 0.01}, "ElasticNet": {"alpha": 0.01},
+    "BayesianRidge": {}, "BayesianRegression": {}, "RidgeCV": {}, "LassoCV": {"cv": 3},
+    "PoissonRegressor": {}, "GammaRegressor": {}, "TweedieRegressor": {"power": 1.5},
+    "LogisticRegression": {}, "LinearDiscriminantAnalysis": {}, "QuadraticDiscriminantAnalysis": {},
+    "FisherDiscriminant": {}, "GaussianBayesClassifier": {}, "BernoulliNB": {}, "ComplementNB": {},
+    "MixedNB": {}, "MultinomialNB": {}, "PoissonNB": {}, "Perceptron": SEEDED,
+    "SGDClassifier": {"max_iter": 5, "tol": None, **SEEDED}, "KMeans": {"n_clusters": 3, **SEEDED},
+    "SGDRegressor": {"max_iter": 5, "tol": None, **SEEDED}, "DummyClassifier": {},
+    "DummyRegressor": {}, "GaussianMixture": {"n_components": 2, "max_iter": 5, "tol": 1.0, **SEEDED},
+    "PCA": {"n_components": 2}, "Nystroem": {"n_components": 20, **SEEDED}, "LinearSVC": SEEDED,
+    "DecisionTreeClassifier": {"splitter": "hist", "max_depth": 5, **SEEDED},
+    "HistGradientBoostingClassifier": {"max_iter": 5, **SEEDED},
+    "HistGradientBoostingRegressor": {"max_iter": 5, **SEEDED},
+}  # fmt: skip
+# Models that want numbers >= 0 without missing values, or columns that are not collinear.
+NUMBERS = (
+    "BernoulliNB", "ComplementNB", "MultinomialNB", "PoissonNB", "QuadraticDiscriminantAnalysis",
+    "GaussianBayesClassifier",
+)  # fmt: skip
+
+
+def make(name, **given):
+    module = next(module for module, names in ESTIMATORS.items() if name in names)
+    return getattr(importlib.import_module(module), name)(**given)
+
+
+def target_of(model):
+    return {"classes": "churn", "none": None}.get(model._target, "units")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_from_scratch_files_has_equal_bits(name, table, tmp_path, ceiling):
+    columns = ["x0", "x1", "x3"] if name in NUMBERS else ["x0", "x1", "x2", "x3", "region"]
+    model, twin = make(name, **MODELS[name]), make(name, **MODELS[name])
+    target = target_of(model)
+    source = pellucid.scan(files(table, tmp_path), features=columns)
+    given = {} if target is None else {"y": target}
+    model.fit(source, **given)
+    twin.fit(table.select(columns + ([target] if target else [])), **given)
+    assert model.fit_report_["scratch_bytes"] > 0
+    assert_same(learned(model), learned(twin))
+
+
+def test_weights_offset_and_features_are_columns(table, tmp_path, ceiling):
+    source = pellucid.scan(files(table, tmp_path), features=["x0", "x2"])
+    found = make("PoissonRegressor").fit(source, "units", sample_weight="weight", offset="x3")
+    weight, offset = (table.column(name).to_numpy() for name in ("weight", "x3"))
+    rows = table.select(["x0", "x2", "units"])
+    twin = make("PoissonRegressor").fit(rows, "units", sample_weight=weight, offset=offset)
+    assert_same(learned(found), learned(twin))
+    assert found.feature_names_in_.tolist() == ["x0", "x2"]
+    found = make("PoissonRegressor").fit(source, "units", exposure="x1")
+    twin = make("PoissonRegressor").fit(rows, "units", exposure=table.column("x1").to_numpy())
+    assert_same(learned(found), learned(twin))
+
+
+def test_folders_name_columns(table, tmp_path, ceiling):
+    part = table.select(["x0", "x2", "units"])
+    found = LinearRegression().fit(hive(part, tmp_path), "units")
+    twin = LinearRegression().fit(
+        part.append_column("half", pa.array(np.arange(ROWS) // 30_000)), "units"
+    )
+    assert_same(learned(found), learned(twin))
+
+
+def test_filters_of_a_data_set_hold(table, tmp_path, ceiling):
+    data = ds.dataset(files(table, tmp_path).removesuffix("/*.parquet")).filter(ds.field("x0") > 1)
+    found = LinearRegression().fit(pellucid.scan(data, features=["x0", "x2"]), "units")
+    twin = LinearRegression().fit(data.to_table(columns=["x0", "x2", "units"]), "units")
+    assert_same(learned(found), learned(twin))
+
+
+def test_a_source_that_fits_is_read_into_memory(table, tmp_path):
+    model = LinearRegression().fit(pellucid.scan(files(table, tmp_path), features=["x0"]), "units")
+    with pytest.raises(AttributeError, match="in memory"):
+        _ = model.fit_report_
+
+
+REFUSED = {
+    "SVC": "LinearSVC", "KNeighborsClassifier": "HistGradientBoosting", "TSNE": "PCA",
+    "RandomForestClassifier": "HistGradientBoostingClassifier", "MLPRegressor": "SGDRegressor",
+    "DecisionTreeRegressor": "splitter='hist'", "GradientBoostingRegressor": "HistGradientBoosting",
+    "BaggingClassifier": "HistGradientBoosting", "AdaBoostRegressor": "HistGradientBoosting",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_models_that_need_the_whole_table_name_another(name, table, tmp_path, ceiling):
+    with pytest.raises(MemoryLimitError, match=REFUSED[name]):
+        make(name).fit(files(table, tmp_path), "churn")
+
+
+def test_too_little_memory_says_what_would_do(table, tmp_path, ceiling):
+    pellucid.set_memory("50MB")
+    with pytest.raises(MemoryLimitError, match=r"50 MB are too little .* MB would do"):
+        LinearRegression().fit(files(table, tmp_path), "units")
+
+
+# Faults -------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_changes_is_refused(table, tmp_path, ceiling):
+    source = pellucid.scan(files(table, tmp_path), features=["x0"])
+    pq.write_table(table.slice(0, 100), tmp_path / "1.parquet")
+    model = LinearRegression()
+    with pytest.raises(DataError, match="changed while it was read"):
+        model.fit(source, "units")
+    assert not hasattr(model, "coef_")
+
+
+def test_a_damaged_row_group_is_refused(table, tmp_path, ceiling):
+    files(table, tmp_path, parts=1)
+    content = bytearray((tmp_path / "0.parquet").read_bytes())
+    content[5_000:200_000] = bytes(195_000)
+    (tmp_path / "0.parquet").write_bytes(content)
+    with pytest.raises(DataError, match="cannot be read"):
+        LinearRegression().fit(pellucid.scan(tmp_path, features=["x0", "x2"]), "units")
+
+
+def test_a_truncated_file_is_refused(table, tmp_path, ceiling):
+    files(table, tmp_path)
+    content = (tmp_path / "2.parquet").read_bytes()
+    (tmp_path / "2.parquet").write_bytes(content[:-1000])
+    with pytest.raises(DataError, match=r"2\.parquet is not a Parquet file, or is incomplete"):
+        LinearRegression().fit(tmp_path, "units")
+
+
+def test_files_with_other_columns_or_types_are_refused(table, tmp_path, ceiling):
+    files(table, tmp_path)
+    pq.write_table(table.drop_columns(["x3"]), tmp_path / "9.parquet")
+    with pytest.raises(DataError, match=r"9\.parquet has other columns .* 'x3'"):
+        LinearRegression().fit(tmp_path, "units")
+    pq.write_table(
+        table.set_column(0, "x0", table.column("x0").cast(pa.string())), tmp_path / "9.parquet"
+    )
+    with pytest.raises(DataError, match="column 'x0' has different types"):
+        LinearRegression().fit(tmp_path, "units")
+
+
+def test_a_full_scratch_disk_leaves_nothing_behind(table, tmp_path, ceiling, monkeypatch):
+    resource = pytest.importorskip("resource")
+    path, scratch = files(table, tmp_path), tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("PELLUCID_SCRATCH", str(scratch))
+    model, before = LinearRegression(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="scratch folder"):
+            model.fit(pellucid.scan(path, features=["x0", "x2"]), "units")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not hasattr(model, "coef_") and not os.listdir(scratch)
+    model.fit(pellucid.scan(path, features=["x0", "x2"]), "units")  # and works when there is room
+    assert not os.listdir(scratch)
+
+
+def test_wrong_sources_are_refused(table, tmp_path):
+    with pytest.raises(DataError, match="no file matches"):
+        pellucid.scan(tmp_path / "*.parquet")
+    with pytest.raises(DataError, match="no column 'regions'"):
+        pellucid.scan(files(table, tmp_path), features=["regions"])
+    with pytest.raises(ParameterError, match="not both"):
+        pellucid.scan(tmp_path, table="a", query="b")
+    assert source_of(table) is None

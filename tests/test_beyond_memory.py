@@ -1,0 +1,111 @@
+"""Predictions for tables of any size: the same as in memory, resumed after a kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pellucid
+from pellucid import beyond_memory
+from pellucid.errors import DataError
+from pellucid.linear_model import LinearRegression, LogisticRegression
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 3))
+    label = np.where(X[:, 0] + rng.logistic(size=10_000) > 0, "yes", "no")
+    return pa.table({"a": X[:, 0], "b": X[:, 1], "id": np.arange(10_000), "label": label.tolist()})
+
+
+@pytest.fixture
+def model(table):
+    return LogisticRegression().fit(table.select(["a", "b", "label"]), "label")
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(beyond_memory, "PART_ROWS", 2_048)
+
+
+def content(folder):
+    return {name: (folder / name).read_bytes() for name in sorted(os.listdir(folder))}
+
+
+def test_predict_reads_large_sources_in_parts(table, model, tmp_path, monkeypatch):
+    pq.write_table(table.select(["b", "a"]), tmp_path / "t.parquet", row_group_size=777)
+    expected = model.predict_proba(table.select(["a", "b"]))
+    monkeypatch.setattr("pellucid.data.sources.find.COPIES", 10**9)
+    monkeypatch.setattr("pellucid.data.sources.block_source.CELLS", 4_096)
+    found = model.predict_proba(tmp_path / "t.parquet")
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert (model.predict(tmp_path / "t.parquet") == model.predict(table.select(["a", "b"]))).all()
+
+
+def test_predict_to_writes_what_predict_gives(table, model, tmp_path, small_parts):
+    place = model.predict_to(table, tmp_path / "out", copy=["id"])
+    assert sorted(os.listdir(place)) == ["_job.json", *(f"part-{k:06d}.parquet" for k in range(5))]
+    found = pq.read_table(place, columns=["id", "prediction", "p_no", "p_yes"])
+    assert found.column("id").to_pylist() == list(range(10_000))
+    rows = table.select(["a", "b"])
+    assert found.column("prediction").to_pylist() == model.predict(rows).tolist()
+    np.testing.assert_allclose(found.column("p_yes"), model.predict_proba(rows)[:, 1], rtol=1e-14)
+
+
+def test_predict_to_continues_and_refuses_another_job(table, model, tmp_path, small_parts):
+    pq.write_table(table, tmp_path / "t.parquet")
+    place = model.predict_to(tmp_path / "t.parquet", tmp_path / "out")
+    before = content(place)
+    (place / "part-000002.parquet").unlink()
+    kept = (place / "part-000001.parquet").stat().st_mtime_ns
+    model.predict_to(tmp_path / "t.parquet", place)
+    assert content(place) == before
+    assert (place / "part-000001.parquet").stat().st_mtime_ns == kept
+    other = LogisticRegression(C=0.1).fit(table.select(["a", "b", "label"]), "label")
+    with pytest.raises(DataError, match="another model or table"):
+        other.predict_to(tmp_path / "t.parquet", place)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").touch()
+    with pytest.raises(DataError, match="not empty"):
+        model.predict_to(tmp_path / "t.parquet", tmp_path / "full")
+
+
+def test_a_killed_prediction_is_resumed_with_equal_bytes(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3_000_000, 2))
+    pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), tmp_path / "t.parquet")
+    sample = pa.table({"a": X[:1000, 0], "b": X[:1000, 1], "y": X[:1000].sum(axis=1)})
+    LinearRegression().fit(sample, "y").save(tmp_path / "m.pellucid")
+    command = [sys.executable, "-c", "from pellucid.app.cli import main; main()"]
+    arguments = ["predict", str(tmp_path / "m.pellucid"), str(tmp_path / "t.parquet"), "-o"]
+    running = subprocess.Popen([*command, *arguments, str(tmp_path / "out") + "/"])
+    while not (tmp_path / "out" / "part-000001.parquet").exists() and running.poll() is None:
+        time.sleep(0.005)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    found = [name for name in os.listdir(tmp_path / "out") if name.endswith(".parquet")]
+    assert 0 < len(found) < 12
+    for out in ("out", "whole"):
+        subprocess.run([*command, *arguments, str(tmp_path / out) + "/"], check=True)
+    one, other = content(tmp_path / "out"), content(tmp_path / "whole")
+    assert {k: v for k, v in one.items() if not k.startswith(".")} == other
+    found = pq.read_table(tmp_path / "whole").column("prediction").to_numpy()
+    np.testing.assert_allclose(found, X.sum(axis=1), atol=1e-12)
+
+
+def test_set_memory_takes_sizes_as_people_write_them():
+    from pellucid.parallel.memory import get_memory
+
+    pellucid.set_memory("1.5GB")
+    assert get_memory() == 1_500_000_000
+    pellucid.set_memory(None)
+    for wrong in ("much", "-1GB", 0, True, 1.5):
+        with pytest.raises(ValueError, match="must be a number of bytes"):
+            pellucid.set_memory(wrong)
