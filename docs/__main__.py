@@ -28,6 +28,7 @@ def build(target: Path) -> int:
     """Build the site into `target`; the exit code."""
     from sphinx.cmd.build import build_main
 
+    from docs.site.accessibility import mend
     from docs.site.assemble import assemble, make_replays
     from docs.site.check import faults
 
@@ -39,6 +40,7 @@ def build(target: Path) -> int:
         settings = ["-c", str(DOCS / "site"), "-d", str(Path(folder) / "doctrees")]
         checks = ["--fail-on-warning", "--keep-going", "-q", "-j", "2"]
         code = build_main(["-b", "html", *settings, *checks, str(source), str(target)])
+    mend(target)
     wrong = faults(target) if code == 0 else []
     print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
     code = code or int(bool(wrong))

@@ -1,6 +1,6 @@
 """Draws the pictures of README and docs into docs/img, with Pellucid's own models and displays.
 
-Run `python docs/pictures.py` after a change to `plot` or to a model that is shown. The tests draw all
+Run `python -m docs pictures` after a change to `plot` or to a model that is shown. The tests draw all
 pictures again and compare them with the files. The pictures of the gallery are written by the code on
 its own page.
 """

@@ -65,6 +65,10 @@ def test_a_file_name_is_used_once_or_says_the_same_everywhere():
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
+def test_no_compiled_module_is_pasted_together():
+    assert not source_files(".pxi")
+
+
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_inheritance_is_shallow(name):
     order = [cls.__name__ for cls in CLASSES[name].__mro__[:-1]]
@@ -142,16 +146,18 @@ def test_every_override_has_a_reason():
 
 # What `hasattr` may ask: attributes of tables, numbers, splitters, foreign estimators and the system.
 FOREIGN = {
-    "__array__", "__args__", "__dask_graph__", "__index__", "__iter__", "__len__",
-    "__sklearn_clone__", "all", "cat", "check", "classes_", "collect_schema", "column_names",
-    "columns", "decision_function", "dtype", "estimators_", "execution_state", "explain",
-    "feature_importances_", "fit", "formula", "get_n_splits", "get_params", "getloadavg", "iloc",
-    "item", "kernel", "kinds", "lazy", "predict", "predict_proba", "read", "register_at_fork",
-    "save", "sched_getaffinity", "sched_setaffinity", "schema", "schema_", "score", "set_output",
-    "shape", "split", "take", "terms_", "to_dict", "to_numpy", "to_pandas", "to_pydatetime",
-    "to_pylist", "toarray", "tocsr", "tolist", "values", "with_columns",
+    "__args__", "__array__", "__arrow_c_stream__", "__dask_graph__", "__index__", "__iter__",
+    "__len__", "__sklearn_clone__", "__sklearn_tags__", "all", "cat", "check", "classes_",
+    "collect_batches", "collect_schema", "column_names", "columns", "count_rows", "cursor",
+    "decision_function", "dtype", "estimators_", "execution_state", "explain",
+    "feature_importances_", "fetch_record_batch", "fit", "formula", "get_n_splits", "get_params",
+    "getloadavg", "iloc", "item", "kernel", "kinds", "lazy", "num_rows", "predict", "predict_proba",
+    "read", "register_at_fork", "save", "scanner", "sched_getaffinity", "sched_setaffinity",
+    "schema", "schema_", "score", "set_output", "shape", "split", "take", "terms_", "to_dict",
+    "to_numpy", "to_pandas", "to_pydatetime", "to_pylist", "toarray", "tocsr", "tolist", "values",
+    "with_columns",
     # A wrapper around an estimator, which a model file may hold, has only some of these.
-    "_check_parameters", "_check_state", "_input_spec",
+    "_check_parameters", "_check_state", "_input_spec", "predict_to",
     "_proba",  # `available_if`: some classifiers have it only for some parameters
 }  # fmt: skip
 

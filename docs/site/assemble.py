@@ -4,6 +4,8 @@ Links to source files lead to a page that shows the file, links to a package to 
 sections of index.md and the links in them are the table of contents.
 """
 
+import contextlib
+import io
 import multiprocessing
 import os
 import re
@@ -12,7 +14,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from docs.site.pages import DOCS, ROOT, outside_fences, replays, run_page
+from docs.site.pages import DOCS, ROOT, outside_fences, replays, save_replays
 from docs.site.reference import modules, toctree, write_reference
 
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
@@ -137,6 +139,7 @@ def make_replays(folder: Path) -> None:
 
 
 def _replays_of(page: Path) -> dict[str, str]:
-    with tempfile.TemporaryDirectory() as folder:
-        run_page(page, Path(folder))
+    printed = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, printed:
+        save_replays(page, Path(folder))
         return {name: (Path(folder) / name).read_text() for name in replays(page)}

@@ -1,59 +1,59 @@
 """Checks of the built pages: links inside the site work, and nothing is loaded from outside."""
 
-from html.parser import HTMLParser
+import os
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADED = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
+TAG = re.compile(r"<(a|img|script|iframe|link|source)\b([^>]*)>")
+ATTRIBUTE = re.compile(r'\b(href|src|alt|title)="([^"]*)"')
+ID = re.compile(r'\b(?:id|name)="([^"]*)"')
 
 
-class Page(HTMLParser):
-    """The identifiers, the links and the loaded files of a page."""
+class Page:
+    """The identifiers, the links, the loaded files and the faults of a page."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.ids: set[str] = set()
-        self.links: list[str] = []
-        self.loaded: list[str] = []
+        text = path.read_text()
+        self.ids = {*ID.findall(text), "", "top"}
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
         self.faults: list[str] = []
-        self.feed(path.read_text())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.ids |= {found[key] or "" for key in ("id", "name") if key in found}
-        if tag == "a" and found.get("href"):
-            self.links.append(found["href"] or "")
-        if tag in LOADED and found.get(LOADED[tag]):
-            self.loaded.append(found[LOADED[tag]] or "")
-        if tag == "img" and not found.get("alt"):
-            self.faults.append(f"a picture without a text: {found.get('src')}")
-        if tag == "iframe" and not found.get("title"):
-            self.faults.append(f"a frame without a title: {found.get('src')}")
+        for tag, inside in TAG.findall(text):
+            found = dict(ATTRIBUTE.findall(inside))
+            url = found.get("href") or found.get("src")
+            if url:
+                (self.links if tag == "a" else self.loaded).add(url)
+            if tag == "img" and not found.get("alt"):
+                self.faults.append(f"a picture without a text: {url}")
+            if tag == "iframe" and not found.get("title"):
+                self.faults.append(f"a frame without a title: {url}")
 
 
 def faults(site: Path) -> list[str]:
     """Everything that is wrong with the pages of a site, one line each."""
-    pages = {path: Page(path) for path in sorted(site.rglob("*.html"))}
+    pages = {str(path): Page(path) for path in sorted(site.resolve().rglob("*.html"))}
+    files = {str(path) for path in site.resolve().rglob("*") if path.is_file()}
     wrong = []
     for path, page in pages.items():
-        where = path.relative_to(site)
+        where = os.path.relpath(path, site)
         wrong += [f"{where}: {fault}" for fault in page.faults]
         wrong += [f"{where}: loads {url}" for url in page.loaded if _outside(url)]
-        targets = [*page.links, *page.loaded]
-        wrong += [f"{where}: no {url}" for url in targets if not _exists(url, path, pages)]
+        targets = sorted(page.links | page.loaded)
+        wrong += [f"{where}: no {url}" for url in targets if not _exists(url, path, pages, files)]
     return wrong
 
 
 def _outside(url: str) -> bool:
-    return urlsplit(url).scheme in ("http", "https") or url.startswith("//")
+    return url.startswith(("http:", "https:", "//"))
 
 
-def _exists(url: str, page: Path, pages: dict[Path, Page]) -> bool:
-    parts = urlsplit(url)
-    if parts.scheme or url.startswith("//"):
+def _exists(url: str, page: str, pages: dict[str, Page], files: set[str]) -> bool:
+    if _outside(url) or url.startswith(("mailto:", "data:")):
         return True
-    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-    if not target.is_file():
+    parts = urlsplit(url)
+    target = os.path.normpath(os.path.join(os.path.dirname(page), unquote(parts.path)))
+    target = target if parts.path else page
+    if target not in files:
         return False
-    known = pages[target].ids | {"", "top"} if target in pages else set()
-    return not parts.fragment or target not in pages or unquote(parts.fragment) in known
+    return target not in pages or unquote(parts.fragment) in pages[target].ids

@@ -16,6 +16,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = False
 nitpicky = False
 language = "en"
+suppress_warnings = ["misc.highlighting_failure"]  # the picture of levels in ARCHITECTURE.md
 smartquotes = False
 
 html_theme = "furo"

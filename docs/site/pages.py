@@ -56,8 +56,21 @@ def run_page(page: Path, folder: Path) -> None:
                 run_python(text, names, page, line)
             elif kind == "console":
                 run_console(text, page, line)
-    missing = [name for name in replays(page) if not (folder / name).is_file()]
+    missing = _unsaved(page, folder)
     assert not missing, f"{page.name}: no code block saves the replay {missing}"
+
+
+def save_replays(page: Path, folder: Path) -> None:
+    """Run the Python blocks of a page until its replays are saved."""
+    names = {"__name__": "__main__"}
+    with contextlib.chdir(folder):
+        for kind, line, text in blocks(page):
+            if kind == "python" and _unsaved(page, folder):
+                run_python(text, names, page, line)
+
+
+def _unsaved(page: Path, folder: Path) -> list[str]:
+    return [name for name in replays(page) if not (folder / name).is_file()]
 
 
 def run_python(text: str, names: dict, page: Path, line: int) -> None:

@@ -87,7 +87,7 @@ def _write_module(folder: Path, path: str, public: dict[str, Any]) -> None:
     text = f"# {path}\n\n{_markdown(prose or '')}\n\n"
     if classes:
         rows = [f"| [`{n}`]({path}.{n}.md) | {_summary(v)} |" for n, v in classes.items()]
-        text += "| class | |\n|---|---|\n" + "\n".join(rows) + "\n\n"
+        text += "| class | purpose |\n|---|---|\n" + "\n".join(rows) + "\n\n"
     for name, value in classes.items():
         title = f"---\norphan: true\n---\n\n# {name}\n\n[`{path}`]({path}.md)\n\n"
         (folder / f"{path}.{name}.md").write_text(title + _class(f"{path}.{name}", value))

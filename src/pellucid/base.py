@@ -24,7 +24,7 @@ from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
-from pellucid.records.watch import fitting
+from pellucid.records.watch import fitting, is_watched
 
 
 class Estimator(SklearnEstimator):
@@ -32,24 +32,13 @@ class Estimator(SklearnEstimator):
 
     _layout: ClassVar[str] = "matrix"
     _target: ClassVar[str] = "none"
-    if TYPE_CHECKING:  # one of `pellucid.data.problem.ROWS`; a class attribute or a property
-
-        @property
-        def _rows(self) -> str: ...
-    else:
-        _rows = "user"
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
-    if (
-        TYPE_CHECKING
-    ):  # what to use for a table beyond memory, "" if this model can; {kind}: its task
-
-        @property
-        def _substitute(self) -> str: ...
-    else:
-        _substitute = ""
+    # Whether predictions read float32 cells as they are; then no copy of a table is made for them.
+    _reads_float32: ClassVar[bool] = False
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
+    _watches_rows: ClassVar[bool] = False  # whether steps name the rows that they used
     # Whether the steps of a model that is fitted inside this one are recorded as its own.
     _records_inner_fits: ClassVar[bool] = False
 
@@ -57,9 +46,17 @@ class Estimator(SklearnEstimator):
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
-    if TYPE_CHECKING:  # learned attributes are stored by `_store`
+    if TYPE_CHECKING:  # `_rows` and `_substitute` are properties of some classes
 
-        def __getattr__(self, name: str) -> Any: ...
+        @property
+        def _rows(self) -> str: ...
+        @property
+        def _substitute(self) -> str: ...
+        def __getattr__(self, name: str) -> Any: ...  # learned attributes are stored by `_store`
+    else:
+        _rows = "user"  # one of `pellucid.data.problem.ROWS`
+        # What to use for a table beyond memory ({kind}: the task), "" if this model can.
+        _substitute = ""
 
     def _coding(self) -> str:
         """How levels become columns: "onehot", or "reference" for unpenalised linear models."""
@@ -70,7 +67,7 @@ class Estimator(SklearnEstimator):
         return InputSpec(
             owner=type(self).__name__, layout=self._layout, coding=self._coding(),
             target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
-            rows=self._rows, min_rows=self._min_rows,
+            rows=self._rows, min_rows=self._min_rows, positions=self._watches_rows and is_watched(),
         )  # fmt: skip
 
     # Fitting ------------------------------------------------------------------------------------
@@ -144,12 +141,11 @@ class Estimator(SklearnEstimator):
         work = self._working_copy()
         first = not work.__sklearn_is_fitted__()
         work._check_parameters()
-        spec = replace(work._input_spec(), declared=True, min_rows=1)
+        schema = None if first else work.schema_
+        spec = replace(work._input_spec(), declared=True, min_rows=1, schema=schema)
         if self._target == "classes":
             known = known_classes(classes, None if first else work.classes_)
             spec = replace(spec, classes=known)
-        if not first:
-            spec = replace(spec, schema=work.schema_)
         X, y, weights = opened(X, y, weights)
         problem, rows = prepare(X, y, weights, None, work.table, spec)
         return self._take_over(work, work._fit_more(problem, first), problem, rows)
@@ -220,13 +216,15 @@ class Estimator(SklearnEstimator):
         if large:
             return beyond_memory.answer_in_parts(X, partial(self._answer, method, direct=direct))
         rows = raw_table(opened(X)[0], type(self).__name__)
+        narrow = direct and self._reads_float32
         with np.errstate(over="ignore", invalid="ignore"):
             if direct and rows.dense is not None and self._propagates_nan():
                 try:
-                    return self._finite(method(self._encode_table(rows, finite=True)))
+                    encoded = self._encode_table(rows, finite=True, narrow=narrow)
+                    return self._finite(method(encoded))
                 except DataError:
                     pass  # the encoding with checks names the cell, or fills in a missing value
-            return self._finite(method(self._encode_table(rows)))
+            return self._finite(method(self._encode_table(rows, narrow=narrow)))
 
     def _propagates_nan(self) -> bool:
         """True if a NaN or infinite cell always gives a NaN or infinite prediction, so that the cells
@@ -238,10 +236,12 @@ class Estimator(SklearnEstimator):
             return tuple(map(self._finite, answer))
         return default_scores.finite(answer, type(self).__name__)
 
-    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
-        who, sparse = type(self).__name__, self._takes_sparse
+    def _encode_table(
+        self, rows: RawTable, quiet: bool = False, finite: bool = False, narrow: bool = False
+    ) -> Any:
+        who, sparse, view = type(self).__name__, self._takes_sparse, self._rows == "user_view"
         rows = self.schema_.align(rows, who)
-        return encode(self.schema_, rows, sparse, who, finite, quiet, self._rows == "user_view")
+        return encode(self.schema_, rows, sparse, who, finite, quiet, view, narrow)
 
     @property
     def terms_(self) -> tuple[str, ...]:

@@ -1,12 +1,13 @@
-"""What `score` returns: accuracy of classifiers, R2 of regressors, weighted; finite answers."""
+"""What `score` returns: accuracy, R2, weighted; finite answers; the scorers that `scoring` names."""
 
 from typing import Any
 
 import numpy as np
 
+from pellucid import _sklearn
 from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
-from pellucid.errors import DataError, warn
+from pellucid.errors import DataError, ParameterError, shown, warn
 
 
 def accuracy(model: Any, X: Any, y: Any, weights: Any, offset: Any = None) -> float:
@@ -69,3 +70,22 @@ def finite(answer: np.ndarray, owner: str) -> np.ndarray:
             "the training rows. Correct them, or leave the row out."
         )
     return answer
+
+
+def scorer_of(model: Any) -> Any:
+    """The function (estimator, X, y) -> number that the parameter `scoring` of a model is or names."""
+    if callable(model.scoring):
+        return model.scoring
+    try:
+        return _sklearn.scorer(model.scoring)
+    except ValueError:
+        raise ParameterError(
+            f"The 'scoring' parameter of {type(model).__name__} must be the name of one of "
+            f"scikit-learn's scorers, a callable or None. Got {shown(model.scoring)} instead."
+        ) from None
+
+
+def scored(scorer: Any, view: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
+    """The score of `view`, which predicts from X; weights None are for functions without weights."""
+    given = {} if w is None or (w == 1.0).all() else {"sample_weight": w}
+    return float(scorer(view, X, y, **given))

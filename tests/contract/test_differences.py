@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.linear_model import RANSACRegressor
+from sklearn.neighbors import BallTree, KDTree
+from sklearn.neighbors import NearestNeighbors as SklearnNeighbors
 
 import pellucid
 from pellucid.cluster import KMeans
 from pellucid.dummy import DummyClassifier, DummyRegressor
-from pellucid.errors import DataError, DataTypeError
+from pellucid.errors import DataError, DataTypeError, ParameterError
+from pellucid.linear_model import LinearRegression
+from pellucid.neighbors import KNeighborsClassifier, NearestNeighbors
 
 
 def test_dummy_constant_may_be_any_label():
@@ -36,3 +42,39 @@ def test_dummies_need_a_table():
     for Model in (DummyClassifier, DummyRegressor):
         with pytest.raises(DataTypeError, match="not a table"):
             Model().fit(None, [0, 1, 1])
+
+
+def test_answers_are_float64_whatever_comes_in(rng):
+    X = rng.normal(size=(30, 3)).astype(np.float32)
+    model = LinearRegression().fit(X, X[:, 0])
+    assert model.coef_.dtype == model.predict(X).dtype == np.float64
+    assert KMeans(2, n_init=1, random_state=0).fit(X).transform(X).dtype == np.float64
+
+
+def test_estimators_are_recognised_without_inheritance(rng):
+    """By tags and methods, so that fits need no scikit-learn; RANSAC asks for its own class."""
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + 0.01 * rng.normal(size=40)
+    model = LinearRegression()
+    assert not isinstance(model, BaseEstimator) and is_regressor(model)
+    with pytest.raises(ValueError, match="min_samples"):
+        RANSACRegressor(model).fit(X, y)
+    found = RANSACRegressor(model, min_samples=3, random_state=0).fit(X, y)
+    assert abs(found.estimator_.coef_[0] - 1) < 0.05
+
+
+@pytest.mark.parametrize("Tree", [KDTree, BallTree])
+def test_trees_of_scikit_learn_give_their_rows(Tree, rng):
+    X, y, queries = rng.normal(size=(50, 3)), np.repeat([0, 1], 25), rng.normal(size=(9, 3))
+    for metric in ("euclidean", "manhattan"):
+        for given, tree in ((metric, Tree(X, metric=metric)), (metric, X)):
+            distance, index = NearestNeighbors(metric=given).fit(tree).kneighbors(queries, 4)
+            theirs = SklearnNeighbors(metric=metric).fit(Tree(X, metric=metric))
+            assert np.allclose(distance, theirs.kneighbors(queries, 4)[0])
+            assert (index == theirs.kneighbors(queries, 4)[1]).all()
+    assert (
+        KNeighborsClassifier().fit(Tree(X), y).predict(X)
+        == KNeighborsClassifier().fit(X, y).predict(X)
+    ).all()
+    with pytest.raises(ParameterError, match="manhattan"):
+        NearestNeighbors().fit(Tree(X, metric="manhattan"))

@@ -7,6 +7,7 @@ import math
 import random
 
 from pellucid import draw
+from tests.draw import charts
 
 SPECIES = ["Adelie", "Chinstrap", "Gentoo"]
 LONG = "a very long column name indeed, longer than any label should be"
@@ -45,7 +46,7 @@ def _regions():
             [("setosa", 0, 0), ("versicolor", 0, -3), ("virginica", 0, 3)]
         )
     }
-    return draw.regions(
+    return charts.regions(
         grid, (-4, 4), (-4, 4), list(points), points=points, certainty=sure,
         title="Where the model predicts which species", x_label="petal length (standardised)",
         y_label="petal width (standardised)",
@@ -143,35 +144,38 @@ def bars():
     yield "many bars", draw.bar([f"column {i}" for i in range(100)], {"v": range(100, 0, -1)})
     edges = [i / 20 for i in range(21)]
     bell = [math.exp(-(((e - 0.6) / 0.2) ** 2)) * 100 for e in edges[:-1]]
-    yield "histogram", draw.histogram(edges, {"score": bell}, title="Scores", x_label="probability")
-    yield "histograms", draw.histogram(
+    yield (
+        "histogram",
+        charts.histogram(edges, {"score": bell}, title="Scores", x_label="probability"),
+    )
+    yield "histograms", charts.histogram(
         edges, {"benign": bell, "malignant": bell[::-1], "unknown": [20.0] * 20},
         title="Scores by class", x_label="probability of malignant", y_label="rows",
     )  # fmt: skip
 
 
 def planes():
-    yield "scatter", draw.scatter(
+    yield "scatter", charts.scatter(
         {name: _cloud(60, k * 2, k, k) for k, name in enumerate([*SPECIES, "new"])},
         references={"boundary": ([-2, 8], [4, -1])}, title="Penguins",
         x_label="bill length (mm)", y_label="bill depth (mm)",
     )  # fmt: skip
     yield (
         "large scatter",
-        draw.scatter({"all": _cloud(20_000, 0, 0, 0)}, title="Twenty thousand points"),
+        charts.scatter({"all": _cloud(20_000, 0, 0, 0)}, title="Twenty thousand points"),
     )
     counts = [[50, 2, 0], [3, 44, 5], [0, 1, 52]]
-    yield "confusion", draw.heatmap(
+    yield "confusion", charts.heatmap(
         counts, SPECIES, SPECIES, title="Confusion matrix", x_label="predicted", y_label="true",
         texts=[[f"{c} ({100 * c / sum(row):.0f} %)" for c in row] for row in counts],
     )  # fmt: skip
     names = [f"column {i}" for i in range(12)]
     corr = [[math.cos(i - j) if (i + j) % 11 else math.nan for j in range(12)] for i in range(12)]
-    yield "correlation", draw.heatmap(corr, names, names, diverging=True, title="Correlations")
+    yield "correlation", charts.heatmap(corr, names, names, diverging=True, title="Correlations")
     big = [[math.sin(i / 9) * math.cos(j / 9) for j in range(60)] for i in range(50)]
     yield (
         "large heat map",
-        draw.heatmap(
+        charts.heatmap(
             big, range(50), range(60), diverging=True, title="Partial dependence of two columns"
         ),
     )
@@ -182,15 +186,15 @@ def odd():
     yield "empty line", draw.line({}, title="Nothing")
     yield "no points", draw.line({"a": ([], [])}, title="No points")
     yield "one point", draw.line({"a": ([3], [7])}, title="One point", x_label="x", y_label="y")
-    yield "empty scatter", draw.scatter({})
-    yield "one scatter", draw.scatter({"a": ([0], [0])})
+    yield "empty scatter", charts.scatter({})
+    yield "one scatter", charts.scatter({"a": ([0], [0])})
     yield "empty bar", draw.bar([], {"a": []})
     yield "one bar", draw.bar(["only"], {"a": [5]})
-    yield "empty histogram", draw.histogram([], {})
-    yield "one interval histogram", draw.histogram([0, 1], {"a": [3]})
-    yield "empty heat map", draw.heatmap([], [], [])
-    yield "one cell", draw.heatmap([[2]], ["r"], ["c"])
-    yield "one region", draw.regions([[0]], (0, 1), (0, 1), ["only"])
+    yield "empty histogram", charts.histogram([], {})
+    yield "one interval histogram", charts.histogram([0, 1], {"a": [3]})
+    yield "empty heat map", charts.heatmap([], [], [])
+    yield "one cell", charts.heatmap([[2]], ["r"], ["c"])
+    yield "one region", charts.regions([[0]], (0, 1), (0, 1), ["only"])
     yield "all nan", draw.line({"a": ([math.nan] * 3, [math.nan] * 3)}, y_log=True)
 
 
@@ -203,15 +207,15 @@ def hostile():
         "note": HOSTILE[4],
     }
     yield "hostile line", draw.line({h: ([0, 1], [k, 1]) for k, h in enumerate(HOSTILE)}, **long)
-    yield "hostile scatter", draw.scatter({h: ([k], [k]) for k, h in enumerate(HOSTILE)}, **long)
+    yield "hostile scatter", charts.scatter({h: ([k], [k]) for k, h in enumerate(HOSTILE)}, **long)
     yield "hostile bar", draw.bar(HOSTILE, {HOSTILE[0]: range(n), HOSTILE[1]: range(n)}, **long)
-    yield "hostile histogram", draw.histogram([0, 1], {h: [1] for h in HOSTILE}, **long)
+    yield "hostile histogram", charts.histogram([0, 1], {h: [1] for h in HOSTILE}, **long)
     square = [[i * j for j in range(n)] for i in range(n)]
-    yield "hostile heat map", draw.heatmap(square, HOSTILE, HOSTILE, **long)
-    yield "hostile texts", draw.heatmap([[1, 2]], [HOSTILE[0]], HOSTILE[:2], texts=[HOSTILE[:2]])
+    yield "hostile heat map", charts.heatmap(square, HOSTILE, HOSTILE, **long)
+    yield "hostile texts", charts.heatmap([[1, 2]], [HOSTILE[0]], HOSTILE[:2], texts=[HOSTILE[:2]])
     yield (
         "hostile regions",
-        draw.regions(
+        charts.regions(
             [[0, 1, 2, 3]] * 4,
             (0, 1),
             (0, 1),

@@ -7,6 +7,7 @@ import pytest
 
 from pellucid import draw, plot
 from pellucid.draw.dates import date, date_ticks
+from tests.draw import charts
 
 START = (day(2012, 1, 1) - day(1970, 1, 1)).days
 
@@ -36,26 +37,26 @@ def test_what_no_calendar_holds_stays_a_number():
     assert "nan" not in draw.line({"a": ([-1e7, 1e7], [0, 1])}, x_dates=True)
 
 
-def charts():
+def dated_charts():
     days = [START + 40.0 * k for k in range(21)]
     grid = [[0, 1]] * 2
     return {
         "line": draw.line({"a": (days, days)}, x_dates=True, y_dates=True),
-        "scatter": draw.scatter({"a": (days, days)}, x_dates=True, y_dates=True),
-        "histogram": draw.histogram(days, {"a": range(20)}, x_dates=True),
-        "regions": draw.regions(
+        "scatter": charts.scatter({"a": (days, days)}, x_dates=True, y_dates=True),
+        "histogram": charts.histogram(days, {"a": range(20)}, x_dates=True),
+        "regions": charts.regions(
             grid, (days[0], days[-1]), (days[0], days[-1]), ["a", "b"], x_dates=True, y_dates=True
         ),
-        "heatmap": draw.heatmap(
+        "heatmap": charts.heatmap(
             grid, "ab", "cd", x_range=(days[0], days[-1]), y_range=(days[0], days[-1]),
             x_dates=True, y_dates=True,
         ),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", list(charts()))
+@pytest.mark.parametrize("name", list(dated_charts()))
 def test_every_chart_shows_dates_and_no_day_numbers(name):
-    markup = charts()[name]
+    markup = dated_charts()[name]
     shown = re.findall(r"<text[^>]*>([^<]*)</text>", markup)
     assert [text for text in shown if re.fullmatch(r"2012-\d\d|201[34](-\d\d)?", text)]
     assert not [text for text in shown if re.fullmatch(r"1[56][.\d]*k", text)]
@@ -65,7 +66,7 @@ def test_every_chart_shows_dates_and_no_day_numbers(name):
 def test_points_and_rows_tell_a_pointer_what_they_are():
     line = draw.line({"a <b>": ([START, START + 400.0], [0.25, 0.5])}, x_dates=True)
     assert "<title>a &lt;b&gt;: 2012-01-01, 0.25</title>" in line
-    named = draw.scatter({"a": ([1.0], [2.0])}, names={"a": ["<x>"]})
+    named = charts.scatter({"a": ([1.0], [2.0])}, names={"a": ["<x>"]})
     assert "<title>&lt;x&gt;: 1, 2</title>" in named
     nan = float("nan")
     rows = plot.ScoresDisplay(["<tree>", "none"], [0.5, nan], [0.4, nan], [0.6, nan])

@@ -2,9 +2,9 @@
 
 import re
 
-from pellucid.draw import scatter
 from pellucid.draw.label_text import width
 from pellucid.draw.scatter_chart import SMALL
+from tests.draw.charts import scatter
 
 NAMED = re.compile(
     rf'<text x="([-\d.]+)" y="([-\d.]+)" font-size="{SMALL}">(?:<title>.*?</title>)?([^<]*)<'

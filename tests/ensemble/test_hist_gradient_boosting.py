@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import xlogy
 from sklearn import ensemble as theirs
-from sklearn.metrics import r2_score
+from sklearn.metrics import f1_score, get_scorer, make_scorer, r2_score
 
 import pellucid
 from pellucid.ensemble import GradientBoostingRegressor
@@ -389,6 +389,30 @@ def test_early_stopping_looks_at_clean_rows():
         Regressor(early_stopping=False).fit(X, y, X_val=X, y_val=y)
     by_score = Regressor(max_iter=50, early_stopping=True, scoring=None, random_state=0)
     assert by_score.fit(as_frame(X), y).validation_score_.max() <= 1
+
+
+def test_early_stopping_by_any_scorer():
+    """The recorded scores are those of scikit-learn's scorers for the model of each round."""
+    X, target, rng = table(12, n=500)
+    y = np.where(target + rng.normal(size=500) > np.median(target), "yes", "no")
+    rows = {"X_val": as_frame(X)[300:], "y_val": y[300:]}
+    options = {"max_iter": 12, "early_stopping": True, "min_samples_leaf": 5}
+    for scoring in ("roc_auc", "neg_log_loss", make_scorer(f1_score, pos_label="yes")):
+        model = Classifier(scoring=scoring, **options).fit(as_frame(X)[:300], y[:300], **rows)
+        scorer = get_scorer(scoring)
+        assert np.isclose(model.validation_score_[-1], scorer(model, *rows.values()), rtol=1e-12)
+        assert len(model.validation_score_) == model.n_iter_ + 1
+    twice = {name: np.repeat(rows[name], 2, axis=0) for name in rows}
+    again = Classifier(scoring="roc_auc", **options).fit(as_frame(X)[:300], y[:300], **twice)
+    once = Classifier(scoring="roc_auc", **options).fit(as_frame(X)[:300], y[:300], **rows)
+    assert np.allclose(again.validation_score_, once.validation_score_, rtol=1e-12)
+    model = Regressor(scoring="neg_max_error", **options).fit(
+        X[:300], target[:300], X_val=X[300:], y_val=target[300:]
+    )
+    worst = np.abs(model.predict(X[300:]) - target[300:]).max()
+    assert np.isclose(model.validation_score_[-1], -worst, rtol=1e-9)
+    with pytest.raises(ParameterError, match="scoring"):
+        Classifier(scoring="nonsense", **options).fit(X, y)
 
 
 def test_copies_of_a_row_are_split_like_rows():

@@ -25,6 +25,15 @@ from tests.persist.forgery import mutated, parts, sealed
 SECONDS = 20
 MEMORY = 3 << 30
 METHODS = ("predict", "predict_proba", "decision_function", "transform", "explain", "apply")
+# What else a fitted model is asked; it may refuse, but only with an error of ours.
+ASKED_WITH_X = (
+    "predict_log_proba", "predict_interval", "score_samples", "inverse_transform", "kneighbors",
+    "radius_neighbors", "decision_path", "staged_predict", "linear_predictor", "mahalanobis",
+)  # fmt: skip
+ASKED_ALONE = (
+    "summary", "get_params", "__repr__", "_repr_html_", "sample", "get_feature_names_out",
+    "__sklearn_clone__",
+)  # fmt: skip
 STRANGE = [
     None, True, -1, 0, 2, 1.5, 10**9, -(2**31), "", "x", "matrix", "codes", [], [[]], {"@": "x"},
     {"@": "tuple", "items": []}, {"@": "dict", "items": []}, {"@": "float", "value": "nan"},
@@ -108,10 +117,12 @@ def fault(path, X):
         model = pellucid.load(path)
     except ModelFileError as error:
         return "memory" if "Unable to allocate" in str(error) else None
-    for method in METHODS:
+    for method in (*METHODS, *ASKED_WITH_X, *ASKED_ALONE):
         if hasattr(model, method):
             try:
-                getattr(model, method)(X)
+                answer = getattr(model, method)(*([] if method in ASKED_ALONE else [X]))
+                if method.startswith("staged"):
+                    list(answer)
             except PellucidError:
                 pass
             except MemoryError:

@@ -49,7 +49,7 @@ def test_the_draw_is_repeatable_and_half_of_it_is_compiled():
 def test_every_family_has_tests():
     for family in FAMILIES:
         for selection in selections(f"src/pellucid/{family}/x.py"):
-            assert (ROOT / selection[0]).is_dir()
+            assert (ROOT / selection[0]).exists()
 
 
 def test_outcomes_are_told_apart_and_the_source_comes_back(tmp_path, monkeypatch):
@@ -57,10 +57,17 @@ def test_outcomes_are_told_apart_and_the_source_comes_back(tmp_path, monkeypatch
     source = laboratory.source / "m.py"
     source.parent.mkdir()
     source.write_text("a = 1\n")
-    words = {"a = 2\n": "failed", "a = 3\n": "hung", "a = 4\n": "passed"}
-    monkeypatch.setattr(
-        Laboratory, "test", lambda self, selection, limit: (words[source.read_text()], 0.1)
-    )
+    words = {"a = 1\n": "passed", "a = 2\n": "failed", "a = 3\n": "hung", "a = 4\n": "passed"}
+    monkeypatch.setattr(Laboratory, "test", lambda self, selection: words[source.read_text()])
     for new, outcome in (("2", "killed"), ("3", "hung"), ("4", "survived")):
-        assert laboratory.outcome(Mutant("m.py", 1, 4, "1", new), [((), 1.0)]) == outcome
+        assert laboratory.outcome(Mutant("m.py", 1, 4, "1", new), [()]) == outcome
         assert source.read_text() == "a = 1\n"
+
+
+def test_a_test_that_fails_without_a_change_kills_nothing(tmp_path, monkeypatch):
+    laboratory = Laboratory(tmp_path)
+    laboratory.source.mkdir()
+    (laboratory.source / "m.py").write_text("a = 1\n")
+    monkeypatch.setattr(Laboratory, "test", lambda self, selection: "failed")
+    with pytest.raises(SystemExit, match="fails on the unchanged sources"):
+        laboratory.outcome(Mutant("m.py", 1, 4, "1", "2"), [("tests/x",)])

@@ -1,44 +1,111 @@
-"""The scorecard finds its tests, tells kept from broken, and sizes follow its word."""
+"""The scorecard counts what was tried and what was bad, survives crashes, and continues."""
 
-import importlib
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from functools import partial
+from html import escape
 
 import pytest
 
 from scorecard import __main__ as card
+from scorecard.checks import relations
+from scorecard.page import page
 from scorecard.rows import ROWS, Row
+from scorecard.runner import Case, Limits, tally
 from tests.source_tree import ROOT
 
+LIMITS = Limits(seconds=1)
 
-def test_every_row_has_tests_that_exist():
+
+def fine():
+    pass
+
+
+def wrong():
+    raise ValueError("no")
+
+
+def crash():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang():
+    time.sleep(60)
+
+
+def test_every_fault_is_counted_and_ends_no_other_case():
+    checks = {"a": fine, "b": wrong, "c": crash, "d": fine, "e": hang, "f": fine}
+    found = tally([Case(*pair) for pair in checks.items()], None, LIMITS)
+    assert (found.wanted, found.tried, sorted(found.bad)) == (6, 6, ["b", "c", "e"])
+    assert "ValueError" in found.bad["b"] and "no" in found.bad["b"]
+    assert found.bad["c"] == "died of signal 11" and found.bad["e"] == "took more than 1 s"
+
+
+def test_a_child_has_no_more_memory_than_allowed():
+    found = tally([Case("big", partial(bytearray, 1 << 33))], None, Limits(10, 4 << 30))
+    assert "MemoryError" in found.bad["big"]
+
+
+def test_a_journal_is_continued_and_nothing_is_tried_twice(tmp_path):
+    journal, seen = tmp_path / "work" / "row.jsonl", tmp_path / "seen"
+
+    def note(key):
+        with seen.open("a") as file:
+            file.write(key)
+
+    def cases(keys):
+        return [Case(key, partial(note, key)) for key in keys]
+
+    assert tally(cases("ab"), journal, LIMITS).tried == 2
+    journal.write_bytes(journal.read_bytes() + b'["c", "')  # killed while it wrote
+    assert tally(cases("abcd"), journal, LIMITS).tried == 4
+    assert tally(cases("abcd"), journal, LIMITS).tried == 4
+    assert seen.read_text() == "abcd"
+    assert tally(cases("xyz"), journal, LIMITS, seconds=-1).tried == 0
+
+
+def test_every_row_has_cases_or_figures_or_a_reason():
+    assert [row.number for row in ROWS] == list(range(1, 25))
+    assert [row.number for row in ROWS if row.reason] == [15, 16, 22]
     for row in ROWS:
-        assert all((ROOT / path).exists() for path in row.tests), row.name
-        assert row.tests or hasattr(importlib.import_module(row.module), "check"), row.name
-    assert len({row.name for row in ROWS}) == len(ROWS)
+        if row.cases:
+            first = next(iter(row.find_cases()(0.01)))
+            assert callable(first.check) and first.key
 
 
-@pytest.fixture
-def outcomes(tmp_path, monkeypatch):
-    """A row over two tests of which one fails if asked to."""
-    path = tmp_path / "test_outcome.py"
-    path.write_text("def test_right(): pass\ndef test_wrong(): assert 1 == 2\n")
+@pytest.mark.parametrize("name", ["least squares", "svm", "files", "diagnoses", "trees"])
+def test_a_row_at_one_percent(name, tmp_path, capsys):
+    out = tmp_path / "card.json", tmp_path / "card.html"
+    assert card.main([name, "--quick", "--json", str(out[0]), "--page", str(out[1])]) == 0
+    (found,) = json.loads(out[0].read_text())
+    assert found["verdict"] == "kept" and found["tried"] == found["wanted"] > 0
+    assert (
+        capsys.readouterr().out.startswith("kept")
+        and escape(found["promise"]) in out[1].read_text()
+    )
 
-    def rows(only):
-        row = Row("toy", "a promise", "a mark", (str(path),), only)
-        monkeypatch.setattr(card, "ROWS", (row,))
 
-    return rows
+def test_a_broken_promise_is_seen(monkeypatch, capsys):
+    """Trees grown on the target in reverse: the oracle notices."""
+    honest = relations.grow
+
+    def reversed_target(table, y, *rest):
+        return honest(table, y[::-1].copy(), *rest)
+
+    monkeypatch.setattr(relations, "grow", reversed_target)
+    assert card.main(["trees", "--quick"]) == 1
+    assert capsys.readouterr().out.startswith("BROKEN")
 
 
-@pytest.mark.parametrize(("only", "kept"), [("right", True), ("wrong", False), ("none", False)])
-def test_a_row_is_kept_if_some_test_ran_and_none_failed(only, kept, outcomes, tmp_path, capsys):
-    outcomes(only)
-    assert card.main(["--quick", "--json", str(tmp_path / "card.json")]) == int(not kept)
-    written = json.loads((tmp_path / "card.json").read_text())[0]
-    assert written["kept"] is kept and written["failed"] == int(only == "wrong")
-    assert capsys.readouterr().out.startswith("kept" if kept else "BROKEN")
+def test_a_page_escapes_what_it_shows():
+    row = Row(1, "<b>", "p", "m")
+    result = {"number": row.number, "row": row.name, "promise": "p", "mark": "m", "wanted": 1}
+    text = page([{**result, "tried": 1, "bad": 1, "verdict": "BROKEN", "detail": ["<script>"]}])
+    assert "<b>" not in text and "<script>" not in text and "&lt;script&gt;" in text
 
 
 def test_an_unknown_row_is_named(capsys):

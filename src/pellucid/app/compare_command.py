@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
-from pellucid.app.messages import Messages
+from pellucid.app.messages import Messages, file_size
 from pellucid.app.options import gather_settings, read_config, toml_text
 from pellucid.errors import DataError
 from pellucid.report.screen import packed, width
@@ -261,11 +261,7 @@ def wrote(messages: Messages, folder: Path, result: Any, data: str) -> None:
     if messages.level < 0:
         return
     model, page = folder / "model.pellucid", folder / "report.html"
-    sizes = {path: path.stat().st_size for path in (page, model) if path.exists()}
-    made = [
-        f"{p} ({n / 1e6:.1f} MB)" if n >= 1e5 else f"{p} ({max(1, round(n / 1e3))} KB)"
-        for p, n in sizes.items()
-    ]
+    made = [f"{path} ({file_size(path)})" for path in (page, model) if path.exists()]
     lines = ["WROTE  " + "\n       ".join(made or [str(folder / "results.json")])]
     if result.finish.get("saved"):
         lines.append(f"       no model file: {result.finish['saved']}")

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -64,6 +65,12 @@ class Messages:
 
         wanted = colour_wanted(self.colour, sys.stderr if err else sys.stdout)
         click.echo(painted(text) if wanted else text, nl=False, err=err, color=True)
+
+
+def file_size(path: Path) -> str:
+    """The size of a file for people, such as 7 KB or 0.5 MB."""
+    n = path.stat().st_size
+    return f"{n / 1e6:.1f} MB" if n >= 1e5 else f"{max(1, round(n / 1e3))} KB"
 
 
 def _counter(names: tuple[str, str], sign: int, help: str) -> Callable:

@@ -3,7 +3,7 @@
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t
 
-from pellucid.cluster._lanes cimport row_t
+from pellucid.cluster._lanes cimport fetch, row_t
 
 
 cdef struct Queue:
@@ -14,11 +14,23 @@ cdef struct Queue:
 
 cdef class Rows:
     cdef const double[:, ::1] X
+    cdef const int32_t[::1] places
     cdef const int32_t[::1] indptr, indices
     cdef const double[::1] data
     cdef double[:, ::1] scratch
-    cdef bint sparse
+    cdef bint sparse, placed
     cdef readonly Py_ssize_t n, d
+
+    cdef inline const double *at(self, Py_ssize_t i) noexcept nogil:
+        """A dense row."""
+        return &self.X[self.places[i] if self.placed else i, 0]
+
+    cdef inline void fetch_four(self, Py_ssize_t i) noexcept nogil:
+        """Ask the memory for four dense rows that are read soon, unless they lie in sequence."""
+        cdef Py_ssize_t r
+        if self.placed:
+            for r in range(i, min(i + 4, self.n)):
+                fetch(self.at(r), self.d)
 
     cdef void four(self, const Queue *queue, row_t *rows) noexcept nogil
     cdef void release(self, const Queue *queue) noexcept nogil

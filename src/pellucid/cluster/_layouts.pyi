@@ -6,6 +6,7 @@ class Rows:
     def __init__(
         self,
         X: np.ndarray | None,
+        places: np.ndarray | None,
         indptr: np.ndarray | None,
         indices: np.ndarray | None,
         data: np.ndarray | None,

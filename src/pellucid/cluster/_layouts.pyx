@@ -11,14 +11,20 @@ cdef double ONE = 1.0
 
 
 cdef class Rows:
-    """A range of rows, dense or CSR; `four` gives dense pointers to up to four of them."""
+    """A range of rows, dense or CSR; `four` gives dense pointers to up to four of them.
 
-    def __init__(self, X, indptr, indices, data, scratch):
+    With `places`, row i is row places[i] of a dense X.
+    """
+
+    def __init__(self, X, places, indptr, indices, data, scratch):
         """`scratch` (4, d) of zeros is where CSR rows are spread out; None for dense rows."""
         self.sparse = X is None
         self.X, self.indptr, self.indices, self.data = X, indptr, indices, data
-        self.scratch = scratch
-        self.n = indptr.shape[0] - 1 if self.sparse else X.shape[0]
+        self.scratch, self.places, self.placed = scratch, places, places is not None
+        if self.sparse:
+            self.n = indptr.shape[0] - 1
+        else:
+            self.n = len(places) if self.placed else X.shape[0]
         self.d = scratch.shape[1] if self.sparse else X.shape[1]
 
     cdef void four(self, const Queue *queue, row_t *rows) noexcept nogil:
@@ -31,7 +37,7 @@ cdef class Rows:
                 self.spread(i, r, 1.0)
                 rows[r] = &self.scratch[r, 0]
             else:
-                rows[r] = &self.X[i, 0]
+                rows[r] = self.at(i)
 
     cdef void release(self, const Queue *queue) noexcept nogil:
         """Zero the scratch rows that `four` filled."""
@@ -52,7 +58,7 @@ cdef class Rows:
             for t in range(self.indptr[i], self.indptr[i + 1]):
                 lanes.add(&self.data[t], w, 1, high + self.indices[t], low + self.indices[t])
         else:
-            lanes.add(&self.X[i, 0], w, self.d, high, low)
+            lanes.add(self.at(i), w, self.d, high, low)
         lanes.add(&ONE, w, 1, high + self.d, low + self.d)
 
 

@@ -86,9 +86,9 @@ cdef class Pass:
             return m
         for t in range(0, m, 4):
             for r in range(min(4, m - t - AHEAD)):
-                fetch(&self.rows.X[start + open[t + AHEAD + r], 0], self.rows.d)
+                fetch(self.rows.at(start + open[t + AHEAD + r]), self.rows.d)
             for r in range(4):
-                rows[r] = &self.rows.X[start + open[t + r if t + r < m else t], 0]
+                rows[r] = self.rows.at(start + open[t + r if t + r < m else t])
             lanes.products(
                 rows, &self.centres.shifted[0, 0, 0], &self.centres.constants[0],
                 self.centres.shifted.shape[0], self.rows.d, &self.centres.origin[0],
@@ -114,7 +114,7 @@ cdef class Pass:
         for t in range(0, m, 4):
             if not self.rows.sparse:
                 for r in range(min(4, m - t - AHEAD)):
-                    fetch(&self.rows.X[start + open[t + AHEAD + r], 0], self.rows.d)
+                    fetch(self.rows.at(start + open[t + AHEAD + r]), self.rows.d)
             queue.size = min(4, m - t)
             for r in range(queue.size):
                 queue.row[r] = start + open[t + r]
@@ -177,6 +177,9 @@ cdef class Pass:
         cdef int r
         for t in range(0, m, 4):
             queue.size = min(4, m - t)
+            if self.rows.placed:
+                for r in range(min(4, m - t - AHEAD)):
+                    fetch(self.rows.at(start + open[t + AHEAD + r]), self.rows.d)
             for r in range(4):
                 queue.row[r] = start + open[t + r if r < queue.size else t]
                 centres[r] = &self.centres.C[max(self.labels[queue.row[r]], 0), 0]
@@ -272,45 +275,45 @@ def distances(const double[:, ::1] X, const double[:, :, ::1] panels, double[:, 
                         out[i + r, 4 * p + l] = block[4 * r + l]
 
 
-def own_distances(const double[:, ::1] X, const double[:, ::1] C, const int32_t[::1] labels,
+def own_distances(Rows X, const double[:, ::1] C, const int32_t[::1] labels,
                   double[::1] out):
     """Squared distance of every dense row to the centre of its label."""
-    cdef Py_ssize_t i, n = X.shape[0]
+    cdef Py_ssize_t i, n = X.n
     cdef row_t rows[4]
     cdef row_t centres[4]
     cdef double squared[4]
     cdef int r
     with nogil:
         for i in range(0, n, 4):
+            X.fetch_four(i + AHEAD)
             for r in range(4):
-                rows[r] = &X[i + r if i + r < n else i, 0]
+                rows[r] = X.at(i + r if i + r < n else i)
                 centres[r] = &C[labels[i + r if i + r < n else i], 0]
-            lanes.own(rows, centres, X.shape[1], squared)
+            lanes.own(rows, centres, X.d, squared)
             for r in range(min(4, n - i)):
                 out[i + r] = squared[r]
 
 
-def trials(const double[:, ::1] X, const double[::1] w, const double[:, :, ::1] panels,
-           const double[::1] closest, double[:, ::1] out, double[:, ::1] potential):
-    """Squared distance to the nearest seed if candidate t joined them: out[t], (T, n).
-
-    `potential` (2, T) gets the weighted sums of the rows of `out`, as high and low parts.
+def trials(Rows X, const double[::1] w, const double[:, :, ::1] panels,
+           const double[::1] closest, double[:, ::1] potential):
+    """Weighted sums of the squared distances of dense rows to the nearest seed, if candidate t joined
+    them: potential[:, t], as high and low parts.
     """
-    cdef Py_ssize_t i, p, t, n = X.shape[0], T = out.shape[0]
+    cdef Py_ssize_t i, p, t, n = X.n, T = potential.shape[1]
     cdef row_t rows[4]
     cdef double block[16]
     cdef double value
     cdef int r, l
     with nogil:
         for i in range(0, n, 4):
+            X.fetch_four(i + AHEAD)
             for r in range(4):
-                rows[r] = &X[i + r if i + r < n else i, 0]
+                rows[r] = X.at(i + r if i + r < n else i)
             for p in range(panels.shape[0]):
-                lanes.panel(rows, &panels[p, 0, 0], X.shape[1], block)
+                lanes.panel(rows, &panels[p, 0, 0], X.d, block)
                 for r in range(min(4, n - i)):
                     for l in range(min(4, T - 4 * p)):
                         t = 4 * p + l
                         value = block[4 * r + l]
                         value = value if value < closest[i + r] else closest[i + r]
-                        out[t, i + r] = value
                         lanes.add(&value, w[i + r], 1, &potential[0, t], &potential[1, t])

@@ -164,7 +164,7 @@ class Lloyd:
         squared = self.table.own_distances(state.C, state.labels)
         farthest = np.argsort(-squared, kind="stable")[: empty.size]
         for j, i in zip(empty, farthest[squared[farthest] > 0.0]):
-            row = self.table.X[i : i + 1]
+            row = self.table.rows(slice(i, i + 1))
             row = np.append(row.toarray() if self.table.sparse else row, 1.0) * self.weights[i]
             old = state.labels[i]
             _sums.merge(

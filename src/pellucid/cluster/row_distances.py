@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.cluster import _lanes, _layouts, _loops
+from pellucid.data.row_view import RowView
 from pellucid.errors import DataError
 from pellucid.numerics.row_blocks import largest_cell, squared_lengths
 
@@ -58,11 +59,11 @@ class RowTable:
 
     Products of rows and centres give the labels; distances are computed only for rows whose label
     rounding errors could change. With few columns and centres SIMD loops form the products,
-    otherwise, and for CSR rows, a matrix product does.
+    otherwise, and for CSR rows, a matrix product does. A `RowView` of a dense table is read in place.
     """
 
     def __init__(self, X: Any, k: int) -> None:
-        self.sparse = not isinstance(X, np.ndarray)
+        self.sparse = not isinstance(X, np.ndarray | RowView)
         self.X, self.k = (_short_indices(X) if self.sparse else X), k
         self.n, self.d = X.shape
         self.by_products = self.sparse or many_products(k, self.d)
@@ -83,10 +84,11 @@ class RowTable:
             mean = np.asarray(self.X.T @ weights).ravel() / total
             squares = float(weights @ self.norms) / total
             return max(squares - float(mean @ mean), 0.0) / self.d
-        shift = self.X[0]
+        shift = self.rows(np.zeros(1, dtype=np.int64))[0]
 
         def moments(block: slice) -> np.ndarray:
-            rows = self.X[block] - shift
+            rows = self.X[block]  # of a view: a copy
+            rows = np.subtract(rows, shift, out=rows if isinstance(self.X, RowView) else None)
             first = weights[block] @ rows
             return np.append(first, np.einsum("ij,ij->i", rows, rows) @ weights[block])
 
@@ -99,13 +101,21 @@ class RowTable:
     def _shifted(self, rows: Any) -> Any:
         return rows if self.sparse else rows - self.origin
 
+    def rows(self, wanted: Any) -> Any:
+        """Rows by their numbers or as a slice, in the form of the table."""
+        if isinstance(self.X, RowView):
+            return self.X.table[self.X.places[wanted]]
+        return self.X[wanted]
+
     def loop_rows(self, block: slice) -> _layouts.Rows:
         """The rows of a block, in the form that the compiled loops read."""
+        if isinstance(self.X, RowView):
+            return _layouts.Rows(self.X.table, self.X.places[block], None, None, None, None)
         if not self.sparse:
-            return _layouts.Rows(self.X[block], None, None, None, None)
+            return _layouts.Rows(self.X[block], None, None, None, None, None)
         indptr = self.X.indptr[block.start : block.stop + 1]
         scratch = np.zeros((4, self.d))
-        return _layouts.Rows(None, indptr, self.X.indices, self.X.data, scratch)
+        return _layouts.Rows(None, None, indptr, self.X.indices, self.X.data, scratch)
 
     def run(self, one: _loops.Pass, block: slice, C: np.ndarray, stop: parallel.StopFlag) -> None:
         """Run one pass over a block with the centres C."""
@@ -126,7 +136,7 @@ class RowTable:
             first = block.start + int(chunk[0])
             wanted = slice(first, first + len(chunk)) if contiguous else chunk + block.start
             with np.errstate(over="ignore", invalid="ignore"):  # these rows get plain distances
-                products = np.ascontiguousarray(self._shifted(self.X[wanted]) @ shifted)
+                products = np.ascontiguousarray(self._shifted(self.rows(wanted)) @ shifted)
             one.screen(chunk, products, norms, centre_norms, radius)
 
     def label(self, C: np.ndarray) -> np.ndarray:
@@ -166,7 +176,7 @@ class RowTable:
                 for chunk, table in self._sparse_distances(block, C):
                     out[chunk] = np.take_along_axis(table, labels[chunk, None], axis=1)[:, 0]
             else:
-                _loops.own_distances(self.X[block], C, labels[block], out[block])
+                _loops.own_distances(self.loop_rows(block), C, labels[block], out[block])
 
         self.each(one_block)
         return out
@@ -188,23 +198,23 @@ class RowTable:
 
     def trials(
         self, candidates: np.ndarray, weights: np.ndarray, closest: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Squared distances to the nearest seed with each candidate added (T, n), and weighted sums."""
-        out = np.empty((len(candidates), self.n))
+    ) -> np.ndarray:
+        """Weighted sums of the squared distances to the nearest seed, with each candidate added."""
         panels = pack(candidates)
 
         def one_block(block: slice) -> np.ndarray:
             if self.sparse:
+                out = np.empty((len(candidates), block.stop - block.start))
                 for chunk, table in self._sparse_distances(block, candidates):
-                    out[:, chunk] = np.minimum(table.T, closest[chunk])
-                return out[:, block] @ weights[block]
+                    inside = slice(chunk.start - block.start, chunk.stop - block.start)
+                    out[:, inside] = np.minimum(table.T, closest[chunk])
+                return out @ weights[block]
             potential = np.zeros((2, len(candidates)))
-            part = np.empty((len(candidates), block.stop - block.start))
-            _loops.trials(self.X[block], weights[block], panels, closest[block], part, potential)
-            out[:, block] = part
+            rows = self.loop_rows(block)
+            _loops.trials(rows, weights[block], panels, closest[block], potential)
             return potential.sum(axis=0)
 
-        return out, np.sum(self.each(one_block), axis=0)
+        return np.sum(self.each(one_block), axis=0)
 
     def _sparse_distances(self, block: slice, C: np.ndarray) -> Any:
         """Squared distances of CSR rows from products, in chunks; 0 if within rounding error."""

@@ -26,17 +26,20 @@ def plus_plus(table: RowTable, weights: np.ndarray, k: int, rng: np.random.Gener
     n_trials = 2 + int(np.log(k))
     seeds = np.empty(k, dtype=np.int64)
     seeds[0] = _draw(np.cumsum(weights), rng.random(1))[0]  # 1
-    closest, potentials = table.trials(dense(table.X[seeds[:1]]), weights, np.full(table.n, np.inf))
-    best = 0
+    # The distances to every candidate would be the largest arrays of a fit: only sums are kept, and
+    # the distances to the chosen one are computed again.
+    closest, no_labels = np.full(table.n, np.inf), np.zeros(table.n, dtype=np.int32)
     for c in range(1, k):
-        closest = closest[best]
-        if not potentials[best] > 0.0:
+        nearest = table.own_distances(dense(table.rows(seeds[c - 1 : c])), no_labels)
+        closest = np.minimum(closest, nearest, out=nearest)
+        cumulative = weights * closest
+        np.cumsum(cumulative, out=cumulative)
+        if not cumulative[-1] > 0.0:
             seeds[c:] = seeds[0]
             break
-        candidates = _draw(np.cumsum(weights * closest), rng.random(n_trials))  # 2
-        closest, potentials = table.trials(dense(table.X[candidates]), weights, closest)
-        best = int(np.argmin(potentials))  # 3
-        seeds[c] = candidates[best]
+        candidates = _draw(cumulative, rng.random(n_trials))  # 2
+        potentials = table.trials(dense(table.rows(candidates)), weights, closest)
+        seeds[c] = candidates[np.argmin(potentials)]  # 3
     return seeds
 
 
@@ -70,10 +73,10 @@ def start(
 ) -> np.ndarray:
     """Starting centres (k, d); `init` is a name of METHODS, a function or an array."""
     if isinstance(init, str):
-        return dense(table.X[METHODS[init](table, weights, k, rng)])
+        return dense(table.rows(METHODS[init](table, weights, k, rng)))
     if callable(init):
         state = np.random.RandomState(rng.integers(2**32, dtype=np.uint32))
-        init = init(table.X, k, random_state=state)
+        init = init(table.rows(slice(None)), k, random_state=state)
     return checked(init, k, table.d)
 
 

@@ -32,11 +32,13 @@ def encode(
     finite: bool = False,
     quiet: bool = False,
     view: bool = False,
+    narrow: bool = False,
 ) -> Any:
     """The aligned table in the schema's layout; refused sparse input is an error.
 
     `finite`: the numbers have been checked already, as `learn` does. `quiet`: no warning about unseen
     levels (rows of weight 0 in training). `view`: codes may be the user's own array, in C order.
+    `narrow`: a matrix may be the user's own array of float32.
     """
     if table.sparse is not None:
         if not takes_sparse:
@@ -59,6 +61,10 @@ def encode(
         n, what = table.n_rows, f"the dense table that {owner} needs"
         hint = ", give fewer rows at a time"
         check_room(schema, what, n * len(schema.owner), DENSE, DENSE // max(n, 1), hint)
+    own = table.dense
+    narrow = narrow and own is not None and own.dtype == np.float32 and own.flags.c_contiguous
+    if narrow and own is not None and schema.plain and (finite or _all_finite(own)):
+        return own
     return _matrix(schema, table, takes_sparse, finite, quiet)
 
 

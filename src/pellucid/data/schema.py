@@ -66,7 +66,7 @@ class Schema:
         schema.__dict__.update(
             names=names, kinds=(NUMBER,) * d, levels=((),) * d, shares=np.empty(0), mean=mean,
             low=low, high=high, n_missing=n_missing, unseen=unseen, layout=layout, coding=coding,
-            text_mode="count", text_pattern="", left_out=0.0,
+            text_mode="count", text_pattern="", left_out=0.0, plain=bool(not n_missing.any()),
         )  # fmt: skip
         return schema
 
@@ -94,6 +94,7 @@ class Schema:
             raise DataError("a schema repeats a level")
         if self.names is not None and len(set(self.names)) < d:
             raise DataError("a schema repeats the name of a column")
+        _ = self.plain  # kept from the start: predictions write nothing
 
     def _check_types(self) -> None:
         sequences = (self.kinds, self.levels, () if self.names is None else self.names)

@@ -21,7 +21,7 @@ from pellucid.parameters import (
     positional,
     shared,
 )
-from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, expect_count, n_terms
 from pellucid.records import Status
 from pellucid.transformer import Transformer
 
@@ -116,6 +116,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
 
     _takes_sparse = False
     _takes_text = True
+    _reads_float32 = True
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.discriminant_analysis.linear_solvers import solve
@@ -194,3 +195,4 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
             expect_array(self, name, p)
         if self.solver != "lsqr":
             expect_array(self, "scalings_", p, None)
+            expect_count(self, "n_directions_", self.scalings_.shape[1])

@@ -3,90 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Any
 
 from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw.axes import Axis, Panel, checked_limits, layout
-from pellucid.draw.chart_settings import Look, Settings
-from pellucid.draw.figure import describe, finish, span
+from pellucid.draw.axes import Panel
 from pellucid.draw.legend import Key
 from pellucid.draw.number import coordinate, number
 from pellucid.draw.png import data_address, png, red_green_blue
-from pellucid.draw.points import floats
 from pellucid.draw.style import PALETTE
-from pellucid.errors import ParameterError
 
 STRONGEST = 0.65  # opacity; the page's text colour stays readable on top of it
 LEVELS = 13  # steps of opacity on each side
 MOST_ELEMENTS = 1024  # cells; more become an image
-MOST_CELLS = 250_000
-
-
-def heatmap(
-    values: Sequence[Iterable[Any]],
-    rows: Sequence[Any],
-    columns: Sequence[Any],
-    *,
-    texts: Sequence[Sequence[Any]] | None = None,
-    diverging: bool = False,
-    value_range: tuple[float, float] | None = None,
-    x_range: tuple[float, float] | None = None,
-    y_range: tuple[float, float] | None = None,
-    **look: Unpack[Look],
-) -> str:
-    """One cell per row and column, with a stronger colour for larger values; NaN cells stay empty.
-
-    Parameters
-    ----------
-    values : matrix, a sequence of rows.
-    rows, columns : names of the rows (top to bottom) and columns.
-    texts : what to write into the cells instead of the values.
-    diverging : negative values in another colour, strongest at the largest absolute value.
-    value_range : values at which the colour is weakest and strongest; the data's by default.
-    x_range, y_range : limits of the columns and rows, if they are equal steps of a number; that axis
-        then has a few round numbers instead of all names. The first row is at the upper end.
-    """
-    matrix = [floats(row) for row in values]
-    _check(matrix, len(rows), len(columns))
-    row_names, column_names = tuple(map(words.clean, rows)), tuple(map(words.clean, columns))
-    low, high = heat_limits(matrix, value_range, diverging)
-    settings = Settings(**look)
-    if "height" not in look:
-        settings = replace(settings, height=_height(len(rows), len(columns)))
-    panel = layout(
-        _axis(column_names, x_range),
-        _axis(row_names, y_range),
-        settings,
-        heat_keys(low, high, diverging),
-    )
-    marks = heat_marks(panel, matrix, texts, (low, high), diverging)
-    summary = describe(
-        "Heat map",
-        [f"{len(rows)} rows and {len(columns)} columns", span("Values", low, high)],
-    )
-    table = [(name, *row) for name, row in zip(row_names, matrix)]
-    return finish(panel, marks, summary, [settings.y_label or "row", *column_names], table)
-
-
-def _axis(names: tuple[str, ...], ends: tuple[float, float] | None) -> Axis:
-    return Axis(names=names) if ends is None else Axis(*checked_limits(ends), grid=False)
-
-
-def _check(matrix: list[list[float]], n_rows: int, n_columns: int) -> None:
-    if len(matrix) != n_rows or any(len(row) != n_columns for row in matrix):
-        raise ParameterError(
-            f"The values of a heat map must be a matrix of {n_rows} x {n_columns}, one cell per row and "
-            "column name."
-        )
-    if n_rows * n_columns > MOST_CELLS:
-        raise ParameterError(f"A heat map can have at most {MOST_CELLS} cells.")
-
-
-def _height(n_rows: int, n_columns: int) -> int:
-    return max(60, min(34 * n_rows, 340)) if n_rows else 60
 
 
 def heat_limits(

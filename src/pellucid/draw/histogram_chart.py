@@ -3,58 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
-from typing import Any, Unpack
 
 from pellucid.draw import svg
-from pellucid.draw.axes import Axis, Panel, layout, numeric_axis
-from pellucid.draw.chart_settings import Look, Settings
-from pellucid.draw.figure import describe, finish, shown, span
-from pellucid.draw.legend import Key
+from pellucid.draw.axes import Panel
 from pellucid.draw.number import coordinate
-from pellucid.draw.points import floats, read_columns
-from pellucid.draw.scale import extent, extent_with_zero
 from pellucid.draw.style import dash
-from pellucid.errors import ParameterError
-
-
-def histogram(
-    edges: Iterable[Any],
-    counts: Mapping[Any, Iterable[Any]],
-    **look: Unpack[Look],
-) -> str:
-    """One group: filled columns. Several: outlines, each with its own dash.
-
-    Parameters
-    ----------
-    edges : n + 1 increasing numbers.
-    counts : name of the group -> n counts or densities.
-    """
-    borders = floats(edges)
-    groups = read_columns(counts, max(len(borders) - 1, 0))
-    if not all(a < b for a, b in pairwise(borders)) or not all(map(math.isfinite, borders)):
-        raise ParameterError("The edges of a histogram must be finite and increasing.")
-    settings = Settings(**look)
-    tops = extent_with_zero(groups.values())
-    x_extent = extent([borders])
-    panel = layout(
-        Axis(*x_extent, grid=False),
-        numeric_axis(tops, None, False),
-        settings,
-        [Key(name, i, "line") for i, name in enumerate(groups)] if len(groups) > 1 else [],
-    )
-    single = len(groups) == 1
-    marks = [
-        steps_mark(panel, borders, values, i, single) for i, values in enumerate(groups.values())
-    ]
-    dates = settings.x_dates
-    bins = [f"{shown(a, dates)} to {shown(b, dates)}" for a, b in pairwise(borders)]
-    rows = [(name, *(values[i] for values in groups.values())) for i, name in enumerate(bins)]
-    facts = [f"{len(bins)} intervals", span(settings.x_label or "x", *x_extent, dates)]
-    facts.append(span(settings.y_label or "count", *tops))
-    summary = describe("Histogram", facts, list(groups))
-    return finish(panel, marks, summary, [settings.x_label or "interval", *groups], rows)
 
 
 def steps_mark(

@@ -49,14 +49,6 @@ def read_columns(columns: Mapping[Any, Iterable[Any]], n: int) -> dict[str, list
     return result
 
 
-def read_names(names: Iterable[Any]) -> list[str]:
-    """Cleaned names; those that are equal after cleaning are numbered."""
-    result: dict[str, None] = {}
-    for name in names:
-        result[_unused(clean(name), result)] = None
-    return list(result)
-
-
 def _unused(name: str, taken: Mapping[str, Any]) -> str:
     """The name, numbered if it is taken: different names may be equal after cleaning."""
     candidate, n = name, 2

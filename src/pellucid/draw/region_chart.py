@@ -2,80 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
-from typing import Any, Unpack
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
 
 from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw.axes import Axis, Panel, checked_limits, layout
-from pellucid.draw.chart_settings import Look, Settings, with_note
-from pellucid.draw.figure import describe, finish, span
-from pellucid.draw.legend import Key, hatched_areas
-from pellucid.draw.line_chart import Pair
+from pellucid.draw.axes import Panel
+from pellucid.draw.legend import hatched_areas
 from pellucid.draw.png import data_address, png, red_green_blue
-from pellucid.draw.points import Points, evenly, left_out, read_names, read_series
-from pellucid.draw.scatter_chart import point_marks, thin_points
+from pellucid.draw.points import Points, evenly
 from pellucid.draw.style import PALETTE
-from pellucid.errors import ParameterError
 
 MOST_PLACES, MOST_OBSTACLES = 100, 150  # looked at when a class name is placed
 SHADES = 8  # steps of certainty
 WEAKEST, STRONGEST = 25, 105  # opacity of a region, out of 255
 
 MOST_CLASSES = 31  # colours of a picture
-
-
-def regions(
-    grid: Sequence[Iterable[Any]],
-    x_range: tuple[float, float],
-    y_range: tuple[float, float],
-    classes: Sequence[Any],
-    *,
-    points: Mapping[Any, Pair] | None = None,
-    certainty: Sequence[Iterable[Any]] | None = None,
-    **look: Unpack[Look],
-) -> str:
-    """Coloured regions with their class names written inside, and points on top.
-
-    Parameters
-    ----------
-    grid : class codes 0 .. K-1 at the middles of equal cells; rows from the smallest y upwards.
-    x_range, y_range : limits of the grid.
-    classes : K names, at most 31.
-    points : class name -> (x, y); drawn in the class's colour and marker.
-    certainty : the probability of the predicted class per cell; a higher one has a stronger colour.
-    """
-    codes = [[int(code) for code in row] for row in grid]
-    names = read_names(classes)
-    _check(codes, len(names))
-    placed = dict(points or {})
-    groups = read_series({key: placed.pop(key, ((), ())) for key in classes} | placed)
-    shown, sentence = thin_points(groups)
-    settings = with_note(Settings(**look), left_out(groups, False, False), sentence)
-    keys = [Key(name, i, "point") for i, name in enumerate(groups)]
-    x_axis, y_axis = (Axis(*checked_limits(r), grid=False) for r in (x_range, y_range))
-    panel = layout(x_axis, y_axis, settings, keys)
-    marks = [
-        *region_marks(panel, codes, certainty, names, list(chain.from_iterable(shown.values()))),
-        *point_marks(panel, shown.values(), outline=True),
-    ]
-    shares = [sum(row.count(k) for row in codes) for k in range(len(names))]
-    total = max(sum(shares), 1)
-    rows = [(name, 100 * share / total) for name, share in zip(names, shares)]
-    facts = [
-        span(settings.x_label or "x", *x_range, settings.x_dates),
-        span(settings.y_label or "y", *y_range, settings.y_dates),
-    ]
-    summary = describe("Decision regions", facts, names)
-    return finish(panel, marks, summary, ["class", "share of the area (%)"], rows, clip=True)
-
-
-def _check(codes: list[list[int]], n_classes: int) -> None:
-    if not 0 < n_classes <= MOST_CLASSES:
-        raise ParameterError(f"Regions need 1 to {MOST_CLASSES} classes. Got {n_classes}.")
-    if any(not 0 <= code < n_classes for row in codes for code in row):
-        raise ParameterError(f"The codes of the regions must lie in 0 .. {n_classes - 1}.")
 
 
 def region_marks(

@@ -14,7 +14,7 @@ from pellucid.data.row_view import blocks_of
 from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import class_scores, linear_scores
 from pellucid.parameters import Boolean, learned, param, shared
-from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 from pellucid.records import Status
 
 POSITIVE = param(False, Boolean, "Whether to require all coefficients to be >= 0.")
@@ -28,6 +28,7 @@ class LinearPredictor(Regressor):
     """A regressor whose prediction is x . coef_ + intercept_, or a function of it."""
 
     _scale = "response"  # name of the scale of the scores, for explanations
+    _reads_float32 = True
 
     fit_intercept: bool = shared.FIT_INTERCEPT
 
@@ -75,8 +76,6 @@ class LinearPredictor(Regressor):
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
-
         p, several = n_terms(self), np.ndim(vars(self).get("coef_", 0.0)) == 2
         expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
         expect_array(self, "means_", p, finite=True)
@@ -150,6 +149,7 @@ class LinearClassifier(Classifier):
 
     _takes_text = True
     _scale = "link"  # name of the scale of the scores, for explanations
+    _reads_float32 = True
     _finite_coef = False  # whether a model file must have finite coefficients
 
     fit_intercept: bool = shared.FIT_INTERCEPT

@@ -11,6 +11,7 @@ from pellucid.linear_model._ridge.bayesian_base import BayesianPredictor, square
 from pellucid.linear_model.base import check_size
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import Real, learned, param, positional
+from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Recorder, Status, is_watched
 
 
@@ -95,8 +96,6 @@ class BayesianRegression(BayesianPredictor):
         }
 
     def _check_state(self) -> None:
-        from pellucid.persist.fitted_state import expect_array, n_terms
-
         super()._check_state()
         p = n_terms(self)
         expect_array(self, "covariance_", p + 1, p + 1, finite=True)

@@ -13,6 +13,7 @@ from pellucid.linear_model.base import check_size, shaped
 from pellucid.linear_model.standardize import Units
 from pellucid.numerics.row_blocks import as_dense
 from pellucid.parameters import Boolean, Integer, Real, changed, learned, param, shared
+from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 from pellucid.records import converting
 
 GAMMA_PRIOR = param(1e-6, Real(0, None))
@@ -157,8 +158,6 @@ class BayesianRidge(BayesianPredictor):
         return {"alpha": self.alpha_, "lambda": self.lambda_}
 
     def _check_state(self) -> None:
-        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
-
         super()._check_state()
         for name in ("sigma_", "root_"):
             expect_array(self, name, n_terms(self), n_terms(self), finite=True)

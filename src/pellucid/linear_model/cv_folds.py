@@ -87,25 +87,6 @@ def route_to_splitter(self: Any) -> Any:
     return _sklearn.splitter_router(self, self._requested(), self.cv)
 
 
-def scorer_of(model: Any) -> Any:
-    """The function (estimator, X, y) -> number that the parameter `scoring` of a model is or names."""
-    if callable(model.scoring):
-        return model.scoring
-    try:
-        return _sklearn.scorer(model.scoring)
-    except ValueError:
-        raise ParameterError(
-            f"The 'scoring' parameter of {type(model).__name__} must be the name of one of "
-            f"scikit-learn's scorers, a callable or None. Got {shown(model.scoring)} instead."
-        ) from None
-
-
-def scored(scorer: Any, view: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
-    """The score of `view`, which predicts from X; weights None are for functions without weights."""
-    given = {} if w is None or (w == 1.0).all() else {"sample_weight": w}
-    return float(scorer(view, X, y, **given))
-
-
 def _contiguous(k: int, problem: Problem) -> list[Fold]:
     copies = problem.weights if problem.counts else np.ones(problem.n)
     total = int(copies.sum())

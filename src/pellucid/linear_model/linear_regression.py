@@ -11,6 +11,7 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model.base import POSITIVE, SQUARES_STEP, LinearPredictor
 from pellucid.parameters import Choice, Integer, Real, learned, param, shared
+from pellucid.persist.fitted_state import expect_entries, expect_number, expect_positions
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -209,8 +210,6 @@ class LinearRegression(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        from pellucid.persist.fitted_state import expect_entries, expect_number, expect_positions
-
         super()._check_state()
         if "inference_" not in vars(self):
             return

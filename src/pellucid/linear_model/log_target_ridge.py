@@ -12,6 +12,7 @@ from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.ridge import Ridge
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import Real, learned, param, shared
+from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
 
 class LogTargetRidge(LinearPredictor):
@@ -92,8 +93,6 @@ class LogTargetRidge(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse a model file whose arrays do not match its columns or each other."""
-        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
-
         super()._check_state()
         target_range.check_range(self)
         expect_array(self, "coef_", n_terms(self), finite=True)

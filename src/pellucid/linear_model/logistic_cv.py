@@ -11,6 +11,7 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.opening import opened
 from pellucid.data.targets import labels, weights_or_ones
+from pellucid.default_scores import scored, scorer_of
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model._logistic.base import (
     DUAL,
@@ -21,7 +22,7 @@ from pellucid.linear_model._logistic.base import (
     LogisticModel,
 )
 from pellucid.linear_model.base import column_means
-from pellucid.linear_model.cv_folds import CV, fit_by_folds, route_to_splitter, scored, scorer_of
+from pellucid.linear_model.cv_folds import CV, fit_by_folds, route_to_splitter
 from pellucid.parameters import (
     Array,
     Boolean,

@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.default_scores import scored, scorer_of
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import cv_folds
 from pellucid.linear_model.base import LinearPredictor, shaped
@@ -27,6 +28,7 @@ from pellucid.parameters import (
     positional,
     shared,
 )
+from pellucid.persist.fitted_state import expect_number
 from pellucid.records import Recorder, Status, is_watched
 
 
@@ -167,8 +169,8 @@ class RidgeCV(LinearPredictor):
         """The function that scores predictions, or None for the default one."""
         if self.scoring is None:
             return None
-        scorer, named = cv_folds.scorer_of(self), isinstance(self.scoring, str)
-        return lambda guess, y, w: cv_folds.scored(
+        scorer, named = scorer_of(self), isinstance(self.scoring, str)
+        return lambda guess, y, w: scored(
             scorer, ScorerView(), guess.ravel(), y.ravel(), w if named else None
         )
 
@@ -201,8 +203,6 @@ class RidgeCV(LinearPredictor):
         return given
 
     def _check_state(self) -> None:
-        from pellucid.persist.fitted_state import expect_number
-
         super()._check_state()
         if not isinstance(vars(self).get("alpha_"), np.ndarray):
             expect_number(self, "alpha_", 0)

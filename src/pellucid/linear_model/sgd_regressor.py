@@ -1,20 +1,21 @@
 """Linear regression by stochastic gradient descent."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import InputSpec, Problem
+from pellucid.data import Problem
 from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import ParameterError
 from pellucid.linear_model._sgd import base as sgd
 from pellucid.linear_model.base import LinearPredictor, check_size, column_means
 from pellucid.numerics.column_scaling import can_be_centred, deviations, rescaled, units
 from pellucid.parameters import Choice, changed, learned, positional, shared
+from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status, converting, is_watched
 
 WORSE = 10  # times the loss without coefficients, or at the start, beyond which a fit has diverged
@@ -96,20 +97,8 @@ class SGDRegressor(LinearPredictor):
     _takes_text = True
     _rows = property(sgd.order_of_rows)
 
-    def _input_spec(self) -> InputSpec:
-        return replace(super()._input_spec(), positions=is_watched())
-
-    def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
-        self,
-        X: Any,
-        y: Any,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        """Run epochs until nothing improves, starting from `coef_init` and `intercept_init`."""
-        start = (None if coef_init is None else np.ravel(coef_init), intercept_init)
-        return self._learn(X, y, weights=sample_weight, start=start)
+    _watches_rows = True
+    fit = sgd.fit_from  # type: ignore[assignment]
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Run one more epoch, over these rows."""
@@ -119,7 +108,8 @@ class SGDRegressor(LinearPredictor):
         from pellucid.linear_model._sgd.solver import new_state
 
         scaling = Scaling.learn(problem, self.fit_intercept) if self.standardize else None
-        (coef,), (intercept,) = sgd.initial_coefficients(self, 1, problem.p, *start)
+        first = None if start[0] is None else np.ravel(start[0])
+        (coef,), (intercept,) = sgd.initial_coefficients(self, 1, problem.p, first, start[1])
         if scaling is not None and (intercept or coef.any()):
             coef, intercept = scaling.to_scaled(coef, float(intercept))
         state = new_state(problem.p, coef, intercept)
@@ -166,7 +156,7 @@ class SGDRegressor(LinearPredictor):
         X, y, w, score = problem.X, problem.y, problem.weights, None
         users = problem.user_rows() if is_watched() else None
         if scaling is not None:  # 1
-            X, y = scaling.columns(X), (y - scaling.mean_y) / scaling.scale_y
+            X, y = rescaled(X, scaling.mean, scaling.scale), (y - scaling.mean_y) / scaling.scale_y
         if self.early_stopping and not begun:  # 2
             held = self._validation_weights(problem, seed)
             aside, rows = np.flatnonzero(held), np.flatnonzero(w - held)
@@ -207,8 +197,6 @@ class SGDRegressor(LinearPredictor):
 
     def _check_state(self) -> None:
         """Overridden, because the intercept is an array and there are arrays of `partial_fit`."""
-        from pellucid.persist.fitted_state import expect_array, n_terms
-
         p = n_terms(self)
         for name, width in (("coef_", p), ("intercept_", 1), ("means_", p)):
             expect_array(self, name, width, finite=True)
@@ -236,9 +224,6 @@ class Scaling:
         mean_y, scale_y = deviations(problem.y[:, None], problem.weights)
         mean = np.where(can_be_centred(problem.X, problem.schema) & intercept, mean, 0.0)
         return cls(mean, scale, float(mean_y[0]) if intercept else 0.0, float(scale_y[0]))
-
-    def columns(self, X: Any) -> Any:
-        return rescaled(X, self.mean, self.scale)
 
     def to_scaled(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
         """Coefficients of the original columns, for the scaled ones."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid.errors import DataError
 from pellucid.parameters import Boolean, param
+from pellucid.persist.fitted_state import expect_array
 
 BOUND_PREDICTIONS = param(
     False,
@@ -57,8 +58,6 @@ def with_bound(model: Any, found: Any, offset: np.ndarray | None = None) -> Any:
 def check_range(model: Any) -> None:
     """For `_check_state`: a range that a fit can have."""
     if model.bound_predictions:
-        from pellucid.persist.fitted_state import expect_array
-
         expect_array(model, "bounds_", 2, finite=True)
         if not 0 <= model.bounds_[0] <= model.bounds_[1]:
             raise DataError("its range of targets is impossible")

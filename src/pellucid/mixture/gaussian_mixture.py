@@ -275,7 +275,6 @@ class GaussianMixture(Estimator):
         )
 
     def _check_state(self) -> None:
-        """Reject a model file whose parameters have the wrong shape."""
         from pellucid.mixture.covariance_types import covariance_shape
         from pellucid.persist.fitted_state import expect_array, n_terms
 
@@ -285,8 +284,9 @@ class GaussianMixture(Estimator):
         expect_array(self, "means_", K, p, finite=True)
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
             expect_array(self, name, *shape, finite=True)
-        if not K or (self.weights_ < 0).any() or not (self._diagonals() > 0).all():
-            raise DataError("weights are negative, or a component has no density")
+        shares = (self.weights_ >= 0).all() and abs(self.weights_.sum() - 1.0) < 1e-6
+        if not shares or not (self._diagonals() > 0).all():
+            raise DataError("weights are no probabilities, or a component has no density")
 
     def _diagonals(self) -> np.ndarray:
         roots = self._roots()

@@ -9,8 +9,6 @@ from pellucid.errors import DataError
 
 def n_rows(X: Any, name: str = "X") -> int:
     """The number of rows of a table, an array or a list."""
-    if hasattr(X, "num_rows"):
-        return int(X.num_rows)
     if getattr(X, "shape", None):
         return int(X.shape[0])
     if not hasattr(X, "__len__"):

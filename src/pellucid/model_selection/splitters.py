@@ -66,7 +66,9 @@ class _Folds:
         """(training rows, test rows) of every fold."""
         n = n_rows(X)
         if n < self.n_splits:
-            raise DataError(f"{self.n_splits} folds need at least {self.n_splits} rows, not {n}.")
+            raise DataError(
+                f"{self.n_splits} folds need at least {self.n_splits} rows, but there are {n}."
+            )
         fold = self._fold_of_rows(n, y, groups)
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)

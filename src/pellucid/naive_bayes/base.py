@@ -132,9 +132,11 @@ class NaiveBayes(Classifier):
         sums["present_"] = sums["present_"][:, first_terms(self.schema_)][:, schema.owner]
         return sums
 
-    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(
+        self, rows: RawTable, quiet: bool = False, finite: bool = False, narrow: bool = False
+    ) -> Any:
         """Missing cells stay NaN in a matrix; the words of text columns stand beside codes."""
-        X, schema = super()._encode_table(rows, quiet, finite), self.schema_
+        X, schema = super()._encode_table(rows, quiet, finite, narrow), self.schema_
         if self._layout == "codes":
             return beside_words(X, schema, rows, type(self).__name__)
         if rows.sparse is not None or (finite and schema.plain):

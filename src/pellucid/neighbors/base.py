@@ -16,6 +16,7 @@ from pellucid.data import InputSpec, Problem, Table
 from pellucid.data.encode import known_distances
 from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import distances, neighbor_search, radius_search
+from pellucid.neighbors.given_trees import rows_of
 from pellucid.neighbors.ragged import Lists, joined, of_table
 from pellucid.parameters import Choice, Function, Integer, Predicate, Real, learned, param, shared
 
@@ -96,8 +97,11 @@ class NeighborModel(Estimator):
     _finds_k: ClassVar[bool] = False  # True if the model searches k rows, which hashing can find
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Store the training rows, in the order in which ties are decided."""
-        return self._learn(X, y)
+        """Store the training rows, in the order in which ties are decided.
+
+        X may be a KDTree or BallTree of scikit-learn with the same metric: its rows are stored.
+        """
+        return self._learn(rows_of(X, self), y)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._memorise(problem)
@@ -221,12 +225,14 @@ class NeighborModel(Estimator):
         self._check_fitted()
         return self._finite(method(None))
 
-    def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(
+        self, rows: Any, quiet: bool = False, finite: bool = False, narrow: bool = False
+    ) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN. Precomputed distances need a number for each pair of rows."
             )
-        return super()._encode_table(rows, quiet, finite)
+        return super()._encode_table(rows, quiet, finite, narrow)
 
     def _index(self, k: int = 0) -> neighbor_search.Index:
         """The index for k neighbours; exact for more than the recall was measured for."""

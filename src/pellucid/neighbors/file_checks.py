@@ -42,7 +42,8 @@ def check(model: Any) -> None:
     if space["kind"]:
         _require(model, "space_", _is(space.get("centre"), np.float64, (width,)))
         _require(model, "space_", type(space.get("reach")) is float and space["reach"] > 0)
-    if vars(model).get("tree_") is not None:
+    _require(model, "tree_", "tree_" in vars(model))
+    if model.tree_ is not None:
         _check_tree(model, model.tree_, rows, n)
     if model.algorithm == "lsh":
         _check_buckets(model, rows, n)

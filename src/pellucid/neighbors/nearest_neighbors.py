@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+from pellucid.neighbors.given_trees import rows_of
 from pellucid.neighbors.neighbor_parameters import RADIUS
 from pellucid.neighbors.queries import KNeighborsQueries, RadiusQueries
 from pellucid.parameters import Integer, changed, param
@@ -36,5 +37,8 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries):
     _min_rows = 1  # an index may hold one row
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Store the rows. `y` is ignored."""
-        return self._learn(X)
+        """Store the rows. `y` is ignored.
+
+        X may be a KDTree or BallTree of scikit-learn with the same metric: its rows are stored.
+        """
+        return self._learn(rows_of(X, self))

@@ -191,6 +191,9 @@ class Decoder(TreeReader):
         before = self._n_records
         cls = find_record(tree.get("class"), self._version)
         record = _build(cls, self._table(tree, "fields"))
+        check = getattr(record, "check", None)
+        if check is not None:  # parameters of their own: a Table, a Text
+            _asked(cls, check)
         self._n_records += 1
         self._records.append((record, self._n_records - before))
         return record

@@ -12,6 +12,7 @@ import numpy as np
 from pellucid.data.raw_column import is_missing
 from pellucid.errors import ModelFileError
 from pellucid.persist.checks import is_quick
+from pellucid.records import Status
 
 
 def check_state(model: Any) -> None:
@@ -21,13 +22,16 @@ def check_state(model: Any) -> None:
     if hasattr(model, "_input_spec"):
         _check_columns(model)
         _check_classes(model)
-        _check_diagnostics(vars(model), type(model).__name__)
+        _check_diagnostics(model, vars(model), type(model).__name__)
     if hasattr(model, "_check_state"):
         model._check_state()
 
 
-def _check_diagnostics(learned: dict[str, Any], name: str) -> None:
+def _check_diagnostics(model: Any, learned: dict[str, Any], name: str) -> None:
     """What the solver left behind: shown by the model's card, never used to predict."""
+    declared = any("status_" in vars(base).get("_declared", {}) for base in type(model).__mro__)
+    if (declared or "status_" in learned) and type(learned.get("status_")) is not Status:
+        raise ModelFileError(f"its {name} does not state how its fit ended")
     history, n_iter = learned.get("history_"), learned.get("n_iter_")
     if history is not None:
         table = isinstance(history, dict) and {"iteration", "objective"} <= history.keys()
@@ -92,6 +96,19 @@ def expect_number(model: Any, name: str, low: float = -np.inf) -> None:
         raise ModelFileError(f"its {type(model).__name__} has no {name} in its range")
 
 
+def expect_count(model: Any, name: str, most: int) -> None:
+    """For `_check_state`: `model.name` is a whole number from 0 to `most`."""
+    value = vars(model).get(name)
+    if not isinstance(value, int | np.integer) or not 0 <= value <= most:
+        raise ModelFileError(f"its {type(model).__name__} has no {name} in its range")
+
+
+def expect_texts(model: Any, name: str, *entries: str) -> None:
+    """For `_check_state`: these entries of the dict `model.name` are texts."""
+    if not all(type(vars(model)[name].get(entry)) is str for entry in entries):
+        raise ModelFileError(f"its {type(model).__name__} lacks a name in {name}")
+
+
 def expect_positions(model: Any, name: str, end: int) -> None:
     """For `_check_state`: `model.name` is a vector of positions below `end`."""
     expect_array(model, name, None, dtype=np.int64)
@@ -112,6 +129,13 @@ def expect_entries(model: Any, name: str, **shapes: tuple[int | None, ...]) -> d
             owner = type(model).__name__
             raise ModelFileError(f"its {owner} has no {entry!r} of the right shape in {name}")
     return found
+
+
+def expect_full_rank(model: Any, square: np.ndarray) -> None:
+    """For `_check_state`: equations with this matrix can be solved."""
+    finite = np.isfinite(square).all()
+    if not finite or (len(square) and np.linalg.matrix_rank(square) < len(square)):
+        raise ModelFileError(f"its {type(model).__name__} cannot solve for its aliased columns")
 
 
 def expect_increasing(model: Any, positions: np.ndarray, end: int) -> None:

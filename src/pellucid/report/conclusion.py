@@ -69,7 +69,9 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     )
     if data["plan"]["metric"] not in METRICS:  # scikit-learn's metrics have no value per row
         units = "folds"
-    over = f"paired by {units}" + (f", Holm over {family} tests" if family > 1 else "")
+    over = f"paired by {units}"
+    if family > 1:
+        over += f", after Holm's correction for {family} tests; the table shows p before it"
     if not data["verdict"]["beats_baseline"]:
         lines = [f"= no significant difference from the baseline ({over})"]
         none = ["no gain: scores no higher than the baseline"]

@@ -80,12 +80,14 @@ class KernelSVM(KernelParameters):
             return spec
         return replace(spec, table=Table(missing="error") if self.table is None else None)
 
-    def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(
+        self, rows: Any, quiet: bool = False, finite: bool = False, narrow: bool = False
+    ) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN. A precomputed kernel needs a number for each pair of rows."
             )
-        return super()._encode_table(rows, quiet, finite)
+        return super()._encode_table(rows, quiet, finite, narrow)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._solve(problem)

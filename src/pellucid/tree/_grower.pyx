@@ -239,7 +239,8 @@ cdef class Workspace:
 
     def choose(self, NodeBuffer buffer, Py_ssize_t i, const uint8_t[:, ::1] splits):
         """Step 3; False if node i stays a leaf."""
-        return bool(choose(&self.t, buffer.nodes + i, <const Split*> &splits[0, 0]))
+        return bool(choose(&self.t, buffer.nodes + i, <const Split*> &splits[0, 0], NULL,
+                           self.t.columns.d))
 
     def split(self, NodeBuffer buffer, Py_ssize_t i):
         """Step 4; True if both children are leaves."""

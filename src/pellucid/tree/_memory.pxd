@@ -6,7 +6,9 @@ cdef extern from *:
     """
     #include <stdlib.h>
     #include <string.h>
-    #ifdef __linux__
+    /* Under AddressSanitizer all memory comes from malloc, which surrounds it with red zones. */
+    #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+    #define MAPS_MEMORY
     #include <sys/mman.h>
     #define MAPPED_SIZE ((size_t) 1 << 18)
     #endif
@@ -15,7 +17,7 @@ cdef extern from *:
     static inline void* allocate(size_t size) {
         size_t whole = size + HEADER_SIZE;
         char* start;
-    #ifdef __linux__
+    #ifdef MAPS_MEMORY
         if (whole >= MAPPED_SIZE) {
             start = (char*) mmap(NULL, whole, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -34,7 +36,7 @@ cdef extern from *:
         char* start;
         if (block == NULL) return;
         start = (char*) block - HEADER_SIZE;
-    #ifdef __linux__
+    #ifdef MAPS_MEMORY
         if (*(size_t*) start >= MAPPED_SIZE) {
             munmap(start, *(size_t*) start);
             return;
@@ -45,7 +47,7 @@ cdef extern from *:
 
     static inline int reallocate(void** block, size_t used, size_t size) {
         void* larger;
-    #ifdef __linux__
+    #ifdef MAPS_MEMORY
         if (*block != NULL && size >= MAPPED_SIZE) {
             char* start = (char*) *block - HEADER_SIZE;
             if (*(size_t*) start >= MAPPED_SIZE) {

@@ -13,8 +13,10 @@ from pellucid.tree._table cimport Node, Split, Table
 cdef struct Scratch:            # memory of one thread
     Sweep sweep
     int32_t* rows               # of a node in order, or while lists are partitioned those on the right
-    Split* splits
-    int32_t* drawn
+    Split* splits               # of all columns; features of -1 but for the last node's
+    int32_t* drawn              # a permutation of the columns, those of the last node first
+    int32_t* swapped            # the partner of each of these, in the order of the draws
+    int n_drawn                 # their number, or all
     Levels levels
     Sorter sorter
     Buckets buckets
@@ -30,4 +32,5 @@ cdef double split_column(const Table* t, const Node* node, const double* counts,
 cdef void search_columns(const Table* t, const Node* node, const double* counts,
                          Scratch* s) noexcept nogil
 cdef void read_threshold(const Table* t, Node* node) noexcept nogil
-cdef bint choose(const Table* t, Node* node, const Split* splits) noexcept nogil
+cdef bint choose(const Table* t, Node* node, const Split* splits, const int32_t* columns,
+                 int count) noexcept nogil

@@ -36,16 +36,19 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     release(s.rows)
     release(s.splits)
     release(s.drawn)
+    release(s.swapped)
 
 
 cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     """Memory for nodes of up to m rows; 0 if there is enough."""
     cdef Py_ssize_t groups = 1 + min(m, <Py_ssize_t> t.columns.most_levels + 1)
+    cdef int f
     memset(s, 0, sizeof(Scratch))
     s.rows = <int32_t*> allocate((m + 1) * sizeof(int32_t))
     s.splits = <Split*> allocate(t.columns.d * sizeof(Split))
     s.drawn = <int32_t*> allocate(t.columns.d * sizeof(int32_t))
-    if (s.rows == NULL or s.splits == NULL or s.drawn == NULL
+    s.swapped = <int32_t*> allocate(t.columns.d * sizeof(int32_t))
+    if (s.rows == NULL or s.splits == NULL or s.drawn == NULL or s.swapped == NULL
             or new_sweep(t, m, &s.sweep) != 0 or new_levels(t, groups, &s.levels) != 0
             or new_sorter(t, m, s.rows, &s.sorter) != 0 or new_buckets(t, m, &s.buckets) != 0
             or (t.y.ranks != NULL
@@ -53,6 +56,8 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
         free_scratch(s)
         memset(s, 0, sizeof(Scratch))
         return -1
+    for f in range(t.columns.d):
+        s.drawn[f], s.splits[f].feature = f, -1
     return 0
 
 
@@ -201,12 +206,23 @@ cdef double split_column(const Table* t, const Node* node, const double* counts,
     return min(known, out.cost + TIE * node.cost) if out.feature >= 0 else known
 
 
-cdef inline void draw_column(const Table* t, int i, uint64_t* key, int32_t* drawn) noexcept nogil:
-    """Column number i of a random order."""
-    cdef int j
+cdef inline void draw_column(const Table* t, uint64_t* key, Scratch* s) noexcept nogil:
+    """One more column of a random order."""
+    cdef int32_t i = s.n_drawn, j
     key[0] += <uint64_t> 0x9E3779B97F4A7C15
-    j = i + <int> ((mix(key[0]) >> 32) * <uint64_t> (t.columns.d - i) >> 32)
-    drawn[i], drawn[j] = drawn[j], drawn[i]
+    j = i + <int32_t> ((mix(key[0]) >> 32) * <uint64_t> (t.columns.d - i) >> 32)
+    s.drawn[i], s.drawn[j] = s.drawn[j], s.drawn[i]
+    s.swapped[i], s.n_drawn = j, i + 1
+
+
+cdef inline void forget_drawn(Scratch* s) noexcept nogil:
+    """Undo the draws of the last node: a node of a wide table costs what it draws, not what there is."""
+    cdef int32_t i, j
+    for i in range(s.n_drawn - 1, -1, -1):
+        j = s.swapped[i]
+        s.splits[s.drawn[i]].feature = -1
+        s.drawn[i], s.drawn[j] = s.drawn[j], s.drawn[i]
+    s.n_drawn = 0
 
 
 cdef double weigh_together(const Table* t, const Node* node, const double* counts,
@@ -233,7 +249,7 @@ cdef void search_columns(const Table* t, const Node* node, const double* counts,
                          Scratch* s) noexcept nogil:
     """Step 2: all columns, or columns in random order until max_features of them were looked at
     and one of them can be split."""
-    cdef int i = 0, f, found = 0, n_drawn = t.rules.max_features, first = 0, gathered = 0
+    cdef int i = 0, f, found = 0, first = 0, gathered = 0
     cdef int order[TOGETHER]
     cdef uint64_t key = node.key
     cdef double known = INFINITY
@@ -244,23 +260,20 @@ cdef void search_columns(const Table* t, const Node* node, const double* counts,
         for f in range(t.columns.d):
             known = split_column(t, node, counts, f, s, known, s.splits + f)
         return
-    for f in range(t.columns.d):
-        s.drawn[f] = f
-        s.splits[f].feature = -1
-    for f in range(n_drawn):
-        draw_column(t, f, &key, s.drawn)
-    while i < n_drawn:
+    forget_drawn(s)
+    for f in range(t.rules.max_features):
+        draw_column(t, &key, s)
+    while i < s.n_drawn:
         if i == gathered and takes_buckets(t, node):
-            first, gathered = i, min(i + TOGETHER, n_drawn)
+            first, gathered = i, min(i + TOGETHER, s.n_drawn)
             known = weigh_together(t, node, counts, s.drawn + first, gathered - first, s, known, order)
         s.sorter.block = order[i - first] if i < gathered else -1
         f = s.drawn[first + s.sorter.block] if i < gathered else s.drawn[i]
         known = split_column(t, node, counts, f, s, known, s.splits + f)
         found += s.splits[f].feature >= 0
         i += 1
-        if i == n_drawn and found == 0 and n_drawn < t.columns.d:
-            draw_column(t, n_drawn, &key, s.drawn)
-            n_drawn += 1
+        if i == s.n_drawn and found == 0 and i < t.columns.d:
+            draw_column(t, &key, s)
     s.sorter.block = -1
 
 
@@ -300,19 +313,22 @@ cdef inline uint64_t rank_of(const Table* t, const Node* node, int f) noexcept n
     return mix(node.key + <uint64_t> 0x8CB92BA72F3D8DD7 * <uint64_t> (f + 1))
 
 
-cdef bint choose(const Table* t, Node* node, const Split* splits) noexcept nogil:
+cdef bint choose(const Table* t, Node* node, const Split* splits, const int32_t* columns,
+                 int count) noexcept nogil:
     """Step 3: of the columns within a tie of the lowest cost the one of the lowest rank. A split
-    that saves nothing is taken too: XOR needs it."""
-    cdef int f, best = -1
+    that saves nothing is taken too: XOR needs it. `columns` are those with a split, NULL all."""
+    cdef int i, f, best = -1
     cdef double lowest = INFINITY
     cdef uint64_t rank, least = 0
     if node.forced >= 0:
         node.feature = node.forced
         return True
-    for f in range(t.columns.d):
+    for i in range(count):
+        f = i if columns == NULL else columns[i]
         if splits[f].feature >= 0:
             lowest = min(lowest, splits[f].cost)
-    for f in range(t.columns.d - 1, -1, -1):
+    for i in range(count - 1, -1, -1):
+        f = i if columns == NULL else columns[i]
         if splits[f].feature >= 0 and splits[f].cost <= lowest + TIE * node.cost:
             rank = rank_of(t, node, f)
             if best < 0 or rank < least:

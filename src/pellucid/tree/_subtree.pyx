@@ -30,6 +30,12 @@ from pellucid.tree._walk cimport child
 
 cdef enum:
     COPIED_ROWS = 3072          # of members, at most
+    LOOKED = 16                 # a node draws at least one column in this number, or none is copied
+
+
+cdef inline bint copy_pays(const Table* t) noexcept nogil:
+    """Whether columns are looked at so often that copies of a node's rows are worth making."""
+    return t.rows.members == NULL or t.rows.shared or LOOKED * t.rules.max_features > t.columns.d
 
 
 cdef void bound_children(const Table* t, const Node* node, Node* children,
@@ -247,7 +253,7 @@ cdef int grow_branch(const Table* t, NodeBuffer buffer, Py_ssize_t i, int32_t* n
 cdef int grow_below(const Table* t, NodeBuffer buffer, Py_ssize_t i, int32_t* number,
                     Scratch* s) noexcept nogil:
     """Grow everything below node i of a whole table."""
-    if t.rows.members == NULL or t.rows.shared or t.rules.drawn_splits:
+    if t.rows.members == NULL or t.rows.shared or (t.rules.drawn_splits and copy_pays(t)):
         return grow_branch(t, buffer, i, number, s)
     return grow_subtree(t, buffer, i, number, s)
 
@@ -272,14 +278,16 @@ cdef int grow_subtree(const Table* t, NodeBuffer buffer, Py_ssize_t root, int32_
         node = buffer.nodes + i
         if node.stopped:                                                                # 1
             continue
-        if t.source.origin == NULL and node.end - node.start <= COPIED_ROWS:
+        if (t.source.origin == NULL and node.end - node.start <= COPIED_ROWS
+                and copy_pays(t)):
             status = grow_branch(t, buffer, i, number, s)
             if status != 0:
                 free(waiting)
                 return status
             continue
         search_columns(t, node, buffer.counts + i * buffer.size, s)                     # 2
-        if not choose(t, node, s.splits):                                               # 3
+        if not choose(t, node, s.splits, s.drawn if s.n_drawn else NULL,
+                      s.n_drawn if s.n_drawn else t.columns.d):                         # 3
             continue
         leaves = split_node(t, buffer, i, s)                                                 # 4
         if leaves < 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import message_options
+from pellucid.app.messages import file_size, message_options
 
 
 @click.command()
@@ -35,6 +35,6 @@ def report(messages: Any, run: str | None, out: str | None, no_rows: bool, open_
     folder = find_run(run)
     summary = read_run(folder, "summary.json")
     path = write_summary(summary, Path(out) if out else folder / "report.html", rows=not no_rows)
-    messages.note(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+    messages.note(f"wrote {path} ({file_size(path)})")
     if open_:
         click.launch(path.resolve().as_uri())

@@ -103,9 +103,10 @@ def survival_pairs(facts: Facts) -> list[tuple[str, str]]:
     kinds = {name: column.kind for name, column in facts.raw.items()}
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     numbers += [dataset.target] if dataset.classes is None else []
-    few = [n for n, c in facts.raw.items() if len(np.unique(codes_of(c, 10**9))) <= MAX_STATES + 1]
-    few += [dataset.target] if len(dataset.classes or ()) in range(2, MAX_STATES + 1) else []
-    states = [name for name in few if EVENT.fullmatch(name)]
+    named = {name: column for name, column in facts.raw.items() if EVENT.fullmatch(name)}
+    states = [n for n, c in named.items() if len(np.unique(codes_of(c, 10**9))) <= MAX_STATES + 1]
+    if EVENT.fullmatch(dataset.target) and len(dataset.classes or ()) in range(2, MAX_STATES + 1):
+        states.append(dataset.target)
     durations = [name for name in numbers if DURATION.fullmatch(name) and name not in states]
     return [(duration, states[0]) for duration in durations if states and _lasts(facts, duration)]
 

@@ -13,7 +13,8 @@ The score is the area under the ROC curve (mean over classes, one against the re
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from pellucid import parallel
 from pellucid.comparison.planning.dataset import Dataset
 from pellucid.data.raw_column import RawColumn, factorize
 from pellucid.data.text import Text, vocabulary, word_entries
-from pellucid.model_selection.metrics import r2, roc_auc
+from pellucid.model_selection.metrics import binary_auc, r2, roc_auc
 
 BINS = 32
 MIN_BINS = 4
@@ -42,41 +43,86 @@ def codes_of(column: RawColumn, bins: int = BINS) -> np.ndarray:
     codes = np.zeros(len(values), dtype=np.int64)
     if present.any():
         shown = values[present]
-        distinct = np.unique(shown)
+        ordered = np.sort(shown)
+        distinct = _without_repeats(ordered)
         if len(distinct) > bins:
-            distinct = np.unique(np.quantile(shown, np.linspace(0, 1, bins + 1)[:-1]))
+            distinct = _without_repeats(_quantiles(ordered, bins))
         codes[present] = np.searchsorted(distinct, shown, side="right")
     return codes
 
 
-def score_codes(
-    codes: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, half: np.ndarray
-) -> float:
-    """The score of a column of codes; `half` splits the rows in two."""
-    targets, size = _targets(y, n_classes), int(codes.max()) + 1
-    predicted = np.empty_like(targets)
-    for here, there in ((half, ~half), (~half, half)):
-        shares = _shares(codes[there], targets[there], weights[there], size)
-        predicted[here] = shares[codes[here]]
-    return _scored(y, predicted, weights, n_classes)
+def _without_repeats(ordered: np.ndarray) -> np.ndarray:
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
 
 
-def _targets(y: np.ndarray, n_classes: int) -> np.ndarray:
-    return np.eye(n_classes)[y] if n_classes else y[:, None].astype(float)
+def _quantiles(ordered: np.ndarray, bins: int) -> np.ndarray:
+    """np.quantile(ordered, [0, 1 / bins, ...]), to the last bit and ten times as fast."""
+    below, share = _places(len(ordered), bins)
+    low, high = ordered[below], ordered[below + 1]
+    step = high - low
+    return np.where(share < 0.5, low + step * share, high - step * (1 - share))
 
 
-def _shares(codes: np.ndarray, targets: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
-    """Mean of the targets by code, with the overall mean as one prior row."""
-    overall = np.average(targets, axis=0, weights=weights)
+@cache
+def _places(n: int, bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the quantiles lie among n ordered numbers: the place before, and the share of the way."""
+    exact = (n - 1) * np.linspace(0, 1, bins + 1)[:-1]
+    below = np.floor(exact).astype(np.int64)
+    return below, exact - below
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The target of some rows, split in two; what does not depend on the column is computed once."""
+
+    y: np.ndarray
+    weights: np.ndarray
+    n_classes: int  # 0 for numbers
+    half: np.ndarray
+
+    @cached_property
+    def targets(self) -> np.ndarray:
+        """(n, k): an indicator of each class (of two only the second), or the numbers."""
+        if not self.n_classes:
+            return self.y[:, None].astype(float)
+        return np.eye(self.n_classes)[self.y][:, self.n_classes == 2 :]
+
+    @cached_property
+    def sides(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Rows to predict; rows to learn from, their weights, weighted targets and mean target."""
+        found = []
+        for here, there in ((self.half, ~self.half), (~self.half, self.half)):
+            w, t = self.weights[there], self.targets[there]
+            overall = np.average(t, axis=0, weights=w)
+            found.append((np.flatnonzero(here), np.flatnonzero(there), w, w * t.T, overall))
+        return found
+
+    def score(self, predicted: np.ndarray) -> float:
+        """Area under the ROC curve, or R2, of predictions (n, k)."""
+        if self.n_classes == 2:
+            return binary_auc(self.y == 1, predicted[:, 0], self.weights)
+        if self.n_classes:
+            return roc_auc(self.y, predicted, self.weights, np.arange(self.n_classes))
+        return r2(self.y, predicted[:, 0], self.weights)
+
+    def score_codes(self, codes: np.ndarray) -> float:
+        """The score of a column of codes."""
+        size, predicted = int(codes.max()) + 1, np.empty_like(self.targets)
+        for here, there, w, sums_of, overall in self.sides:
+            shares = _shares(codes[there], sums_of, w, size, overall)
+            predicted[here] = shares[codes[here]]
+        return self.score(predicted)
+
+
+def _shares(
+    codes: np.ndarray, targets: np.ndarray, weights: np.ndarray, size: int, overall: np.ndarray
+) -> np.ndarray:
+    """Mean of the targets by code, with the overall mean as one prior row; `targets` (k, n) are
+    weighted.
+    """
     mass = np.bincount(codes, weights, minlength=size)
-    sums = [np.bincount(codes, weights * t, minlength=size) for t in targets.T]
+    sums = [np.bincount(codes, t, minlength=size) for t in targets]
     return (np.stack(sums, axis=1) + overall) / (mass[:, None] + 1)
-
-
-def _scored(y: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> float:
-    if n_classes:
-        return roc_auc(y, predicted, weights, np.arange(n_classes))
-    return r2(y, predicted[:, 0], weights)
 
 
 def score_piecewise_linear(
@@ -98,11 +144,11 @@ def score_piecewise_linear(
     return r2(y, predicted, w)
 
 
-def score_best_word(
-    cells: np.ndarray, y: np.ndarray, w: np.ndarray, n_classes: int, half: Any
-) -> float:
+def score_best_word(cells: np.ndarray, rows: Halves) -> float:
     """The score of a single word: for each half, the word that predicts best in the other half."""
-    cells, y, w, half = (v[:MAX_TEXTS] for v in (cells, y, w, half))
+    cells = cells[:MAX_TEXTS]
+    y, weights, half = (v[:MAX_TEXTS] for v in (rows.y, rows.weights, rows.half))
+    rows = Halves(y, weights, rows.n_classes, half)
     options = Text(min_df=0.02, max_words=MAX_WORDS)
     words = vocabulary(cells, np.ones(len(cells)), options)[0]
     if not words:
@@ -110,26 +156,24 @@ def score_best_word(
     row, word, _ = word_entries(cells, words, np.ones(len(words)), "binary", options.pattern)
     has = np.zeros((len(words), len(cells)))
     has[word, row] = 1.0
-    targets = _targets(y, n_classes)
-    predicted = np.empty_like(targets)
-    for here, there in ((half, ~half), (~half, half)):
+    predicted = np.empty_like(rows.targets)
+    for here, there, w, sums_of, overall in rows.sides:
         d = has[:, there] - has[:, there].mean(axis=1, keepdims=True)
-        t = targets[there] - targets[there].mean(axis=0, keepdims=True)
+        t = rows.targets[there] - rows.targets[there].mean(axis=0, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             goes = ((d @ t) ** 2 / (d**2).sum(axis=1, keepdims=True)).sum(axis=1)
         codes = has[int(np.nan_to_num(goes).argmax())].astype(np.int64)
-        predicted[here] = _shares(codes[there], targets[there], w[there], 2)[codes[here]]
-    return _scored(y, predicted, w, n_classes)
+        predicted[here] = _shares(codes[there], sums_of, w, 2, overall)[codes[here]]
+    return rows.score(predicted)
 
 
 def score_order(x: np.ndarray, y: np.ndarray, w: np.ndarray, half: Any) -> float:
     """AUC of the column itself, one class against the rest, in the direction of the other half."""
-    found = []
-    for k in np.unique(y):
-        sides = [roc_auc((y[s] == k).astype(int), x[s], w[s], np.arange(2)) for s in (half, ~half)]
-        turned = np.where(np.array(sides[::-1]) < 0.5, 1 - np.array(sides), sides)
-        found.append(turned.mean())
-    return float(np.mean(found[-1:] if len(found) == 2 else found))
+    found, classes = [], np.flatnonzero(np.bincount(y))
+    for k in classes[len(classes) == 2 :]:
+        one, two = (binary_auc(y[s] == k, x[s], w[s]) for s in (half, ~half))
+        found.append(((1 - one if two < 0.5 else one) + (1 - two if one < 0.5 else two)) / 2)
+    return float(np.mean(found))
 
 
 def univariate_scores(dataset: Dataset, rows: np.ndarray, seed: int) -> dict[str, float]:
@@ -141,14 +185,14 @@ def univariate_scores(dataset: Dataset, rows: np.ndarray, seed: int) -> dict[str
     n_classes = len(dataset.classes or ())
     bins = max(MIN_BINS, min(BINS, len(rows) // ROWS_OF_A_BIN))
     y, weights = dataset.y[rows], dataset.weights[rows]
-    out = {}
+    out, halves = {}, Halves(y, weights, n_classes, half)
     for name, column in dataset.raw().items():
         codes = codes_of(column, bins)[rows]
-        out[name] = score_codes(codes, y, weights, n_classes, half)
+        out[name] = halves.score_codes(codes)
         if column.kind in ("number", "datetime") and codes.all():  # none missing
             other = score_order if n_classes else partial(score_piecewise_linear, codes)
             out[name] = float(np.fmax(out[name], other(column.values[rows], y, weights, half)))
         if column.kind == "text":
-            word = score_best_word(column.values[rows], y, weights, n_classes, half)
+            word = score_best_word(column.values[rows], halves)
             out[name] = float(np.fmax(out[name], word))
     return out

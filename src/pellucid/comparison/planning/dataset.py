@@ -25,7 +25,7 @@ from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError
 
 MIN_ROWS = 6
-IN_MEMORY = "table in memory"  # a source that a command line cannot name
+IN_MEMORY = "the table in memory"  # a source that a command line cannot name
 PATH = "path"  # the container of a table that was read from a file
 
 

@@ -30,6 +30,9 @@ from pellucid.errors import DataError
 
 _HEAD = 1 << 20
 _LARGEST = 1 << 27  # a longer row is no table
+# Above this number of columns Arrow reads large blocks without threads: it spends its time on the
+# parts of a block, one for each column.
+_MANY_COLUMNS, _WIDE_BLOCK = 4096, 1 << 24
 
 
 def read_delimited(
@@ -171,6 +174,7 @@ def _options(
         skip_rows=head.blank_lines,
         skip_rows_after_names=int(dialect.header),  # names are given, so the header is skipped
         block_size=block,
+        use_threads=len(head.names) <= _MANY_COLUMNS,
     )
     # Quoted line ends cost nothing measurable here, and without them a block may cut a cell.
     parse = pacsv.ParseOptions(
@@ -192,7 +196,7 @@ def _options(
 def _parse(
     source: Source, content: Any, head: _Head, columns: Sequence[str], types: dict[str, Any]
 ) -> Any:
-    block = _HEAD
+    block = _HEAD if len(head.names) <= _MANY_COLUMNS else _WIDE_BLOCK
     while True:
         try:
             options = _options(head, columns, types, block)

@@ -4,19 +4,15 @@ raw prediction = baseline_ + prediction of `init_`, if there is one + sum of the
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pellucid.base import Estimator
-from pellucid.data import InputSpec
 from pellucid.data.targets import offset_values
 from pellucid.ensemble.boosting import initial_model
 from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError
 from pellucid.persist.fitted_state import expect_array
-from pellucid.records import is_watched
 from pellucid.tree import explaining
 
 
@@ -85,11 +81,6 @@ def explanation_parts(model: Any, X: np.ndarray, method: str, scale: str) -> dic
         "scale": scale,
         "method": explaining.SHAPLEY if method == "shap" else along,
     }
-
-
-def input_spec(self: Any) -> InputSpec:
-    """That of every estimator, with the positions of the rows whose gradients are watched."""
-    return replace(Estimator._input_spec(self), positions=is_watched())
 
 
 def at_step(self: Any, state: dict[str, Any]) -> Any:

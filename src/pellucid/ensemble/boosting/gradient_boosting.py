@@ -172,7 +172,7 @@ class GradientBoosting(Estimator):
             leaf_penalty=float(self.ccp_alpha),
         )  # fmt: skip
 
-    _input_spec, _at_step = base.input_spec, base.at_step
+    _watches_rows, _at_step = True, base.at_step
     feature_importances_ = property(base.importances)
 
     def _check_state(self) -> None:

@@ -16,6 +16,7 @@ from pellucid.errors import ParameterError
 from pellucid.parameters import (
     Boolean,
     Choice,
+    Function,
     Integer,
     Predicate,
     Real,
@@ -89,9 +90,13 @@ class HistGradientBoosting(Estimator):
     )
     scoring: Any = param(
         "loss",
-        Choice("loss") | None,
+        Choice("loss")
+        | None
+        | Predicate(lambda v: isinstance(v, str), "the name of a scorer", "str")
+        | Function,
         "Score for early stopping: 'loss' is the loss of the model, None is accuracy for a classifier "
-        "and R2 for a regressor.",
+        "and R2 for a regressor; or the name of a scorer of scikit-learn, or a function (estimator, X, "
+        "y) -> number. The estimator that a scorer gets answers for the X that comes with it alone.",
     )
     validation_fraction: Any = param(
         0.1,
@@ -264,13 +269,22 @@ class HistGradientBoosting(Estimator):
             max_bins=int(self.max_bins), subsample=float(self.subsample), signs=signs,
             groups=interaction_groups(self.interaction_cst, problem.p, owner),
             patience=int(self.n_iter_no_change) if stops else None, tol=float(self.tol),
-            score=None if self.scoring == "loss" else self._validation_score,
+            score=self._score_to_stop(),
             seed=boosting_parameters.seed_if(
                 self.subsample < 1 or self.max_features < 1, self.random_state
             ),
         )  # fmt: skip
 
-    _input_spec, _at_step = base.input_spec, base.at_step
+    def _score_to_stop(self) -> Any:
+        """A function (raw predictions, rows) -> number, or None for the loss."""
+        from pellucid.ensemble.boosting.stopping_score import stopping_score
+
+        if self.scoring is None:
+            return self._validation_score
+        is_loss = isinstance(self.scoring, str) and self.scoring == "loss"
+        return None if is_loss else stopping_score(self)
+
+    _watches_rows, _at_step = True, base.at_step
     feature_importances_ = property(base.importances)
     _check_state = base.check_trees
 

@@ -18,6 +18,12 @@ from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.objectives.families import Family, GLMLoss
 from pellucid.numerics.objectives.links import LINKS
 from pellucid.parameters import Choice, Integer, Real, learned, param, shared
+from pellucid.persist.fitted_state import (
+    expect_entries,
+    expect_full_rank,
+    expect_increasing,
+    expect_texts,
+)
 
 
 def _one_sign(X: Any) -> bool:
@@ -157,20 +163,20 @@ class GLMRegressor(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
-        from pellucid.persist.fitted_state import expect_entries, expect_increasing
-
         super()._check_state()
         check_range(self)
         if "inference_" in vars(self):
             p = len(self.coef_)
             kept = expect_entries(
                 self, "inference_", rank=(), total=(), rows=(), deviance=(), pearson=(),
-                null_deviance=(), log_likelihood=(), aliased=(None,), centre=(p,),
-                root=(p + 1, None), endless=(p + 1, None),
+                null_deviance=(), log_likelihood=(), log_likelihood_precision=(), known=(),
+                aliased=(None,), centre=(p,), root=(p + 1, None), endless=(p + 1, None),
             )  # fmt: skip
+            expect_texts(self, "inference_", "family", "link")
             expect_increasing(self, kept["aliased"], p + 1)
             m = len(kept["aliased"])
             expect_entries(self, "inference_", null=(p + 1, m), slack=(m,))
+            expect_full_rank(self, kept["null"][kept["aliased"]])
 
     # Using --------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from pellucid.parameters import (
     positional,
     shared,
 )
+from pellucid.persist.fitted_state import expect_number
 from pellucid.records import Recorder, Status, converting, is_watched, unwatched
 
 SELECTION = param(
@@ -304,8 +305,6 @@ class L1RegressorCV(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse a file whose coefficients or chosen penalty are impossible."""
-        from pellucid.persist.fitted_state import expect_number
-
         super()._check_state()
         expect_number(self, "alpha_", 0)
         expect_number(self, "l1_ratio_", 0)

@@ -132,7 +132,7 @@ def improve(
     if isinstance(products, Columns) and l2.min() > 0 and 4 * len(active) > len(products.y):
         state.b[active], made = wide_support.improve(
             products, k, active, inner, l1, l2, net.positive, tol, min(wide_support.EPOCHS, left),
-            2 * np.count_nonzero(inner) > len(active),
+            bool(2 * np.count_nonzero(inner) > len(active)),
         )  # fmt: skip
         state.epochs += made
         return

@@ -74,6 +74,19 @@ def class_losses(
     return loss
 
 
+def bend(double[:, ::1] S, const double[:, ::1] P, const double[::1] w):
+    """S becomes w P (S - sum_k P S): the change of the gradient by the scores when they change by S."""
+    cdef Py_ssize_t i, k, q = S.shape[1]
+    cdef double mean
+    with nogil:
+        for i in range(S.shape[0]):
+            mean = 0.0
+            for k in range(q):
+                mean += P[i, k] * S[i, k]
+            for k in range(q):
+                S[i, k] = w[i] * P[i, k] * (S[i, k] - mean)
+
+
 def all_right(const double[:, ::1] Z, const int[::1] y, bint pivot):
     """Whether every row's own class has strictly the highest score."""
     cdef Py_ssize_t i, k, own, q = Z.shape[1]

@@ -21,7 +21,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
-from pellucid.persist.fitted_state import expect_entries, expect_increasing
+from pellucid.persist.fitted_state import expect_entries, expect_full_rank, expect_increasing
 
 # Every solver finds the same optimum; scikit-learn's other names are accepted.
 SOLVERS = {
@@ -168,6 +168,7 @@ class LogisticModel(LinearClassifier):
         more = {"joint": (size, None)} if separate else {}
         shapes = {"root": (size, None), "null_space": (p + 1, aliased), "slack": (aliased,)}
         expect_entries(self, "inference_", **shapes, **more)
+        expect_full_rank(self, kept["null_space"][kept["aliased"]])
 
 
 def _probabilities(logits: np.ndarray) -> np.ndarray:

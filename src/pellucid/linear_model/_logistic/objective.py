@@ -70,10 +70,12 @@ class Likelihood(ShiftedRows):
 
     @functools.cached_property
     def passes(self) -> list[slice]:
-        """Blocks for products with vectors: those of a CSR table depend on its stored cells."""
-        if not self.X.sparse or self.shift is not None:
-            return self.X.blocks
-        return parallel.row_blocks(self.X.n, self.X.X.nnz // max(self.X.n, 1))
+        """Blocks for products with vectors: (stored) cells and scores fit a cache."""
+        if self.X.sparse and self.shift is None:
+            width = self.X.X.nnz // max(self.X.n, 1)
+        else:
+            width = self.X.p
+        return parallel.row_blocks(self.X.n, width + (2 * self.q if self.q > FEW_CLASSES else 0))
 
     @functools.cached_property
     def views(self) -> dict[tuple[int, int], tuple[Any, Any]]:
@@ -318,9 +320,7 @@ class Likelihood(ShiftedRows):
                     return self._by_classes(S)
                 block = self.block(rows)
                 S = self.scores(block, v)
-                S -= (P * S).sum(axis=1, keepdims=True)
-                S *= P
-                S *= self.weights[rows, None]
+                _loops.bend(S, P, self.weights[rows])
                 return self._gradient(rows, block, S)
 
             tasks: Any = list(zip(self.passes, probabilities))

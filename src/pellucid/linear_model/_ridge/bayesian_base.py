@@ -11,6 +11,7 @@ import numpy as np
 from pellucid.linear_model.base import LinearPredictor
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import learned
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 
 class BayesianPredictor(LinearPredictor):
@@ -30,8 +31,6 @@ class BayesianPredictor(LinearPredictor):
         raise NotImplementedError
 
     def _check_state(self) -> None:
-        from pellucid.persist.fitted_state import expect_array, n_terms
-
         super()._check_state()
         expect_array(self, "coef_", n_terms(self), finite=True)
 
@@ -49,7 +48,7 @@ class BayesianPredictor(LinearPredictor):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predicted number of each row; with `return_std` also the standard deviation of a new
         observation: noise and uncertainty of the coefficients."""
-        return self._answer(self._mean_and_sd if return_std else self._predict, X)
+        return self._answer(self._mean_and_sd, X) if return_std else super().predict(X)
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation"

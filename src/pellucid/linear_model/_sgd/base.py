@@ -1,14 +1,13 @@
 """What models by stochastic gradient descent share: parameters, options, the base of classifiers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import InputSpec, Problem
+from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
@@ -164,6 +163,18 @@ def initial_coefficients(
     return coef, intercept
 
 
+def fit_from(
+    self: Any,
+    X: Any,
+    y: Any,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    sample_weight: Any = None,
+) -> Any:
+    """Run epochs until nothing improves, starting from `coef_init` and `intercept_init`."""
+    return self._learn(X, y, weights=sample_weight, start=(coef_init, intercept_init))
+
+
 class StochasticClassifier(LinearClassifier):
     """Base of `SGDClassifier` and `Perceptron`.
 
@@ -199,9 +210,6 @@ class StochasticClassifier(LinearClassifier):
 
     _rows = property(order_of_rows)
 
-    def _input_spec(self) -> InputSpec:
-        return replace(super()._input_spec(), positions=is_watched())
-
     def _own_options(self) -> dict[str, Any]:
         """Fields of `SGDOptions` that only the subclass knows."""
         raise NotImplementedError
@@ -210,17 +218,8 @@ class StochasticClassifier(LinearClassifier):
         """Learned attributes that only the subclass has; `Perceptron` counts mistakes."""
         return {}
 
-    def fit(  # type: ignore[override]  # scikit-learn's order of the arguments
-        self,
-        X: Any,
-        y: Any,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        """Run epochs until nothing improves, starting from `coef_init` and `intercept_init`."""
-        start = (coef_init, intercept_init)
-        return self._learn(X, y, weights=sample_weight, start=start)
+    _watches_rows = True
+    fit = fit_from  # type: ignore[assignment]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Run one more epoch, over these rows."""

@@ -1,0 +1,150 @@
+"""Cases, tried one by one in a child process with limits, and a journal of what came out.
+
+A case is a key and a check that raises if its promise is broken. A child runs case after case and
+reports each; if it dies (a crash, or the alarm of a case that takes too long), the case it was at
+is bad and a new child goes on behind it. The journal is continued when a row is run again, so that
+nothing is tried twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Case:
+    """One try: `check` raises if something is wrong."""
+
+    key: str
+    check: Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one case: seconds, and bytes of memory of the child (0: no limit)."""
+
+    seconds: int = 60
+    memory: int = 0
+
+
+@dataclass
+class Tally:
+    """What came out: the number of cases that there are and that were tried, and the bad ones."""
+
+    wanted: int = 0
+    tried: int = 0
+    bad: dict[str, str] = field(default_factory=dict)
+
+
+def counted(full: int, share: float) -> range:
+    """Numbers of cases: a share of `full`, at least one."""
+    return range(max(1, round(full * share)))
+
+
+def tally(
+    cases: Iterable[Case], journal: Path | None, limits: Limits, seconds: float = float("inf")
+) -> Tally:
+    """Try the cases that the journal lacks, until `seconds` have passed; count them all."""
+    known = _read(journal)
+    every = list(cases)
+    left = [case for case in every if case.key not in known]
+    end, start = time.monotonic() + seconds, 0
+    while start < len(left) and time.monotonic() < end:
+        found = _run_child(left[start:], limits, end)
+        start += len(found)
+        known |= found
+        _append(journal, found)
+    mine = {case.key: known[case.key] for case in every if case.key in known}
+    return Tally(len(every), len(mine), {key: text for key, text in mine.items() if text})
+
+
+def _run_child(cases: list[Case], limits: Limits, end: float) -> dict[str, str]:
+    """The outcomes of the first cases: all of them, or up to the one at which the child died."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _work(cases, limits, end, writing)
+    os.close(writing)
+    found: dict[str, str] = {}
+    with os.fdopen(reading, encoding="utf-8") as lines:
+        for line in lines:
+            key, text = json.loads(line)
+            found[key] = text
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        late = f"took more than {limits.seconds} s"
+        text = late if number == signal.SIGALRM else f"died of signal {number}"
+        found[cases[len(found)].key] = text
+    elif os.WEXITSTATUS(status):
+        found[cases[len(found)].key] = f"ended with exit code {os.WEXITSTATUS(status)}"
+    return found
+
+
+def _work(cases: list[Case], limits: Limits, end: float, writing: int) -> None:
+    """The child: reports each case on one line and never returns."""
+    code = 1
+    try:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        if limits.memory:
+            resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+        warnings.simplefilter("ignore")
+        for case in cases:
+            if time.monotonic() >= end:
+                break
+            signal.alarm(limits.seconds)
+            text = _fault(case)
+            signal.alarm(0)
+            os.write(writing, (json.dumps([case.key, text]) + "\n").encode())
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _fault(case: Case) -> str:
+    """What is wrong with a case; empty if nothing is."""
+    try:
+        case.check()
+    except (
+        BaseException
+    ) as error:  # pytest's "skipped" is no Exception; what is skipped is not kept
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        return f"{type(error).__name__} at {where}: {error}"[:400]
+    return ""
+
+
+def _read(journal: Path | None) -> dict[str, str]:
+    if journal is None or not journal.exists():
+        return {}
+    found = {}
+    for line in journal.read_text(encoding="utf-8").splitlines():
+        try:
+            key, text = json.loads(line)
+        except ValueError:  # the last line of a run that was killed
+            continue
+        found[key] = text
+    return found
+
+
+def _append(journal: Path | None, found: dict[str, str]) -> None:
+    if journal is None:
+        return
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    torn = journal.exists() and not journal.read_bytes().endswith(b"\n")
+    with journal.open("a", encoding="utf-8") as file:
+        file.write("\n" * (torn and journal.stat().st_size > 0))
+        file.writelines(json.dumps(pair) + "\n" for pair in found.items())
