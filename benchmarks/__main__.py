@@ -1,6 +1,7 @@
 """`python -m benchmarks [family...]`: race, print the table, write JSON.
 
-`python -m benchmarks shapes` races all models on a grid of shapes, see `benchmarks.shapes`.
+`python -m benchmarks shapes` races all models on a grid of shapes, see `benchmarks.shapes`;
+`python -m benchmarks scale` fits tables larger than the memory allowed, see `benchmarks.scale`.
 
 Exit code 1 if the answers of any row differ or a contender breaks, 2 for an unknown family; missed
 goals are printed, never an exit code, because seconds depend on the machine.
@@ -16,21 +17,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import player, process, race, report, single_row, watching, workload
+from benchmarks import player, process, race, report, scale, single_row, watching, workload
 from benchmarks.memory import peak_bytes
 from benchmarks.race import Row
 from benchmarks.shapes import command as shapes_command
 from benchmarks.workload import OURS, NotAvailable, Workload
 
-PROCESS, SINGLE_ROW, SHAPES = "process", "single_row", "shapes"
+PROCESS, SINGLE_ROW, SHAPES, SCALE = "process", "single_row", "shapes", "scale"
 WATCHING, PLAYER = "watching", "player"
+ACCURACY = "accuracy"  # a program of its own: scores, not seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen families; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [ACCURACY]:
+        from benchmarks import accuracy
+
+        return accuracy.main(given[1:])
     if given[:1] == [SHAPES]:
         return shapes_command.main(given[1:])
+    if given[:1] == [SCALE]:
+        return scale.main(given[1:])
     known = [*workload.all_families(), PROCESS, SINGLE_ROW, WATCHING, PLAYER]
     options = _parser(known).parse_args(given)
     unknown = sorted(set(options.family) - set(known))

@@ -20,6 +20,7 @@ TOP = sorted(ROOT.glob("*.md"))
 # Pages with whole comparisons: several processes, several seconds.
 LONG = [
     ROOT / "docs" / "compare.md",
+    ROOT / "docs" / "blends.md",
     *(
         ROOT / "docs" / "guides" / f"{name}.md"
         for name in ("own_csv", "from_pycaret", "reading_a_comparison")

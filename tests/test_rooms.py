@@ -154,7 +154,8 @@ FOREIGN = {
     "getloadavg", "iloc", "item", "kernel", "kinds", "lazy", "num_rows", "predict", "predict_proba",
     "read", "register_at_fork", "save", "scanner", "sched_getaffinity", "sched_setaffinity",
     "schema", "schema_", "score", "set_output", "shape", "split", "take", "terms_", "to_dict",
-    "to_numpy", "to_pandas", "to_pydatetime", "to_pylist", "toarray", "tocsr", "tolist", "values",
+    "to_numpy", "to_pandas", "to_pydatetime", "to_pylist", "toarray", "to_delayed",
+    "tocsr", "tolist", "values",
     "with_columns",
     # A wrapper around an estimator, which a model file may hold, has only some of these.
     "_check_parameters", "_check_state", "_input_spec", "predict_to",

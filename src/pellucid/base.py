@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, beyond_memory, default_scores, parameters
+from pellucid import _sklearn, beyond_memory, conformal, default_scores, parameters
 from pellucid.data import InputSpec, Problem, Schema, prepare
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
+from pellucid.explained_columns import explanation
 from pellucid.parameters import learned, shared
 from pellucid.protocol import SklearnEstimator, available_if
 from pellucid.records.watch import fitting, is_watched
@@ -46,6 +47,7 @@ class Estimator(SklearnEstimator):
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
+    unseen_errors_: np.ndarray = learned(conformal.UNSEEN_ERRORS)
     if TYPE_CHECKING:  # `_rows` and `_substitute` are properties of some classes
 
         @property
@@ -98,13 +100,6 @@ class Estimator(SklearnEstimator):
             learn = partial(self._learn_once, X, y, weights, offset, options)
             beyond_memory.fit_below_ceiling(self, X, learn)
             return self
-
-    @property
-    def fit_report_(self) -> dict[str, Any]:
-        """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
-        if "_fit_report" not in vars(self):
-            raise AttributeError("the table was in memory: there is no fit_report_.")
-        return dict(vars(self)["_fit_report"])
 
     def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
         warm = getattr(self, "warm_start", False)
@@ -256,12 +251,8 @@ class Estimator(SklearnEstimator):
         self._check_fitted()
         persist.save(self, path)
 
-    @available_if("predict", "This model does not predict.")
-    def predict_to(self, X: Any, folder: str | Path, *, copy: tuple[str, ...] = ()) -> Path:
-        """Write predictions and probabilities for a table of any size as Parquet files, with the columns
-        of X that are named in `copy`. The same call continues a run that was killed."""
-        self._check_fitted()
-        return beyond_memory.predict_to(self, X, folder, tuple(copy))
+    fit_report_ = property(beyond_memory.fit_report)
+    predict_to = available_if("predict", "This model does not predict.")(beyond_memory.predict_to)
 
     def _repr_html_(self) -> str:
         from pellucid.card import card
@@ -281,23 +272,7 @@ class Estimator(SklearnEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._explanation(self._explain(self._encoded(X)))
 
-    def _explanation(self, parts: Any) -> Any:
-        """An `Explanation`: contributions of encoded columns added up over the user's columns."""
-        if not isinstance(parts, dict):  # `Prototypes` explain by rows, not by columns
-            return parts
-        self._finite((parts["prediction"], parts["contributions"]))
-        contributions, d = parts["contributions"], self.schema_.n_columns
-        if contributions.shape[1] != d:  # every column of the user has at least one encoded column
-            starts = np.searchsorted(self.schema_.owner, np.arange(d))
-            contributions = np.add.reduceat(contributions, starts, axis=1)
-        from pellucid.records import Explanation
-
-        own = tuple(self.__dict__["classes_"].tolist()) if "classes_" in self.__dict__ else None
-        return Explanation(
-            base=parts["base"], contributions=contributions, prediction=parts["prediction"],
-            columns=self.schema_.columns, classes=parts.get("classes", own), scale=parts["scale"],
-            method=parts["method"],
-        )  # fmt: skip
+    _explanation = explanation
 
 
 class Classifier(Estimator, task=True):
@@ -311,6 +286,8 @@ class Classifier(Estimator, task=True):
     _kind = "classifier"
     _target = "classes"
     classes_: np.ndarray = learned(shared.CLASSES)
+    calibration_: np.ndarray = learned(conformal.CALIBRATION)
+    threshold_: float = learned(conformal.THRESHOLD)
     # Whether the model learns from a single class; only the baseline does.
     _one_class: ClassVar[bool] = False
 
@@ -324,6 +301,8 @@ class Classifier(Estimator, task=True):
                 f"data contains only one class: {classes.tolist()[0]!r}."
             )
 
+    predict_set = conformal.predict_set
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X and their labels y; weight k counts as k equal rows."""
         return self._learn(X, y, weights=sample_weight)
@@ -335,14 +314,17 @@ class Classifier(Estimator, task=True):
         scores = self._finite(self._scores(X))
         return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
 
+    @beyond_memory.lazy_for_dask
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted label of each row."""
-        codes = self._answer(self._codes, X, direct=True)
+        """The predicted label of each row; lazy for a Dask frame."""
+        above = conformal.above_threshold(self, X)
+        codes = self._answer(self._codes, X, direct=True) if above is None else above
         return self.classes_[codes]
 
     @available_if("_proba", "This model has no probabilities.")
+    @beyond_memory.lazy_for_dask
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of `classes_`."""
+        """Probability of each class, in the order of `classes_`; lazy for a Dask frame."""
         return self._answer(self._proba, X, direct=True)
 
     @available_if("_proba", "This model has no probabilities.")
@@ -365,6 +347,7 @@ class Regressor(Estimator, task=True):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
+    predict_interval = conformal.predict_interval
     _target = "numbers"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -375,8 +358,9 @@ class Regressor(Estimator, task=True):
         """Predictions for encoded rows."""
         raise NotImplementedError
 
+    @beyond_memory.lazy_for_dask
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted number of each row."""
+        """The predicted number of each row; lazy for a Dask frame."""
         return self._answer(self._predict, X, direct=True)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

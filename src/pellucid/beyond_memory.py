@@ -7,16 +7,18 @@ so a prediction that was killed and resumed has the same bytes as one that ran t
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pellucid.errors import DataError, MemoryLimitError
 
+Answer = TypeVar("Answer", bound=Callable[..., Any])
 PART_ROWS = 2**18  # rows of a file of predictions
 JOB = "_job.json"  # readers of data sets skip names that begin with _
 
@@ -45,12 +47,45 @@ def answer_in_parts(source: Any, answer: Callable[[Any], Any]) -> Any:
     return np.concatenate(parts)
 
 
+def fit_report(self: Any) -> dict[str, Any]:
+    """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
+    if "_fit_report" not in vars(self):
+        raise AttributeError("the table was in memory: there is no fit_report_.")
+    return dict(vars(self)["_fit_report"])
+
+
+def lazy_for_dask(method: Answer) -> Answer:
+    """Let a method of a model answer lazily for a Dask frame."""
+
+    @functools.wraps(method)
+    def answer(self: Any, X: Any) -> Any:
+        if type(X) is not np.ndarray and hasattr(type(X), "__dask_graph__"):
+            return _answer_lazily(self, method.__name__, X)
+        return method(self, X)
+
+    return answer  # type: ignore[return-value]
+
+
+def _answer_lazily(model: Any, method: str, X: Any) -> Any:
+    """What a method of the model answers for a Dask frame, as a lazy Dask array."""
+    from pellucid.data.sources.dask_frames import lazy_answer
+
+    classes = vars(model).get("classes_")
+    labels = classes is not None and method == "predict"
+    width = len(classes) if classes is not None and not labels else None
+    dtype = classes.dtype if classes is not None and labels else np.float64
+    return lazy_answer(X, getattr(model, method), dtype, width)
+
+
 def prediction_columns(model: Any, rows: Any) -> dict[str, Any]:
     """Output columns: `prediction` (or `prediction_0`, ...), and `p_<class>` for probabilities."""
     if hasattr(model, "predict_proba"):
         shares = model.predict_proba(rows)
-        # Every classifier with probabilities predicts the most probable class, the first among equals.
-        columns = {"prediction": model.classes_[shares.argmax(axis=1)]}
+        # Without a threshold, the most probable class is predicted, the first among equals.
+        codes = shares.argmax(axis=1)
+        if "threshold_" in vars(model):
+            codes = (shares[:, 1] >= model.threshold_).astype(int)
+        columns = {"prediction": model.classes_[codes]}
         for k, label in enumerate(model.classes_.tolist()):
             name = str(label).lower() if isinstance(label, bool) else label  # as CSV writes it
             columns[f"p_{name}"] = shares[:, k]
@@ -62,32 +97,29 @@ def prediction_columns(model: Any, rows: Any) -> dict[str, Any]:
 
 
 def predict_to(
-    model: Any, X: Any, folder: str | os.PathLike[str], copied: tuple[str, ...] = ()
+    self: Any, X: Any, folder: str | os.PathLike[str], *, copy: Sequence[str] = ()
 ) -> Path:
-    """Write the predictions for X as Parquet files of `PART_ROWS` rows; files that exist are kept.
-
-    `copied` names columns of X that stand beside the predictions.
+    """Write predictions and probabilities for a table of any size as Parquet files, with the columns of
+    X that are named in `copy`. The same call continues a run that was killed.
     """
     from pellucid.data.io.write import write
     from pellucid.data.opening import source_behind
     from pellucid.data.sources.in_memory import from_table
 
+    self._check_fitted()
     source = source_behind(X) or from_table(X)
-    needed = getattr(model, "feature_names_in_", source.names)
-    wanted = dict.fromkeys([*map(str, needed), *copied])
-    source, place = source.select(list(wanted)), Path(folder)
-    if source.n_rows is None:
-        raise DataError(f"the rows of {source.name} are not counted yet.")
-    missing = _resume(place, source, _job(model, source, copied))
+    needed = [str(name) for name in getattr(self, "feature_names_in_", source.names)]
+    source, place = source.select(list(dict.fromkeys([*needed, *copy]))), Path(folder)
+    missing = _resume(place, source, _job(self, source, list(copy)))
     for number, part in enumerate(source.tables(PART_ROWS)):
         if number not in missing:
             continue
-        columns = {name: part.column(name) for name in copied}
-        made = prediction_columns(model, part.select(list(map(str, needed))))
-        twice = [name for name in copied if name in made]
+        made = prediction_columns(self, part.select(needed))
+        twice = [name for name in copy if name in made]
         if twice:
             raise DataError(f"the output already has a column {twice[0]!r}. Rename the column.")
-        write({**columns, **made}, str(place / _name(number)), "parquet")
+        columns = {name: part.column(name) for name in copy} | made
+        write(columns, str(place / _name(number)), "parquet")
     return place
 
 
@@ -95,10 +127,10 @@ def _name(number: int) -> str:
     return f"part-{number:06d}.parquet"
 
 
-def _job(model: Any, source: Any, copied: tuple[str, ...]) -> dict[str, Any]:
+def _job(model: Any, source: Any, copied: list[str]) -> dict[str, Any]:
     """What the files of a folder belong to."""
     job = {"model": fingerprint(model.save), "rows": source.n_rows, "part_rows": PART_ROWS}
-    return job | {"columns": source.names, "copied": list(copied), "source": repr(source.stamped)}
+    return job | {"columns": source.names, "copied": copied, "source": repr(source.stamped)}
 
 
 def _resume(place: Path, source: Any, job: dict[str, Any]) -> set[int]:

@@ -19,6 +19,8 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "AdaBoostRegressor",
         "BaggingClassifier",
         "BaggingRegressor",
+        "BlendClassifier",
+        "BlendRegressor",
         "ExtraTreesClassifier",
         "ExtraTreesRegressor",
         "GradientBoostingClassifier",

@@ -279,6 +279,6 @@ def copied(value: Any) -> Any:
         return value.__sklearn_clone__()
     if hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type):
         return _sklearn.clone(value)
-    if isinstance(value, list | tuple) and any(hasattr(v, "get_params") for v in value):
+    if type(value) in (list, tuple):
         return type(value)(copied(v) for v in value)
     return copy.deepcopy(value)

@@ -9,6 +9,7 @@ from pellucid.app.progress import Board, Lines
 from pellucid.comparison.analysis.pairs import interval_of_folds
 from pellucid.comparison.planning.prepare import prepare
 from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.planning.time_estimate import cheap_first
 
 SCORES = [0.9, 1.0, 0.95, 0.97, 0.93]
 
@@ -67,10 +68,12 @@ def test_the_board_tells_what_is_done_and_what_is_left(plan):
     board.update({"event": "candidate", "model": "knn", "fold": "1", "candidate": 1})
     lines = board.board(100).splitlines()
     assert max(map(len, lines)) <= 100
-    assert "scored  0.950" in lines[0] and lines[0].endswith("<- leading")
-    assert f" {'#' * 16}---- " in lines[0]  # five of six rounds
-    assert re.search(r"fold 2/5, candidate 2/3 +0 s +~0 s left", lines[1])
-    assert lines[2].split() == ["majority", "waiting"]
+    own = {line.split()[0]: line for line in lines[:3]}  # a line for each, from the start
+    assert list(own) == [c.id for c in cheap_first(plan)]
+    assert "scored  0.950" in own["tree"] and own["tree"].endswith("<- leading")
+    assert f" {'#' * 16}---- " in own["tree"]  # five of six rounds
+    assert re.search(r"fold 2/5, candidate 2/3 +0 s +~0 s left", own["knn"])
+    assert own["majority"].split() == ["majority", "-" * 20, "waiting"]
     assert re.match(r" total +#{6}-{14}   33 %  elapsed 0:00", lines[3])  # 6 of 18 rounds
     assert "  cross-validation" in " ".join(lines[3:])
 
@@ -83,7 +86,7 @@ def test_a_bar_is_full_when_a_model_is_done_and_not_before(plan):
     assert board.phase == "final fits on all training rows"
     board.update(done("tree", "final"))
     for width, size in ((80, 10), (120, 20)):
-        assert f" {'#' * size}  done    0.950 +-" in board.board(width).splitlines()[0]
+        assert f" tree               {'#' * size}  done    0.950 +-" in board.board(width)
     board.update({"event": "finishing", "model": "tree"})
     assert "testing and explaining tree" in board.board()
 

@@ -9,10 +9,12 @@ from pellucid.comparison.analysis.by_folds import fold_interval
 from pellucid.comparison.analysis.leaderboard import warning_notes
 from pellucid.comparison.execution.worker_data import CodedClassifier, Evaluator, share_table
 from pellucid.comparison.planning.dataset import load_dataset
-from pellucid.comparison.planning.plan import bounds_of, make_plan
+from pellucid.comparison.planning.metric_bounds import bounds_of
+from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.registry import entries
 from pellucid.comparison.planning.settings import Settings
 from pellucid.model_selection import METRICS, metric
+from tests.comparison.troublemakers import Troublemaker
 
 
 def warning(text, count=1, category="ConvergenceWarning"):
@@ -107,11 +109,10 @@ def test_models_inside_an_extra_model_have_seeds(evaluator):
 
 
 def test_what_a_model_does_not_say_is_missing_for_scorers_too(evaluator):
-    from pellucid.linear_model import RidgeClassifier
 
     rows = np.arange(len(evaluator.y))
     X = evaluator.rows(rows)
-    fitted = RidgeClassifier().fit(X, evaluator.labels[evaluator.y])
+    fitted = Troublemaker().fit(X, evaluator.labels[evaluator.y])
     coded = CodedClassifier(evaluator, fitted)
     assert np.isnan(metric("neg_brier_score").compute(coded, X, evaluator.y, evaluator.weights))
     ours = metric("roc_auc").compute(
@@ -157,7 +158,7 @@ def test_the_elastic_net_of_a_target_in_another_unit_is_the_same_model(rng):
 
 
 def test_a_search_begins_in_the_middle():
-    from pellucid.comparison.execution.fold_task import best_of, from_the_middle
+    from pellucid.comparison.execution.candidate_choice import best_of, from_the_middle
 
     assert from_the_middle(1) == [0] and from_the_middle(4) == [1, 2, 0, 3]
     assert from_the_middle(5) == [2, 1, 3, 0, 4]
@@ -171,7 +172,7 @@ def test_a_search_begins_in_the_middle():
 
 
 def test_an_order_that_cannot_be_told_from_the_best_has_the_better_probabilities():
-    from pellucid.comparison.execution.fold_task import best_of
+    from pellucid.comparison.execution.candidate_choice import best_of
 
     found = {
         0: {"scores": [0.81, 0.79, 0.83], "losses": [0.69, 0.69, 0.69]},  # the best by a hair
@@ -248,9 +249,10 @@ def test_few_rows_of_a_class_mean_fewer_folds_not_no_score(rng):
 def test_a_model_without_a_score_says_why(rng):
     table = two_classes(rng, 60)
     result = pellucid.compare(
-        table, "y", models=["svm_linear", "tree"], metric="log_loss", effort="quick", cv=2
-    )
-    row = next(row for row in result.rows if row["model"] == "svm_linear")
+        table, "y", models=["tree"], extra={"mine": Troublemaker()}, metric="log_loss",
+        effort="quick", cv=2,
+    )  # fmt: skip
+    row = next(row for row in result.rows if row["model"] == "mine")
     assert row["place"] is None
     assert row["reason"] == "log_loss is undefined in 2 of 2 folds (the model has no probabilities)"
     late = table.assign(t=np.arange(60), y=np.where(np.arange(60) < 42, table.y, "no"))

@@ -12,7 +12,7 @@ import pytest
 
 import pellucid
 from pellucid.comparison.execution import scheduler
-from pellucid.comparison.execution.fold_task import best_of
+from pellucid.comparison.execution.candidate_choice import best_of
 from pellucid.errors import DataError, ParameterError
 from pellucid.model_selection import METRICS
 from pellucid.names import ESTIMATORS

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from pellucid.comparison.analysis.holdout_scores import intervals
+from pellucid.comparison.execution.inner_search import MAX_ROUNDS
 from pellucid.comparison.execution.worker_data import Predictions
 from pellucid.comparison.planning.dataset import load_dataset
+from pellucid.comparison.planning.metric_bounds import bounds_of
 from pellucid.comparison.planning.plan import (
-    bounds_of,
     make_plan,
 )
 from pellucid.comparison.planning.registry import ALIASES, ENTRIES, chosen, entries
@@ -115,9 +116,9 @@ def test_boosting_is_not_starved():
     """Learning rate times rounds: 2.5 left 1.5 times the error of the class's own defaults."""
     for task in ("classification", "regression"):
         entry = next(e for e in entries(task) if e.id == "gradient_boosting")
-        for effort in ("quick", "normal", "thorough"):
-            for params in entry.candidates(effort):
-                assert params["learning_rate"] * params["max_iter"] >= 9.9
+        assert entry.rounds == "max_iter"
+        for params in entry.candidates("thorough"):
+            assert params["learning_rate"] * MAX_ROUNDS >= 9.9
 
 
 @pytest.mark.parametrize("noise", [0.3, 5.0])
@@ -130,7 +131,9 @@ def test_quick_boosting_is_as_good_as_the_defaults_of_its_class(noise):
     def error(model):
         return np.mean((model.fit(X[:800], y[:800]).predict(X[800:]) - y[800:]) ** 2)
 
-    found = [error(entry.make().set_params(**p, random_state=0)) for p in entry.candidates("quick")]
+    stopping = {"early_stopping": True, "max_iter": MAX_ROUNDS, "n_iter_no_change": 20}
+    models = [entry.make().set_params(**p, **stopping) for p in entry.candidates("quick")]
+    found = [error(model.set_params(random_state=0)) for model in models]
     usual = error(entry.model_class()(random_state=0))
     assert min(found) <= (1.02 if noise < 1 else 0.95) * usual
 

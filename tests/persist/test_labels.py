@@ -32,7 +32,8 @@ from tests.persist.test_old_files import FILES
 # Add the label of a new class. Never remove or change one: files of users hold it.
 ESTIMATORS = [
     "AdaBoostClassifier", "AdaBoostRegressor", "BaggingClassifier", "BaggingRegressor",
-    "BayesianRegression", "BayesianRidge", "BernoulliNB", "CategoricalNB", "ComplementNB",
+    "BayesianRegression", "BayesianRidge", "BernoulliNB", "BlendClassifier",
+    "BlendRegressor", "CategoricalNB", "ComplementNB",
     "DecisionTreeClassifier", "DecisionTreeRegressor", "DummyClassifier", "DummyRegressor",
     "ElasticNet", "ElasticNetCV", "ExtraTreesClassifier", "ExtraTreesRegressor",
     "FisherDiscriminant", "GammaRegressor", "GaussianBayesClassifier", "GaussianMixture",

@@ -230,7 +230,7 @@ def preface(messages: Messages, plan: Any, findings: Any) -> None:
 
 def write_report(messages: Messages, result: Any, folder: Path) -> bool:
     """Write the summary and the report; on failure print a note and return False."""
-    from pellucid.comparison.execution.fold_task import reason
+    from pellucid.comparison.execution.candidate_choice import reason
     from pellucid.report.summary import summarise
     from pellucid.report.write_report import write_summary
 

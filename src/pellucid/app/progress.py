@@ -185,6 +185,7 @@ class Board(Silent):
     def __init__(self, messages: Messages, plan: Any) -> None:
         super().__init__(messages, plan)
         self.active: dict[str, str] = {}
+        self.models: list[str] | None = None
         self.closing = False
 
     def draw(self) -> None:
@@ -206,7 +207,11 @@ class Board(Silent):
 
     def board(self, width: int = WIDTH, height: int | None = None) -> str:
         """All lines; if there are more than `height`, finished models are hidden first."""
-        models = [c.id for c in self.plan.running]
+        models = self.order()
+        if height is None or len(models) < height:  # a line for each, from the start to the end
+            best = self.leading()
+            lines = [self.line(m, best, width) for m in models]
+            return "\n".join([*lines, self.total(width)]) + "\n"
         waiting = [m for m in models if not self.begun(m)]
         begun = [m for m in models if self.begun(m)]
         best, hidden = self.leading(), []
@@ -221,6 +226,14 @@ class Board(Silent):
             lines.append(f" {some_of(waiting, width - 10)}  waiting")
         return "\n".join([*lines, self.total(width)]) + "\n"
 
+    def order(self) -> list[str]:
+        """The models in the order in which they begin."""
+        from pellucid.comparison.planning.time_estimate import cheap_first
+
+        if self.models is None:
+            self.models = [c.id for c in cheap_first(self.plan)]
+        return self.models
+
     def begun(self, model: str) -> bool:
         return model in self.active or model in self.failed or bool(self.rounds.get(model))
 
@@ -230,8 +243,8 @@ class Board(Silent):
 
     def line(self, model: str, best: str | None, width: int) -> str:
         """` tree  ##########  done    0.987 +-0.011  1.3 s  <- leading`."""
-        over = self.is_over(model)
-        what = self.result(model) if over else self.now(model)
+        over, begun = self.is_over(model), self.begun(model)
+        what = self.result(model) if over else self.now(model) if begun else "waiting"
         mark = "  <- leading" if over and model == best else ""
         head = f" {model:<18} {bar(self.share(model), width)}  "
         return f"{head}{fit_cells(what, width - len(head) - len(mark))}{mark}"

@@ -12,7 +12,9 @@ import click
 
 from pellucid import persist
 from pellucid.comparison.analysis.holdout_scores import open_test
+from pellucid.comparison.analysis.out_of_fold import collect
 from pellucid.comparison.execution import run_folder as files
+from pellucid.comparison.execution.fold_task import CALIBRATION
 from pellucid.comparison.execution.journal import Journal, RunState, plain
 from pellucid.comparison.execution.refit import Refitter
 from pellucid.draw.number import number
@@ -21,7 +23,8 @@ from pellucid.draw.number import number
 def use(folder: Path, plan: Any, model: str, format_: str) -> int:
     """Fit the model on all training rows, save it beside the run, and score it on the test set."""
     journal_path = folder / "events.jsonl"
-    keeper = Refitter.of(plan, RunState.read(journal_path))
+    state = RunState.read(journal_path)
+    keeper = Refitter.of(plan, state, collect(plan, state, folder / "parts"))
     keeper.refuse_foreign(model)
     path = folder / f"{model}.pellucid"
     with keeper.fitted(model) as (fitted, bench, job):
@@ -33,7 +36,7 @@ def use(folder: Path, plan: Any, model: str, format_: str) -> int:
     facts = {
         "model": model,
         "path": str(path),
-        "params": keeper.params(model),
+        "params": {n: v for n, v in keeper.params(model).items() if n != CALIBRATION},
         "test": test and {"metrics": test["metrics"], "intervals": test["intervals"]},
         "test_used": files.openings(folder, plan.test_set_id()) if test else 0,
         "recommended": recommended(folder),

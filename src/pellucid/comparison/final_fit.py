@@ -11,7 +11,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from pellucid import parallel
 from pellucid.comparison.analysis.example_rows import changed, explained
 from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.analysis.model_details import NO_TIME, describe_model, importances
-from pellucid.comparison.execution.fold_task import FoldTask, counted, reason
+from pellucid.comparison.execution.candidate_choice import counted, reason
+from pellucid.comparison.execution.fold_task import FoldTask
 from pellucid.comparison.execution.run_folder import REPLAY
 from pellucid.comparison.execution.worker_data import Evaluator
 from pellucid.comparison.execution.worker_pool import limit_memory
@@ -43,6 +44,8 @@ class FinalFitTask:
     provenance: dict[str, Any]
     rows: dict[str, list[int]]  # example rows to explain, by group
     folds: list[tuple[np.ndarray, np.ndarray]]  # for the learning curve
+    # Attributes that the comparison adds to the model.
+    additions: dict[str, Any] = field(default_factory=dict)
     details_incomplete: bool = False  # whether the final round could not describe the model
 
 
@@ -77,6 +80,7 @@ def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[s
         fitted = evaluator.fit(model, evaluator.rows(fold_task.train), fold_task.train)
         if len(fold_task.test):
             out["test"] = open_test(evaluator, fitted, fold_task)
+    evaluator.add(fitted, task.additions)
     out |= {
         "warnings": counted(caught),
         "saved": save_model(fitted, task),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from pellucid.comparison.analysis.additions import describe_intervals, threshold
 from pellucid.comparison.analysis.leaderboard import leaderboard
 from pellucid.comparison.analysis.pairs import Comparison
 from pellucid.comparison.analysis.verdict import Verdict
@@ -23,12 +25,14 @@ def describe(
     checks: list[dict[str, Any]],
     final_fit: dict[str, Any],
     stopped: str,
+    predictions: Mapping[str, Mapping[str, np.ndarray]],
 ) -> dict[str, Any]:
     """All results, without times, paths or host names."""
     from pellucid import __version__
 
     rows, reached = leaderboard(plan, state, found)
     best = reached.recommended
+    own = None if best is None else predictions.get(best)
     return {
         "schema": SCHEMA,
         "pellucid": __version__,
@@ -41,6 +45,8 @@ def describe(
         "verdict": describe_verdict(plan, rows, reached),
         "pairs": found.matrix(list(reached.marks)),
         "test": describe_test(plan, final_fit, rows, best),
+        "intervals": describe_intervals(plan, own, final_fit.get("test")),
+        "threshold": None if own is None else threshold(plan, own),
         "complete": not stopped,
         "stopped": stopped,
     }
@@ -86,6 +92,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "cv": plan.settings.cv,
         "repeats": plan.repeats,
         "inner_folds": plan.inner,
+        "search_rows": plan.search_rows,
         "train_rows": len(plan.train),
         "test_rows": len(plan.test),
         "test_why": plan.test_why,

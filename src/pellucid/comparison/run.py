@@ -29,7 +29,8 @@ from pellucid.comparison.analysis.pairs import Comparison
 from pellucid.comparison.analysis.report_data import ReportData
 from pellucid.comparison.checks.catalogue import Findings
 from pellucid.comparison.execution import run_folder as files
-from pellucid.comparison.execution.fold_task import FINAL, reason
+from pellucid.comparison.execution.candidate_choice import reason
+from pellucid.comparison.execution.fold_task import FINAL
 from pellucid.comparison.execution.journal import Journal, RunState
 from pellucid.comparison.execution.refit import Refitter
 from pellucid.comparison.execution.scheduler import Scheduler
@@ -174,12 +175,13 @@ class Run:
         self, shared: SharedTable, state: RunState, scheduler: Scheduler, best: str
     ) -> dict[str, Any]:
         """The result of the final fit in its worker process."""
-        refitter = Refitter.of(self.plan, state)
+        refitter = Refitter.of(self.plan, state, self.predictions)
         memory, plane = scheduler.memory_limit, self.profile["plane"]
         task = FinalFitTask(
             fold_task=refitter.task(best, shared, memory=memory, plane=plane),
             path=str(self.folder / "model.pellucid"),
             provenance=refitter.provenance(best),
+            additions=refitter.additions[best],
             rows=self.report_data.pick(self.predictions.get(best)),
             folds=self.plan.folds,
             details_incomplete=details_incomplete(state.done[best, FINAL]),
@@ -203,7 +205,15 @@ class Run:
         """Write all files, then collect the additional data of the report."""
         out_of_time = scheduler.out_of_time or scheduler.skipped_for_time
         stopped = "Ctrl-C" if scheduler.stopping else "time limit" if out_of_time else ""
-        data = describe(self.plan, state, self.models, self.findings.plain(), final_fit, stopped)
+        data = describe(
+            self.plan,
+            state,
+            self.models,
+            self.findings.plain(),
+            final_fit,
+            stopped,
+            self.predictions,
+        )
         timings = {**timings_of(state), "total": seconds}
         if final_fit:
             timings["openings"] = final_fit["openings"]
@@ -225,7 +235,8 @@ class Run:
             self.folder, self.plan.dataset.container,
             model=own, finish=final_fit, unwritten=unwritten,
             details=self.report_data.details(state, self.profile, picked, self.config),
-            notes=list(dict.fromkeys(self.report_data.notes)), refitter=Refitter.of(self.plan, state),
+            notes=list(dict.fromkeys(self.report_data.notes)),
+            refitter=Refitter.of(self.plan, state, self.predictions),
         )  # fmt: skip
 
     def write_down(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.data.intake import check_names, is_frame
+from pellucid.data.intake import RawTable, check_names, is_frame
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, DataTypeError
 from pellucid.parallel.memory import is_limited
@@ -51,7 +51,9 @@ def source_behind(X: Any) -> "BlockSource | None":
     kind = type(X)
     package = kind.__module__.partition(".")[0]
     if not isinstance(X, str | Path):
-        if kind in (np.ndarray, list, tuple) or (package in _IN_MEMORY and hasattr(kind, "shape")):
+        if kind in (np.ndarray, RawTable, list, tuple) or (
+            package in _IN_MEMORY and hasattr(kind, "shape")
+        ):
             return None
         if not any(hasattr(kind, mark) for mark in _SOURCES) and package not in _PACKAGES:
             return None

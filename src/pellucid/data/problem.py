@@ -117,8 +117,7 @@ class Problem:
         """The problem with a view of rows that stand in the order of the view."""
         if not isinstance(self.X, RowView) or not isinstance(self.X.table, np.ndarray):
             return self
-        table = self.X.table
-        copy = _gathered(table, self.X.places, not table.flags.c_contiguous)
+        copy = _gathered(self.X.table, self.X.places, self.schema.layout == "codes")
         return replace(self, X=RowView(copy, np.arange(len(copy), dtype=np.int32)))
 
     def reweight(self, weights: np.ndarray) -> "Problem":
@@ -146,7 +145,7 @@ def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     out = np.empty((len(rows), X.shape[1]), order="F" if by_columns else "C")
     if is_limited():
-        for source, target in zip(X.T, out.T) if by_columns else [(X, out)]:
+        for source, target in zip(X.T, out.T) if X.flags.f_contiguous else [(X, out)]:
             gather(source, rows, target)
         return out
 

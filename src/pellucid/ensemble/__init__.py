@@ -4,6 +4,8 @@ from pellucid.ensemble.adaboost.classifier import AdaBoostClassifier
 from pellucid.ensemble.adaboost.regressor import AdaBoostRegressor
 from pellucid.ensemble.bagging.classifier import BaggingClassifier
 from pellucid.ensemble.bagging.regressor import BaggingRegressor
+from pellucid.ensemble.blend.classifier import BlendClassifier
+from pellucid.ensemble.blend.regressor import BlendRegressor
 from pellucid.ensemble.boosting.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -20,6 +22,8 @@ __all__ = [
     "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "BlendClassifier",
+    "BlendRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import conformal
 from pellucid.linear_model._sgd.base import StochasticClassifier
 from pellucid.parameters import Choice, changed, learned, param
 
@@ -39,6 +40,8 @@ class Perceptron(StochasticClassifier):
     n_mistakes_: np.ndarray = learned("Number of mistakes in each epoch, summed over the classes.")
 
     _exempt = {"representation_is_the_call": "random_state is 0 by default, so it is not shown"}
+
+    _proba = conformal.calibrated_probabilities
 
     def _own_options(self) -> dict[str, Any]:
         return {

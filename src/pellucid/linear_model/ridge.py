@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import conformal
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError
@@ -156,6 +157,8 @@ class RidgeClassifier(LinearClassifier):
     n_iter_: np.ndarray = learned(shared.N_ITER)
     solver_: str = learned("The value of `solver`.")
     history_: dict[str, np.ndarray] = learned(shared.HISTORY)
+
+    _proba = conformal.calibrated_probabilities
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """Fit, with columns divided by their standard deviations if `standardize` is set."""

@@ -14,7 +14,7 @@ cdef extern from "scratch.h" nogil:
     void *scratch_realloc(void *, void *, size_t)
     void scratch_free(void *, void *, size_t)
     void scratch_write(char *, const char *, size_t)
-    void scratch_release()
+    void scratch_drop(size_t)
     void scratch_trim()
     size_t scratch_resident()
     void scratch_relieve(int)
@@ -90,7 +90,7 @@ def resident():
 def release():
     """Drop the pages of all scratch arrays from memory, and free memory; contents stay."""
     with nogil:
-        scratch_release()
+        scratch_drop(0)
         scratch_trim()
 
 

@@ -144,8 +144,7 @@ def every(X: Any, stride: int) -> Any:
 
 def gather(X: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
     """out[:] = X[rows] below a ceiling: in parts, each read in the order in which X stands on disk."""
-    own = max(X[:1].nbytes, 1)
-    part = max(get_memory() // 16 // own, 4096)
+    part = max(get_memory() // 16 // max(X[:1].nbytes, 1), 4096)
     for start in range(0, len(rows), part):
         wanted = rows[start : start + part]
         order = np.argsort(wanted, kind="stable")
@@ -154,7 +153,9 @@ def gather(X: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
             some = order[first : first + _SCATTERED * 16]
             block[some] = X[wanted[some]]
             _relieve_now()
-        copy_into(out[start : start + part], block)
+        target = out[start : start + part]
+        for own, values in [(target, block)] if out.flags.c_contiguous else zip(target.T, block.T):
+            copy_into(own, values)
 
 
 def _relieve_now() -> None:
@@ -222,10 +223,11 @@ def full(folder: str, code: int) -> ScratchError:
 
 
 def copy_into(target: np.ndarray, values: np.ndarray) -> None:
-    """target[:] = values for C-contiguous arrays of one dtype, faster if the target is in scratch."""
+    """target[:] = values; faster for a contiguous target in scratch that has the dtype of the values."""
     from pellucid.parallel import _scratch
 
-    if not _active.get() or target.nbytes != values.nbytes or target.dtype != values.dtype:
+    same = target.shape == values.shape and target.dtype == values.dtype
+    if not (_active.get() and same and target.flags.c_contiguous):
         target[:] = values
         return
     flat = np.ascontiguousarray(values).reshape(-1).view(np.int8)

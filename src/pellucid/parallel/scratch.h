@@ -181,11 +181,12 @@ static void *scratch_realloc(void *context, void *address, size_t size) {
     return moved;
 }
 
-/* Drop the pages of all regions from this process; their content stays in the files. */
-static void scratch_release(void) {
+/* Drop the pages of regions of at least `size` bytes from this process; files keep the content. */
+static void scratch_drop(size_t size) {
     pthread_mutex_lock(&scratch_lock);
     for (region *entry = scratch_regions; entry; entry = entry->next)
-        if (entry->file >= 0) madvise(entry->address, entry->size, MADV_DONTNEED);
+        if (entry->file >= 0 && entry->size >= size)
+            madvise(entry->address, entry->size, MADV_DONTNEED);
     pthread_mutex_unlock(&scratch_lock);
 }
 
@@ -198,6 +199,12 @@ static size_t scratch_resident(void) {
     if (fscanf(statm, "%*u %lu", &pages) == 1) resident = pages * (size_t)sysconf(_SC_PAGESIZE);
     fclose(statm);
     return resident;
+}
+
+/* Go below the limit: the largest regions first, which are read through, then those used all the time. */
+static void scratch_release(void) {
+    scratch_drop(scratch_limit / 4);
+    if (scratch_resident() > scratch_limit) scratch_drop(0);
 }
 
 /* Give free memory back to the system. */

@@ -23,8 +23,27 @@ def check_state(model: Any) -> None:
         _check_columns(model)
         _check_classes(model)
         _check_diagnostics(model, vars(model), type(model).__name__)
+        _check_additions(model)
     if hasattr(model, "_check_state"):
         model._check_state()
+
+
+def _check_additions(model: Any) -> None:
+    """What a comparison adds to a model: errors of unseen rows, a threshold, a calibration."""
+    found, name = vars(model).get("unseen_errors_"), type(model).__name__
+    if found is not None:
+        right = type(found) is np.ndarray and found.dtype == np.float64 and found.ndim == 1
+        if not right or not len(found) or not (found >= 0).all() or (np.diff(found) < 0).any():
+            raise ModelFileError(f"its {name} has errors of unseen rows that are not in order")
+    threshold = vars(model).get("threshold_")
+    if threshold is not None:
+        number = isinstance(threshold, float | np.floating) and 0 <= threshold <= 1
+        if not number or len(vars(model).get("classes_", ())) != 2:
+            raise ModelFileError(f"its {name} has no threshold for two classes")
+    if "calibration_" in vars(model):
+        expect_array(model, "calibration_", len(model.classes_) + 1, finite=True)
+        if model.calibration_[0] < 0:
+            raise ModelFileError(f"its {name} has a negative slope")
 
 
 def _check_diagnostics(model: Any, learned: dict[str, Any], name: str) -> None:

@@ -335,6 +335,8 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
         "chart": pictures.test(summary),
         "agreement": wording.AGREEMENT[wording.agreement(summary)],
         "exact": wording.EXACT if wording.exact(found) else "",
+        "interval": wording.intervals(summary),
+        "threshold": wording.threshold(summary),
         "openings": found.get("openings") or 1,
         "confusion": confusion_table(found.get("confusion")),
     }

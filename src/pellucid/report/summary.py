@@ -30,6 +30,8 @@ sign: `plan.greater_is_better` tells whether higher is better. `schema` increase
           mean, ci [low, high], p, p_holm, p_baseline, lost, as_good, why, metrics {name: mean},
           folds {metric: [score by fold]}, recall {class: share} where a class is rare,
           fit_seconds, predict_seconds}]                 best first; rows without place have no mean
+    intervals: {level, coverage, test_coverage, reach | classes} | None   of the recommended model
+    threshold: {threshold, cost_false_alarm, cost_miss, cost, cost_at_half} | None
     verdict: {best, as_good [models], scored, recommended, margin, prefer, beats_baseline}
     pairwise: {models: [..], better: [[share | None]],   P(row better than column)
           rope: [widths], within: {width: [[share]]}}    P(difference within +- width)
@@ -89,7 +91,7 @@ import numpy as np
 from pellucid.comparison.analysis.evidence import Difference
 from pellucid.comparison.execution.journal import plain
 from pellucid.comparison.planning.dataset import IN_MEMORY
-from pellucid.comparison.planning.plan import BOUNDED
+from pellucid.comparison.planning.metric_bounds import BOUNDED
 from pellucid.comparison.planning.settings import BY_NAME
 from pellucid.comparison.result import SCHEMA, Result
 from pellucid.draw.region_chart import MOST_CLASSES
@@ -148,6 +150,8 @@ def summarise(result: Result) -> Summary:
         "rows": single_rows(result),
         "replay": result.finish.get("replay"),
         "test": test_set(result),
+        "intervals": data["intervals"],
+        "threshold": data["threshold"],
         "reproduce": reproduce(result),
         "complete": data["complete"],
         "stopped": data["stopped"],

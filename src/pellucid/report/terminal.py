@@ -304,6 +304,8 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
     lines = packed(f"{intro} {scores}".split(" "), head, "  ", width)
     own = score(test["baseline"].get(names[0]), names[0])
     lines += wrapped(f"the baseline on the same rows: {names[0]} {own}", "  ", "    ", width)
+    for text in (wording.intervals(data), wording.threshold(data)):
+        lines += wrapped(text, "  ", "    ", width) if text else []
     agrees = wording.agreement(data)
     if agrees:
         mark = "" if agrees in ("yes", "better") else "! "

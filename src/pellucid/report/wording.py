@@ -226,3 +226,33 @@ def listing(names: list[str], most: int = 6) -> str:
     """Some names, and how many more there are."""
     shown = ", ".join(clean(name, 60) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def intervals(data: Mapping[str, Any]) -> str:
+    """How wide the prediction intervals (or sets) of the recommended model are, and what they cover."""
+    found = data.get("intervals")
+    if not found:
+        return ""
+    level = f"{100 * found['level']:.0f} %"
+    covered = f"{100 * found['coverage']:.1f} % in cross-validation"
+    if "test_coverage" in found:
+        covered += f" and {100 * found['test_coverage']:.1f} % on the test set"
+    if "reach" in found:
+        wide = f"the prediction +- {found['reach']:.4g}"
+        return f"{level} prediction interval: {wide}; it covers {covered}."
+    return (
+        f"{level} prediction set: {found['classes']:.2g} classes on average; it covers {covered}."
+    )
+
+
+def threshold(data: Mapping[str, Any]) -> str:
+    """The threshold that was chosen for the costs."""
+    found = data.get("threshold")
+    if not found:
+        return ""
+    alarm, miss = found["cost_false_alarm"], found["cost_miss"]
+    return (
+        f"Threshold for costs of {alarm:g} (false alarm) and {miss:g} (miss): {found['threshold']:.3f}, "
+        f"at a cost of {found['cost']:.3g} per row instead of {found['cost_at_half']:.3g} at 0.5 "
+        "(out of fold)."
+    )

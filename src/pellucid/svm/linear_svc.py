@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid import parallel
+from pellucid import conformal, parallel
 from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
@@ -64,6 +64,8 @@ class LinearSVC(LinearSVM, Classifier):
     coef_: np.ndarray = learned(
         "Coefficients, shape (1, n_terms) for two classes, otherwise (n_classes, n_terms)."
     )
+
+    _proba = conformal.calibrated_probabilities
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.svm import crammer_singer, linear_dual, primal, squared_dual

@@ -112,7 +112,8 @@ class SVC(KernelSVM, Classifier):
     n_iter_: np.ndarray = learned("Number of solver steps in each binary problem.")
     class_weight_: np.ndarray = learned("Factor of the weights of each class.")
     calibration_: np.ndarray = learned(
-        "Slope, then the bias of each class, of the probabilities; only with `calibrate=True`."
+        "Slope, then the bias of each class, of the probabilities; only with `calibrate=True`, or "
+        "from a comparison."
     )
 
     @property
@@ -243,7 +244,9 @@ class SVC(KernelSVM, Classifier):
 
     # Using --------------------------------------------------------------------------------------
 
-    @available_if(lambda self: self._calibrates, "Fit it with calibrate=True.")
+    @available_if(
+        lambda self: self._calibrates or "calibration_" in vars(self), "Fit it with calibrate=True."
+    )
     def _proba(self, X: Any) -> np.ndarray:
         from pellucid.numerics.platt import probabilities
 

@@ -55,6 +55,13 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     metavar="N",
     help="Add the N largest contributions of each row as columns why_1, why_2, ..., and why_class.",
 )
+@click.option(
+    "--interval",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="LEVEL",
+    help="Add an interval (low, high) that covers this share of new rows, such as 0.9; for classes "
+    "the set of classes.",
+)
 @allow_missing_option
 @click.option(
     "--csv-safe",
@@ -72,6 +79,7 @@ def predict(
     format_: str | None,
     ids: tuple[str, ...],
     explained: int,
+    interval: float | None,
     allow_missing: bool,
     csv_safe: bool,
     encoding: str | None,
@@ -80,6 +88,10 @@ def predict(
 
     MODEL is a model file or the folder of a run. The output has one row per row of DATA: the column
     'prediction' and, for a classifier with probabilities, one column 'p_<class>' per class.
+
+    With --interval 0.9, 'low' and 'high' bound 90 % of new values, and 'set' lists the classes of which
+    one is right for 90 % of new rows, most probable first, separated by '|'. The model must come from a
+    comparison.
 
     With --explain, 'why_1' has the form 'column (amount)': the contribution of the column to the
     score of the class in 'why_class'. This is the positive class if there are two classes, and the
@@ -97,7 +109,12 @@ def predict(
     from pellucid.errors import DataError
 
     if out.endswith("/") or Path(out).is_dir():
-        options = {"--explain": explained, "--allow-missing": allow_missing, "--csv-safe": csv_safe}
+        options = {
+            "--explain": explained,
+            "--interval": interval,
+            "--allow-missing": allow_missing,
+            "--csv-safe": csv_safe,
+        }
         options["--format"] = format_ not in (None, "parquet")
         predict_folder(load_model(model, file, "predict")[1], file, out, ids, options)
         return
@@ -110,6 +127,8 @@ def predict(
     kept = {name: table.column(name) for name in ids}
     rows = match_columns(fitted, table, source, messages, allow_missing, copied=ids)
     columns = predictions(fitted, rows, model)
+    if interval is not None:
+        columns |= intervals(fitted, rows, interval, model)
     if explained:
         columns |= contributions(fitted, rows, explained, model)
     twice = [name for name in kept if name in columns]
@@ -120,6 +139,30 @@ def predict(
         )
     warn_outside(fitted, rows, messages)
     write({**kept, **columns}, out, format_, spreadsheet_safe=csv_safe)
+
+
+def intervals(fitted: Any, rows: Any, level: float, model: str) -> dict[str, Any]:
+    """`low` and `high`, or `set`, from the errors of unseen rows that a comparison stored."""
+    import warnings
+
+    from pellucid import conformal
+    from pellucid.errors import DataError, UnseenLevelWarning
+
+    if not hasattr(fitted, "schema_") or not conformal.has_errors(fitted):
+        raise DataError(
+            f"{model} has no errors of unseen rows, from which --interval is made. 'pellucid compare' "
+            "stores them in the models that it saves."
+        )
+    with warnings.catch_warnings():  # the prediction has warned already
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        if not hasattr(fitted, "classes_"):
+            ends = conformal.interval(fitted, rows, level)
+            return {"low": ends[:, 0], "high": ends[:, 1]}
+        inside, shares = conformal.sets(fitted, rows, level), fitted.predict_proba(rows)
+    labels = [str(label) for label in fitted.classes_.tolist()]
+    order = (-shares).argsort(axis=1, kind="stable")
+    sets = ["|".join(labels[k] for k in own if row[k]) for own, row in zip(order, inside)]
+    return {"set": sets}
 
 
 def contributions(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str]]:
@@ -316,12 +359,13 @@ def predictions(fitted: Any, rows: Any, model: str) -> dict[str, Any]:
 
 def predict_folder(fitted: Any, file: str, out: str, ids: tuple[str, ...], options: Any) -> None:
     """Predict a table of any size into a folder of Parquet files; continues after a kill."""
+    from pellucid.base import Estimator
     from pellucid.data.opening import source_behind
     from pellucid.errors import DataError, ParameterError
 
     used = [flag for flag, given in options.items() if given]
     if used:
         raise ParameterError(f"{used[0]} is not available when --out is a folder.")
-    if not hasattr(fitted, "predict_to"):
+    if not isinstance(fitted, Estimator) or not hasattr(fitted, "predict"):
         raise DataError(f"a {type(fitted).__name__} cannot predict into a folder: name a file.")
     fitted.predict_to(source_behind(file) or file, out, copy=ids)

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.comparison.analysis.out_of_fold import params_of
 from pellucid.comparison.analysis.pairs import Comparison, compare_models
 from pellucid.comparison.analysis.verdict import Board, Verdict, baseline_alpha, judge
-from pellucid.comparison.execution.fold_task import FINAL
+from pellucid.comparison.execution.fold_task import CALIBRATION, FINAL
 from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.registry import BASELINES
@@ -111,7 +112,7 @@ def _row(
         "class": f"pellucid.{contender.entry.path}"
         if contender.entry
         else type(contender.estimator).__name__,
-        "params": contender.candidates[last["best"]] if last else None,
+        "params": shown_params(plan, state, contender.id) if last else None,
         "notes": notes(plan, state, contender),
     }
     if scores is not None:
@@ -125,6 +126,11 @@ def _row(
     if contender.id in found.recalls:
         row["recall"] = found.recalls[contender.id]
     return row
+
+
+def shown_params(plan: Plan, state: RunState, model: str) -> dict[str, Any]:
+    """The parameters that a search chose, without what belongs to the fitted model."""
+    return {n: v for n, v in params_of(plan, state, model).items() if n != CALIBRATION}
 
 
 def undefined(plan: Plan, state: RunState, contender: Contender, scores: list[float]) -> str:
@@ -146,11 +152,19 @@ def notes(plan: Plan, state: RunState, contender: Contender) -> list[str]:
     records = [state.done[key] for key in rounds if key in state.done]
     tried = [c for key in rounds for _, c in sorted(state.candidates.get(key, {}).items())]
     out = [contender.note] if contender.note else []
+    if contender.blends and records and records[-1]["fold"] == FINAL:
+        out.append(blend_note(params_of(plan, state, contender.id)["weights"]))
     cut = sum(bool(record["cut"]) for record in records)
     if cut:
         out.append(f"the time limit cut the search short in {cut} of {len(records)} rounds")
     out += warning_notes(_warnings(records), _warnings(tried))
     return out + at_edge(contender, records, plan.settings.effort)
+
+
+def blend_note(weights: Mapping[str, float]) -> str:
+    """`0.6 forest + 0.4 svm_rbf`, the largest weight first."""
+    order = sorted(weights, key=lambda name: -weights[name])
+    return " + ".join(f"{weights[name]:.2g} {name}" for name in order)
 
 
 def _warnings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.execution.fold_task import FINAL, best_of, part_path
+from pellucid.comparison.execution.candidate_choice import best_of
+from pellucid.comparison.execution.fold_task import FINAL
+from pellucid.comparison.execution.inner_search import part_path
 from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Plan
 
@@ -47,6 +49,36 @@ def chosen_by(plan: Plan, state: RunState, model: str) -> int:
     folds = (state.done.get((model, str(k))) for k in range(len(plan.folds)))
     chosen = [done["best"] for done in folds if done] or [0]
     return min(set(chosen), key=lambda c: (-chosen.count(c), c))
+
+
+def params_of(plan: Plan, state: RunState, model: str, fold: str = FINAL) -> dict[str, Any]:
+    """The parameters that a model's search chose in a round, with those that were tuned on the way.
+
+    If the final search has not ended, what was tuned is the median (weights: the mean) over the folds.
+    """
+    contender = next(c for c in plan.contenders if c.id == model)
+    record = state.done.get((model, fold))
+    if record is None:
+        best = chosen_by(plan, state, model)
+        folds = (state.done.get((model, str(k))) for k in range(len(plan.folds)))
+        known = [r["tuned"] for r in folds if r and r["best"] == best and r.get("tuned")]
+        return contender.candidates[best] | _typical(known)
+    return contender.candidates[record["best"]] | (record.get("tuned") or {})
+
+
+def _typical(known: list[dict[str, Any]]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name in known[0] if known else ():
+        values = [own[name] for own in known]
+        if isinstance(values[0], dict):
+            models = sorted({model for own in values for model in own})
+            means = {m: sum(own.get(m, 0.0) for own in values) / len(values) for m in models}
+            out[name] = {m: w for m, w in means.items() if w}
+        elif isinstance(values[0], int) and not isinstance(values[0], bool):
+            out[name] = int(np.median(values))
+        else:
+            out[name] = values[0]
+    return out
 
 
 def timings_of(state: RunState) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from pellucid.comparison.analysis import statistics
 from pellucid.comparison.analysis.by_folds import LOSS, fold_difference, fold_interval
 from pellucid.comparison.analysis.evidence import CVDesign, Difference, difference, model_evidence
 from pellucid.comparison.analysis.score_intervals import score_interval
-from pellucid.comparison.planning.plan import Plan, bounds_of
+from pellucid.comparison.planning.metric_bounds import bounds_of
+from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.registry import BASELINES
 from pellucid.model_selection.metrics import METRICS, imbalanced, recall_by_class
 

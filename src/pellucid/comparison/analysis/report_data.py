@@ -13,7 +13,7 @@ from pellucid.comparison.analysis import example_rows as single
 from pellucid.comparison.analysis.out_of_fold import searches
 from pellucid.comparison.checks import profile as profiles
 from pellucid.comparison.checks.catalogue import Findings
-from pellucid.comparison.execution.fold_task import reason
+from pellucid.comparison.execution.candidate_choice import reason
 from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Plan
 

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pellucid import persist
-from pellucid.comparison.analysis.out_of_fold import chosen_by
+from pellucid.comparison.analysis.additions import additions
+from pellucid.comparison.analysis.out_of_fold import chosen_by, params_of
+from pellucid.comparison.execution.blend_task import members_of
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.journal import RunState
-from pellucid.comparison.execution.worker_data import Evaluator, SharedTable, share_table
+from pellucid.comparison.execution.worker_data import (
+    Evaluator,
+    Member,
+    SharedTable,
+    share_table,
+)
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.errors import CannotSaveError, ParameterError
 
@@ -29,12 +38,23 @@ class Refitter:
 
     plan: Plan
     chosen: dict[str, int]  # candidate by model, for the models that have a score
+    tuned: dict[str, dict[str, Any]]  # their parameters
+    members: tuple[Member, ...]  # the models that a blend may combine
+    additions: dict[str, dict[str, Any]]  # attributes that the comparison adds to the models
 
     @classmethod
-    def of(cls, plan: Plan, state: RunState) -> Refitter:
+    def of(
+        cls, plan: Plan, state: RunState, predictions: Mapping[str, Mapping[str, np.ndarray]]
+    ) -> Refitter:
         """From the records of a run."""
         scored = [c.id for c in plan.running if state.completed(c.id, len(plan.folds))]
-        return cls(plan, {name: chosen_by(plan, state, name) for name in scored})
+        return cls(
+            plan,
+            {name: chosen_by(plan, state, name) for name in scored},
+            {name: params_of(plan, state, name) for name in scored},
+            members_of(plan, state, FINAL),
+            {name: additions(plan, predictions.get(name)) for name in scored},
+        )
 
     def contender(self, model: str) -> Contender:
         """The model of this name; an error lists the models that have a score."""
@@ -53,7 +73,8 @@ class Refitter:
 
     def params(self, model: str) -> dict[str, Any]:
         """The parameters that its search on all training rows chose."""
-        return self.contender(model).candidates[self.chosen[model]]
+        self.contender(model)
+        return self.tuned[model]
 
     def provenance(self, model: str) -> dict[str, Any]:
         """Where the fitted model comes from."""
@@ -69,10 +90,11 @@ class Refitter:
 
     def task(self, model: str, shared: SharedTable, **options: Any) -> FoldTask:
         """The task of fitting a model on all training rows and scoring it on the test set."""
-        plan = self.plan
+        plan, contender = self.plan, self.contender(model)
         return FoldTask.of(
-            plan, self.contender(model), FINAL, shared, test=plan.test,
-            deadline=plan.model_timeout, best=self.chosen[model], **options,
+            plan, contender, FINAL, shared, test=plan.test, deadline=plan.model_timeout,
+            best=self.chosen[model], tuned=self.tuned[model],
+            members=self.members if contender.blends else (), **options,
         )  # fmt: skip
 
     @contextmanager
@@ -86,6 +108,7 @@ class Refitter:
                 warnings.simplefilter("ignore")  # the leaderboard shows them already
                 unfitted = evaluator.unfitted(task.params, "final")
                 fitted = evaluator.fit(unfitted, evaluator.rows(task.train), task.train)
+                evaluator.add(fitted, self.additions[model])
                 yield fitted, evaluator, task
 
     def save(self, model: str, path: str | Path) -> Path:

@@ -28,7 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.comparison.analysis.out_of_fold import chosen_by
-from pellucid.comparison.execution.fold_task import FINAL, FoldTask, part_path, work
+from pellucid.comparison.execution.blend_task import blend_work, members_of
+from pellucid.comparison.execution.fold_task import FINAL, FoldTask, work
+from pellucid.comparison.execution.inner_search import part_path
 from pellucid.comparison.execution.journal import Journal, RunState
 from pellucid.comparison.execution.time_limit import TimeBudget
 from pellucid.comparison.execution.worker_data import SharedTable
@@ -110,12 +112,16 @@ class Scheduler:
                 self.check_clock()
                 if self.stopping or self.out_of_time:
                     self.drop(pending)
-                while pending and len(self.active) < self.n_jobs:
+                while pending and len(self.active) < self.n_jobs and self.ready(pending[0]):
                     self.begin(pending)
                 self.wait()
         finally:
             for running in self.active:
                 running.worker.end()
+
+    def ready(self, task: tuple[Contender, str]) -> bool:
+        """Whether a round can start: a blend waits until the rounds of the other models have ended."""
+        return not task[0].blends or not self.active
 
     def begin(self, pending: deque[tuple[Contender, str]]) -> None:
         """Start the next round, if there is time for it."""
@@ -240,8 +246,9 @@ class Scheduler:
             self.plan, contender, fold, self.shared, deadline=seconds, memory=self.memory_limit,
             parts=str(self.parts), known=known, plane=self.plane if fold == FINAL else None,
             best_known_only=best_known_only, max_candidates=most, cut=most < planned,
+            members=members_of(self.plan, self.state, fold) if contender.blends else (),
         )  # fmt: skip
-        worker = self.pool.submit(work, task, task.estimator)
+        worker = self.pool.submit(blend_work if contender.blends else work, task, task.estimator)
         watch, now = ProcessWatch(worker.process.pid), time.monotonic()
         self.active.append(
             RunningTask(contender, fold, worker, now, watch, share, most, best_known_only)
@@ -315,7 +322,7 @@ class Scheduler:
         if running.contender.id in self.state.failed:
             return  # another round of this model failed and ended this one
         if message["kind"] == "done":
-            fits = self.plan.fits_of_round(running.most)
+            fits = self.plan.work_of_round(running.most)
             self.budget.record(running.contender, message, fits, running.age)
             self.write_event("done", running, message)
         elif message["kind"] == "failed":

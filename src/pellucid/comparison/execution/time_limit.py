@@ -35,7 +35,7 @@ class TimeBudget:
     jobs: int
     began: float = field(default_factory=time.monotonic)
     # (fits, seconds) of each round, by model.
-    took: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    took: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     last_fit: dict[str, float] = field(default_factory=dict)  # seconds, prediction included
 
     def __post_init__(self) -> None:
@@ -78,7 +78,9 @@ class TimeBudget:
         done = [(f * self.each[m] + ROUND, s) for m, own in self.took.items() for f, s in own]
         return (PRIOR + sum(s for _, s in done)) / (PRIOR + sum(e for e, _ in done))
 
-    def record(self, contender: Contender, done: dict[str, Any], fits: int, seconds: float) -> None:
+    def record(
+        self, contender: Contender, done: dict[str, Any], fits: float, seconds: float
+    ) -> None:
         """Record the time of a finished round."""
         if self.limit is None:
             return
@@ -89,7 +91,7 @@ class TimeBudget:
 
     def round(self, contender: Contender, most: int) -> float:
         """Expected seconds of a round that tries `most` candidates."""
-        fits, own = self.plan.fits_of_round(most), self.took.get(contender.id)
+        fits, own = self.plan.work_of_round(most), self.took.get(contender.id)
         if own:
             return fits * sum(s for _, s in own) / sum(f for f, _ in own)
         return fits * self.each[contender.id] * self.slowdown + ROUND

@@ -18,7 +18,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.comparison.planning import fold_choice
-from pellucid.comparison.planning.plan import Plan
+from pellucid.comparison.planning.plan import LARGE_TABLE, Plan
 from pellucid.comparison.planning.registry import words_read
 from pellucid.data import Table, Text
 from pellucid.data.io import shared_tables
@@ -39,6 +39,7 @@ class SharedTable:
     container: str
     seed: int
     inner: int
+    search_rows: int
     split_by: str = ""  # "group", "time" or ""
 
     @property
@@ -65,8 +66,20 @@ def share_table(plan: Plan, scratch: str) -> SharedTable:
         container=dataset.container,
         seed=plan.settings.seed,
         inner=plan.inner,
+        search_rows=plan.search_rows,
         split_by=split_by,
     )
+
+
+@dataclass(frozen=True)
+class Member:
+    """A model that a blend may combine, with the parameters that its search chose."""
+
+    model: str
+    estimator: Any
+    params: dict[str, Any]
+    dropped: tuple[str, ...]
+    fit_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +112,7 @@ class Evaluator:
         self.split_values = np.load(path) if path.exists() else None
         self.text = [name for name in shared.text if name not in dropped]
         self.labels = None if shared.classes is None else label_array(shared.classes)
+        self.calibration: list[float] | None = None  # of a classifier without probabilities
 
     def rows(self, rows: np.ndarray) -> Any:
         """Some rows of the table, in the container that the model reads."""
@@ -108,7 +122,8 @@ class Evaluator:
     def inner_splits(
         self, rows: np.ndarray, fold: str, ranking: str
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Folds within some training rows; the same for every model."""
+        """Folds within some training rows, or a sample of many; the same for every model."""
+        rows = self.sampled(rows, fold)
         seed = parallel.stream(parallel.seed_sequence(self.shared.seed), "inner", fold)
         word = int(seed.integers(2**31))
         groups = None if self.split_values is None else self.split_values[rows]
@@ -118,6 +133,18 @@ class Evaluator:
             kind, self.shared.inner, self.y[rows], groups, ranking, word, classes
         )
         return [(rows[a], rows[b]) for a, b in found]
+
+    def sampled(self, rows: np.ndarray, fold: str) -> np.ndarray:
+        """The rows on which a search runs; a sample has the same share of every class."""
+        most = self.shared.search_rows
+        if len(rows) <= max(most, LARGE_TABLE):
+            return rows
+        rng = parallel.stream(parallel.seed_sequence(self.shared.seed), "sample", fold)
+        order = rng.permutation(rows)
+        codes = self.y[order] if self.shared.n_classes else np.zeros(len(order))
+        order = order[np.argsort(codes, kind="stable")]
+        places = np.floor((np.arange(most) + 0.5) * len(order) / most).astype(np.int64)
+        return np.sort(order[places])
 
     def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
         """The unfitted model with its parameters, and a seed that `task` determines."""
@@ -144,7 +171,34 @@ class Evaluator:
     def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
         """Fit a model on X, the given rows of the table."""
         with parallel.one_blas_thread():
-            return fit(model, X, self.target(rows), self.weights[rows])
+            fitted = fit(model, X, self.target(rows), self.weights[rows])
+        if self.calibration is not None:
+            fitted.calibration_ = np.array(self.calibration)
+        return fitted
+
+    def fit_stopping(
+        self, model: Any, X: Any, rows: np.ndarray, X_val: Any, validation: np.ndarray
+    ) -> Any:
+        """Fit a model that stops early on validation rows, without those of unknown classes."""
+        if self.shared.n_classes:
+            known = np.isin(self.y[validation], self.y[rows])
+            if not known.all():
+                validation, X_val = validation[known], self.rows(validation[known])
+        w, w_val = self.weights[rows], self.weights[validation]
+        if (w == 1.0).all() and (w_val == 1.0).all():
+            w = w_val = None
+        with parallel.one_blas_thread():
+            return model.fit(
+                X, self.target(rows), w,
+                X_val=X_val, y_val=self.target(validation), sample_weight_val=w_val,
+            )  # fmt: skip
+
+    def add(self, model: Any, additions: dict[str, Any]) -> None:
+        """Set what a comparison adds to a model of Pellucid; a threshold is for its own second class."""
+        for name, value in {} if self.foreign else additions.items():
+            if name == "threshold_" and self.codes(model.classes_)[1] == 0:
+                value = 1.0 - value
+            setattr(model, name, np.float64(value) if name == "threshold_" else value)
 
     def target(self, rows: np.ndarray) -> np.ndarray:
         """The labels or numbers of some rows."""
@@ -177,6 +231,13 @@ class Evaluator:
             return Predictions(labels, None, _to_all_classes(values, classes, K, -np.inf))
         return Predictions(labels)
 
+    def own_values(self, rows: np.ndarray, predictions: Predictions) -> np.ndarray | None:
+        """Predicted numbers, or the probability of each row's own class; None without probabilities."""
+        if not self.shared.n_classes:
+            return predictions.labels
+        found = predictions.proba
+        return None if found is None else found[np.arange(len(rows)), self.y[rows]]
+
     def score(
         self, names: tuple[str, ...], model: Any, X: Any, rows: np.ndarray, predictions: Predictions
     ) -> dict[str, float]:
@@ -193,6 +254,39 @@ class Evaluator:
             else:
                 out[name] = score_predictions(found, y, w, predictions, K)
         return out
+
+
+class BlendEvaluator(Evaluator):
+    """Fits, predictions and scores of a blend of some models, each with its own columns and seed."""
+
+    def __init__(
+        self, shared: SharedTable, name: str, model: Any, members: tuple[Member, ...]
+    ) -> None:
+        super().__init__(shared, name, model, (), foreign=False)
+        self.members = members
+
+    def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
+        """The blend of the models in params["weights"]; each is the one that a fit alone would give."""
+        weights = params["weights"]
+        parts, columns, sigmoids = [], {}, {}
+        for member in self.members:
+            if member.model not in weights:
+                continue
+            own = Evaluator(
+                self.shared, member.model, member.estimator, member.dropped, foreign=False
+            )
+            params = dict(member.params)
+            sigmoid = params.pop("calibration", None)
+            parts.append((member.model, own.unfitted(params, *task)))
+            if sigmoid is not None:
+                sigmoids[member.model] = sigmoid
+            if member.dropped:
+                columns[member.model] = list(own.table.column_names)
+        shares = [float(weights[name]) for name, _ in parts]
+        more = {"estimators": parts, "weights": shares, "columns": columns or None}
+        if sigmoids:
+            more["calibration"] = sigmoids
+        return super().unfitted(more, *task)
 
 
 class CodedClassifier:

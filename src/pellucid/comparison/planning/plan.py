@@ -21,6 +21,7 @@ import numpy as np
 from pellucid.comparison.checks.univariate import univariate_scores
 from pellucid.comparison.planning import fold_choice
 from pellucid.comparison.planning.dataset import Dataset
+from pellucid.comparison.planning.peers import peers
 from pellucid.comparison.planning.registry import BASELINES, Entry, chosen, words_read
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.planning.target import skewed, small_counts, whole_numbers
@@ -32,6 +33,9 @@ MIN_TEST = 10  # rows; the scores of a smaller test set mean little
 FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows
 STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
+# Above this number of training rows, a search runs on a sample of the second number of rows.
+LARGE_TABLE, SAMPLED_ROWS = 50_000, 20_000
+HALVING_ROWS = 2000  # training rows above which the search drops the worse half after each fold
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
     "classification": (
@@ -46,22 +50,6 @@ AUTO_WHY = {
     "rmse": "numeric target; it has the same units",
     "poisson_deviance": "small counts, whose variance grows with their mean",
 }
-LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
-SHARES = ("f1_", "jaccard", "precision", "recall", "roc_auc_", "top_k_accuracy")
-BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
-
-
-def bounds_of(name: str) -> tuple[float, float]:
-    """Lower and upper bound of a metric, including scikit-learn's scorers."""
-    if name in LOSSES:
-        return 0.0, np.inf
-    if name in BOUNDED or name.startswith(SHARES):
-        return 0.0, 1.0
-    if name == "matthews_corrcoef":
-        return -1.0, 1.0
-    if name in ("r2", "explained_variance") or name.startswith("d2_"):
-        return -np.inf, 1.0
-    return -np.inf, 0.0 if name.startswith("neg_") else np.inf
 
 
 @dataclass(frozen=True)
@@ -83,6 +71,11 @@ class Contender:
     def make(self) -> Any:
         """The unfitted model."""
         return self.estimator if self.entry is None else self.entry.make()
+
+    @property
+    def blends(self) -> bool:
+        """Whether it combines the other models."""
+        return self.entry is not None and self.entry.blends
 
     @property
     def n_planned(self) -> int:
@@ -115,6 +108,16 @@ class Plan:
         return [c for c in self.contenders if not c.skipped]
 
     @property
+    def blend(self) -> Contender | None:
+        """The blend, if it runs."""
+        return next((c for c in self.running if c.blends), None)
+
+    @property
+    def blended(self) -> list[Contender]:
+        """The models that the blend may combine; those of other packages cannot be saved."""
+        return [c for c in self.running if c.entry is not None and not c.blends]
+
+    @property
     def ratio(self) -> float:
         """Number of test rows / number of training rows of a fold, on average."""
         return float(np.mean([len(test) / len(train) for train, test in self.folds]))
@@ -129,9 +132,27 @@ class Plan:
         """Number of fits of the run: nested search, outer fits, and the final search of each model."""
         return (len(self.folds) + 1) * sum(self.fits_of_round(c.n_planned) for c in self.running)
 
+    @property
+    def search_rows(self) -> int:
+        """Number of rows on which a search runs: all training rows, or a sample of a large table."""
+        return SAMPLED_ROWS if len(self.train) > LARGE_TABLE else len(self.train)
+
+    def work_of_round(self, most: int) -> float:
+        """Work of a round in fits on all training rows."""
+        return 1 + (self.fits_of_round(most) - 1) * self.search_rows / len(self.train)
+
     def fits_of_round(self, most: int) -> int:
         """Number of fits of a round: the search over `most` candidates, and the best of them."""
-        return most * self.inner + 1 if most > 1 else 1
+        return 1 + sum(self.candidates_by_fold(most)) if most > 1 else 1
+
+    def candidates_by_fold(self, most: int) -> list[int]:
+        """How many of `most` candidates are fitted on each inner fold.
+
+        On large tables the worse half is dropped after each fold (successive halving).
+        """
+        if len(self.train) < HALVING_ROWS:
+            return [most] * self.inner
+        return [max(min(most, 2), -(-most // 2**f)) for f in range(self.inner)]
 
     def key(self) -> str:
         """Hash of everything that affects the scores; a resumed run must have the same."""
@@ -276,6 +297,11 @@ def _contenders(
                 "class at the top level of a module."
             ) from None
         found.append(Contender(name, 9, 3.0, [{}], estimator=estimator))
+    for name, (peer, why) in peers(settings.peers, dataset.task).items():
+        if any(c.id == name for c in found):
+            raise ParameterError(f"peer {name!r}: another model already has this name.")
+        note = f"foreign: {peer.path}, never saved"
+        found.append(Contender(name, 9, 4.0, [{}], estimator=peer, skipped=why, note=note))
     baseline = BASELINES[dataset.task]
     return sorted(found, key=lambda c: (c.id != baseline, c.cost, c.id))
 
@@ -331,6 +357,8 @@ def _contender(
         why = "the target is not always positive"
     elif entry.only == "skewed" and not skewed(y):
         why = "the target is not right-skewed"
+    elif entry.blends and text:
+        why = "cannot use text columns"
     elif dropped and len(dropped) == len(dataset.kinds):
         why = "cannot use text, and there are no other columns"
     elif entry.max_rows is not None and len(y) > entry.max_rows:
@@ -345,6 +373,8 @@ def _contender(
         notes.append(f"uses the {words} most frequent words of {', '.join(text)}")
     elif dropped:
         notes.append(f"without {', '.join(dropped)} (text)")
+    if len(y) > LARGE_TABLE and not why and len(entry.candidates(settings.effort)) > 1:
+        notes.append(f"searched on a sample of {SAMPLED_ROWS} of {len(y)} rows")
     if entry.only == "skewed" and not why:
         notes.append(f"fitted to log({dataset.target}), because {dataset.target} is right-skewed")
     if entry.greedy and not why and 0 < len(rare) < len(dataset.kinds) - len(dropped):

@@ -26,6 +26,7 @@ LAST = 2.0  # the final round also describes the model, so it counts as two
 DESCRIPTION = 0.1  # seconds that describing a model takes at least
 SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picoseconds per cell
     "adaboost": (40, 1000, 0, 0), "bagging": (25, 2200, 0, 0), "bayesian_ridge": (15, 90, 400, 0),
+    "blend": (10, 30, 0, 0),
     "elastic_net": (8, 25, 100, 0), "extra_trees": (20, 3500, 0, 0), "forest": (12, 2600, 0, 0),
     "gamma": (10, 80, 250, 0), "gradient_boosting": (25, 300, 0, 0), "knn": (4, 40, 0, 12),
     "lasso": (7, 30, 140, 0), "lda": (5, 10, 280, 0), "logistic": (7, 30, 90, 0),
@@ -39,6 +40,7 @@ SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picosec
 }  # fmt: skip
 # Where regression is slower.
 REGRESSION_SPEED = {"svm_linear": (45, 700, 0, 0), "knn": (5, 40, 0, 30)}
+ROUNDS = 150  # typical number of rounds with early stopping
 TREES = {"bagging": 20}  # number of trees in the fits above; 50 for the others
 # Name, seconds, smallest upper end of a range.
 UNITS = (("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0))
@@ -60,7 +62,7 @@ def by_model(plan: Plan) -> dict[str, float]:
     rounds, fits = len(plan.folds) + LAST, fit_seconds(plan)
     return {
         c.id: min(
-            rounds * plan.fits_of_round(c.n_planned) * fits[c.id] + DESCRIPTION, plan.model_timeout
+            rounds * plan.work_of_round(c.n_planned) * fits[c.id] + DESCRIPTION, plan.model_timeout
         )
         for c in plan.running
     }
@@ -92,13 +94,15 @@ def affordable(plan: Plan, contender: Contender, each: float, seconds: float) ->
     fits = (seconds - DESCRIPTION) / (rounds * each)
     if fits < 1:
         return 0
-    return min(full, max(1, int((fits - 1) / plan.inner)))
+    return max([most for most in range(1, full + 1) if plan.work_of_round(most) <= fits], default=1)
 
 
 def cheap_first(plan: Plan) -> list[Contender]:
-    """The baseline, then the other models by estimated time, then the user's own models."""
+    """The baseline, then the other models by estimated time, then the user's own models, then the
+    blend."""
     seconds_of = by_model(plan)
-    return sorted(plan.running, key=lambda c: (c.rank > 0, c.entry is None, seconds_of[c.id]))
+    order = {c.id: (c.rank > 0, c.blends, c.entry is None, seconds_of[c.id]) for c in plan.running}
+    return sorted(plan.running, key=lambda c: order[c.id])
 
 
 def fit(plan: Plan, contender: Contender, columns: int) -> float:
@@ -114,7 +118,8 @@ def fit(plan: Plan, contender: Contender, columns: int) -> float:
     if contender.rank != 5 or not contender.candidates:
         return seconds
     first, measured = contender.candidates[0], TREES.get(contender.id, 50)
-    trees = first.get("n_estimators", first.get("max_iter", measured))
+    rounds = ROUNDS if contender.entry is not None and contender.entry.rounds else measured
+    trees = first.get("n_estimators", rounds)
     return trees / measured * seconds
 
 

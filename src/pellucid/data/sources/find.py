@@ -23,6 +23,7 @@ def scan(
     features: Sequence[str] | None = None,
     table: str | None = None,
     query: str | None = None,
+    client: Any = None,
 ) -> BlockSource:
     """A table that need not fit into memory, for `fit` and `predict` of any model.
 
@@ -33,6 +34,7 @@ def scan(
         a Dask frame, or a connection of ADBC or Python's DB-API.
     features : the columns that the model uses; None uses all but the target, weights and offset.
     table, query : of a DuckDB file or a connection: the table to read, or the SQL query.
+    client : the Dask client that computes a Dask frame; None uses the current one, else threads.
 
     Rows keep the order of the source; files are read in the order of their paths. Streams, lazy frames
     and queries are run once, now, and written to a scratch file.
@@ -46,7 +48,7 @@ def scan(
     """
     if table is not None and query is not None:
         raise ParameterError("Give table or query, not both.")
-    found = _with_query(source, table, query) or source_of(source)
+    found = _with_query(source, table, query) or source_of(source, client)
     if found is None:
         raise DataTypeError(
             f"scan takes a path, a data set, a lazy frame, a stream, a query or a Dask frame, not a "
@@ -82,7 +84,7 @@ def _with_query(source: Any, table: str | None, query: str | None) -> BlockSourc
     return from_query(source, query)
 
 
-def source_of(X: Any) -> BlockSource | None:
+def source_of(X: Any, client: Any = None) -> BlockSource | None:
     """The source that X is or names; None for a table in memory and for files that are read whole."""
     if isinstance(X, BlockSource):
         return X
@@ -99,7 +101,7 @@ def source_of(X: Any) -> BlockSource | None:
     if hasattr(kind, "__dask_graph__"):
         from pellucid.data.sources.dask_frames import from_dask
 
-        return from_dask(X)
+        return from_dask(X, client)
     return _stream_of(X, package)
 
 

@@ -21,11 +21,11 @@ def from_lazy_frame(X: Any) -> BlockSource:
         frame = X.collect(engine="streaming")
         batches = frame.iter_slices(ROWS)
     parts = (batch for frame in batches for batch in frame.to_arrow().to_batches())
-    return from_stream("the lazy frame", map(_plain, parts))
+    return from_stream("the lazy frame", map(same_dictionaries, parts))
 
 
-def _plain(batch: Any) -> Any:
-    """Batches of polars with ordinary text, whose dictionaries may differ from batch to batch."""
+def same_dictionaries(batch: Any) -> Any:
+    """A batch whose categories without an order have one type, whatever their number."""
     arrays, fields = [], []
     for field, column in zip(batch.schema, batch.columns):
         kind = field.type

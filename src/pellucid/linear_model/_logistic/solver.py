@@ -95,7 +95,7 @@ def sample(whole: Likelihood, rows: int, ratio: int) -> Likelihood | None:
         return None
     return Likelihood(
         Rows(every(whole.X.X, stride)),
-        np.ascontiguousarray(whole.y[::stride]), whole.weights[::stride] * stride,
+        np.ascontiguousarray(every(whole.y, stride)), every(whole.weights, stride) * stride,
         whole.n_classes, whole.alpha, whole.intercept, whole.shift,
     )  # fmt: skip
 

@@ -1,0 +1,184 @@
+"""`python -m benchmarks accuracy [--tables a,b]`: the best scores on the board against peers.
+
+Nested cross-validation on tables of the reference folder (`PELLUCID_SHARED_DATA`, or the nearest
+`shared/data`): log loss for classes, RMSE for numbers. Peers: CatBoost, LightGBM and XGBoost with their
+default settings, and LightGBM tuned over our own portfolio. Seconds are those of one fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.comparison.planning.peers import Peer
+from pellucid.comparison.planning.registry import ENTRIES
+
+TABLES: dict[str, tuple[str, tuple[str, ...]]] = {  # file: (target, columns to drop)
+    "german_credit.csv": ("class", ()), "titanic3.csv": ("survived", ("boat", "body", "name", "ticket")),
+    "car_evaluation.csv": ("class", ()), "vehicle.csv": ("Class", ()),
+    "isl_carseats.csv": ("Sales", ()),
+    "bike_day.csv": ("cnt", ("instant", "dteday", "casual", "registered")),
+    "abalone.csv": ("Rings", ()), "wine_quality.csv": ("quality", ()), "concrete.csv": ("strength", ()),
+    "isl_hitters.csv": ("Salary", ()), "pima_diabetes.csv": ("diabetes", ()), "glass.csv": ("Type", ()),
+    "saheart.csv": ("chd", ()), "ionosphere.csv": ("Class", ()), "airfoil.csv": ("sound", ()),
+    "boston.csv": ("MEDV", ()), "isl_college.csv": ("Apps", ()), "vowel.csv": ("y", ("subset",)),
+    "spambase.csv": ("spam", ()), "ames.csv": ("SalePrice", ("Order", "PID")),
+}  # fmt: skip
+PEERS = ("catboost", "lightgbm", "xgboost")
+OURS = ("blend", "gradient_boosting")
+NAMES = {  # LightGBM's names of our parameters
+    "learning_rate": "learning_rate", "max_leaf_nodes": "num_leaves",
+    "min_samples_leaf": "min_child_samples",
+    "max_features": "colsample_bytree", "subsample": "subsample", "l2_regularization": "reg_lambda",
+}  # fmt: skip
+
+
+class TunedLightGBM(Peer):
+    """LightGBM searched over the first six settings of our portfolio, with early stopping."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedLightGBM:
+        """Three inner folds choose the setting and the number of rounds."""
+        import lightgbm
+
+        portfolio = next(e for e in ENTRIES if e.portfolio).portfolio[:6]
+        base, found = dict(self.params), []
+        fold = np.random.default_rng(0).permutation(len(y)) % 3
+        y = np.asarray(y)
+        for setting in portfolio:
+            params = base | {NAMES[k]: v for k, v in setting.items()}
+            params |= {"subsample_freq": 1, "n_estimators": 1000}
+            losses, rounds = [], []
+            for k in range(3):
+                inner = Peer(self.path, self.classes, params, self.random_state)
+                train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+                loss, best = _stopped(inner, lightgbm, X, y, train, test)
+                losses.append(loss)
+                rounds.append(best)
+            found.append(
+                (float(np.mean(losses)), params | {"n_estimators": int(np.median(rounds))})
+            )
+        self.params = min(found, key=lambda one: one[0])[1]
+        super().fit(X, y, sample_weight)
+        self.params = base
+        return self
+
+
+def _stopped(
+    peer: Peer, lightgbm: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> tuple[float, int]:
+    """The lowest validation loss and its round."""
+    taken = X.take(train) if hasattr(X, "take") and hasattr(X, "schema") else X.iloc[train]
+    held = X.take(test) if hasattr(X, "take") and hasattr(X, "schema") else X.iloc[test]
+    keep: Any = slice(None)
+    first = Peer(peer.path, peer.classes, peer.params | {"n_estimators": 1}, peer.random_state)
+    first.fit(taken, y[train])  # learns the schema and the classes
+    classes = getattr(first, "classes_", None)
+    if classes is not None:
+        keep = np.isin(y[test], classes)
+    codes = (lambda v: v) if classes is None else (lambda v: np.searchsorted(classes, v))
+    model = type(first.model_)(**peer.params)
+    model.fit(
+        first._encoded(taken), codes(y[train]),
+        eval_set=[(first._encoded(held)[keep], codes(y[test][keep]))],
+        callbacks=[lightgbm.early_stopping(20, verbose=False)], **first._fit_options(),
+    )  # fmt: skip
+    scores = next(iter(model.best_score_["valid_0"].values()))
+    return float(scores), int(model.best_iteration_ or peer.params["n_estimators"])
+
+
+def folder() -> Path | None:
+    """The folder of the reference tables, None if there is none."""
+    named = os.environ.get("PELLUCID_SHARED_DATA")
+    places = [Path(named)] if named else [
+        parent / "shared" / "data" for parent in Path(__file__).resolve().parents
+    ]  # fmt: skip
+    return next((place for place in places if place.is_dir()), None)
+
+
+def compare_table(path: Path, target: str, drop: tuple[str, ...], effort: str) -> dict[str, Any]:
+    """The scores of all models on one table, lower is better; RMSE in standard deviations."""
+    import pandas as pd
+
+    import pellucid
+
+    frame = pd.read_csv(path).drop(columns=list(drop)).dropna(subset=[target])
+    numeric = frame[target].dtype.kind == "f" or frame[target].nunique() > 12
+    kind = "regression" if numeric else "classification"
+    peer = "lightgbm.LGBM" + ("Regressor" if numeric else "Classifier")
+    began = time.perf_counter()
+    result = pellucid.compare(
+        frame, target, task=kind, metric="rmse" if numeric else "log_loss", test_size=0,
+        effort=effort, peers=PEERS,
+        extra={"lightgbm_tuned": TunedLightGBM(peer, not numeric, {"n_jobs": 1, "verbosity": -1})},
+    )  # fmt: skip
+    unit = float(frame[target].std()) if numeric else 1.0
+    scores = {
+        row["model"]: row["mean"] / unit for row in result.rows if row.get("mean") is not None
+    }
+    failed = {row["model"]: row["reason"] for row in result.rows if row["status"] != "ok"}
+    weights = next((row["params"] for row in result.rows if row["model"] == "blend"), None)
+    return {
+        "table": path.name, "rows": len(frame), "seconds": time.perf_counter() - began,
+        "scores": scores, "failed": failed, "blend": weights,
+    }  # fmt: skip
+
+
+def line(found: dict[str, Any]) -> str:
+    """The scores of one table."""
+    shown = [*OURS, *PEERS, "lightgbm_tuned"]
+    cells = [f"{found['scores'].get(name, float('nan')):10.4f}" for name in shown]
+    best = min(found["scores"], key=lambda name: found["scores"][name])
+    return f"{found['table']:<22}{found['rows']:>7}{''.join(cells)}  {best:<18}{found['seconds']:6.0f} s"
+
+
+def totals(found: list[dict[str, Any]]) -> list[str]:
+    """On how many tables ours is at least as good as each peer, and mean ranks."""
+    shown, out = [*OURS, *PEERS, "lightgbm_tuned"], []
+    for ours in OURS:
+        for peer in (*PEERS, "lightgbm_tuned"):
+            pairs = [(f["scores"].get(ours), f["scores"].get(peer)) for f in found]
+            known = [(a, b) for a, b in pairs if a is not None and b is not None]
+            won = sum(a <= b for a, b in known)
+            out.append(f"{ours} at least as good as {peer}: {won} of {len(known)}")
+    ranks = [
+        [
+            1 + sum(f["scores"].get(o, np.inf) < f["scores"].get(n, np.inf) for o in shown)
+            for n in shown
+        ]
+        for f in found
+    ]
+    means = np.mean(ranks, axis=0)
+    return [*out, "mean ranks: " + ", ".join(f"{n} {r:.2f}" for n, r in zip(shown, means))]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare on the chosen tables; 0 also without the folder, which is said."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks accuracy")
+    parser.add_argument("--tables", default="", help="names without .csv, separated by commas")
+    parser.add_argument("--effort", default="normal")
+    parser.add_argument("--json", metavar="FILE", help="append the scores of each table to FILE")
+    options = parser.parse_args(arguments)
+    place = folder()
+    if place is None:
+        print("skipped: no reference tables (set PELLUCID_SHARED_DATA)", file=sys.stderr)
+        return 0
+    wanted = [name for name in options.tables.split(",") if name]
+    found = []
+    for name, (target, drop) in TABLES.items():
+        if (wanted and name.partition(".")[0] not in wanted) or not (place / name).is_file():
+            continue
+        found.append(compare_table(place / name, target, drop, options.effort))
+        print(line(found[-1]), flush=True)
+        if options.json:
+            with open(options.json, "a", encoding="utf-8") as file:
+                file.write(json.dumps(found[-1]) + "\n")
+    print("\n".join(totals(found)) if found else "no tables")
+    return 0

@@ -1,0 +1,86 @@
+"""Which candidate of a search is the best, in which order they are tried, and how failures are said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from pellucid.comparison.analysis.statistics import corrected_error
+from pellucid.model_selection.metrics import Metric
+
+LONGEST = 300  # characters of a reason
+LONGEST_WARNING = 1000
+
+
+def reason(error: BaseException) -> str:
+    """Why a fit failed, in one line."""
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    text = " ".join(str(error).split()) or type(error).__name__
+    name = type(error).__name__
+    own = type(error).__module__.startswith("pellucid")
+    text = text if own or name in text else f"{name}: {text}"
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def counted(caught: list[Any]) -> list[dict[str, Any]]:
+    """Distinct warnings by category and text, with their counts."""
+    texts = Counter(
+        (w.category.__name__, " ".join(str(w.message).split())[:LONGEST_WARNING]) for w in caught
+    )
+    return [{"category": c, "text": t, "count": n} for (c, t), n in sorted(texts.items())]
+
+
+def merged(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The warnings of both lists, equal ones added up."""
+    found: Counter[tuple[str, str]] = Counter()
+    for one in (*first, *second):
+        found[one["category"], one["text"]] += one["count"]
+    return [{"category": c, "text": t, "count": n} for (c, t), n in sorted(found.items())]
+
+
+def from_the_middle(n: int) -> list[int]:
+    """0 .. n-1, the middle first, so that a search that is cut short has not only tried extremes."""
+    return sorted(range(n), key=lambda c: (abs(2 * c - (n - 1)), c))
+
+
+def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
+    """The candidate with the best mean score; None without scores.
+
+    Only candidates that were scored on the most folds are compared. Ties go to the lowest log loss,
+    then to the earlier candidate. Ranking metrics (AUC) ignore the calibration of probabilities, so
+    for them all candidates within a standard error of the best tie.
+    """
+    longest = max((len(r["scores"] or ()) for r in found.values()), default=0)
+    scored = {c: r for c, r in found.items() if r["scores"] and len(r["scores"]) == longest}
+    means = {c: mean_of(r["scores"]) * metric.sign for c, r in scored.items()}
+    usable = {c: m for c, m in sorted(means.items()) if m == m}
+    if not usable:
+        return min(means, default=None)
+    best = min(usable, key=lambda c: (-round(usable[c], 12), _loss(found[c])))
+    if metric.needs != "scores":
+        return best
+    tied = [c for c in usable if _tied(found[best]["scores"], found[c]["scores"])]
+    return min(tied, key=lambda c: (_loss(found[c]), -round(usable[c], 12)))
+
+
+def _tied(best: list[float], other: list[float]) -> bool:
+    """Whether the mean difference is within its corrected standard error, on the folds of both."""
+    pairs = list(zip(best, other))
+    difference = np.array([a - b for a, b in pairs])
+    if len(pairs) < 2:
+        return not difference.any()
+    error = corrected_error(difference, 1 / (len(pairs) - 1))
+    return bool(abs(difference.mean()) <= error + 1e-12)
+
+
+def _loss(record: dict[str, Any]) -> float:
+    mean = mean_of(record.get("losses") or [None])
+    return mean if mean == mean else float("inf")
+
+
+def mean_of(scores: list[float | None]) -> float:
+    """The mean score; NaN if a score is missing (None in the journal)."""
+    return float(np.mean([np.nan if score is None else score for score in scores]))

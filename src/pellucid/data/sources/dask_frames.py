@@ -1,0 +1,101 @@
+"""Dask frames: read by the workers of a cluster, partition by partition; predictions stay lazy.
+
+Partitions are asked for one after the other, `AHEAD` of them at a time, so the machine that fits never
+holds more. Rows keep their global order, so the model does not depend on partitions or workers. A lost
+worker's partitions are computed again by Dask; one that gives no answer for `WAIT` seconds is an error.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pellucid.data.io.shared_tables import as_arrow
+from pellucid.data.sources.block_source import BlockSource
+from pellucid.data.sources.spool import from_stream
+from pellucid.data.sources.streams import same_dictionaries
+from pellucid.errors import DataError, DataTypeError
+
+AHEAD = 4  # partitions that are computed while one is written
+WAIT = 600.0  # seconds for one partition
+
+
+def from_dask(X: Any, client: Any = None) -> BlockSource:
+    """A source of a Dask frame, computed once, in the order of its partitions, into scratch."""
+    if not hasattr(X, "to_delayed") or not hasattr(X, "columns"):
+        raise DataTypeError(
+            "Dask collections are given as a dask.dataframe with named columns, not as "
+            f"{type(X).__name__}. Use dask.dataframe.from_dask_array(X, columns=[...])."
+        )
+    tables = _partitions(X, client)
+    batches = (batch for table in tables for batch in table.to_batches())
+    return from_stream("the Dask frame", map(same_dictionaries, batches))
+
+
+def _arrow(part: Any) -> pa.Table:
+    """A partition as Arrow, on the worker; the index is no column."""
+    return as_arrow(part.reset_index(drop=True))[0]
+
+
+def _partitions(X: Any, client: Any) -> Iterator[pa.Table]:
+    import dask
+
+    parts = [dask.delayed(_arrow)(part) for part in X.to_delayed()]
+    client = client or _current_client()
+    if client is None:
+        for part in parts:
+            yield part.compute(scheduler="threads")
+        return
+    waiting: deque[Any] = deque()
+    for number, part in enumerate(parts):
+        waiting.append((number, client.compute(part)))
+        if len(waiting) > AHEAD:
+            yield _result(*waiting.popleft())
+    while waiting:
+        yield _result(*waiting.popleft())
+
+
+def _result(number: int, future: Any) -> pa.Table:
+    try:
+        return future.result(timeout=WAIT)
+    except TimeoutError:
+        future.cancel()
+        raise DataError(
+            f"partition {number} of the Dask frame has not been computed within {WAIT:g} seconds. Look "
+            "at the dashboard of the cluster: a worker may be stuck or without memory."
+        ) from None
+
+
+def _current_client() -> Any:
+    """The client of this process, if there is one."""
+    import sys
+
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import client
+
+    current: Any = client.default_client
+    try:
+        return current()
+    except ValueError:
+        return None
+
+
+def lazy_answer(X: Any, answer: Callable[[Any], Any], dtype: Any, width: int | None) -> Any:
+    """The answers for each partition as a lazy Dask array, (n,) or (n, width)."""
+    import dask
+    import dask.array
+
+    arrays: Any = dask.array
+    shape = (float("nan"),) if width is None else (float("nan"), width)
+    function = dask.delayed(answer)  # in the graph once, not with every partition
+    parts = [dask.delayed(_call)(function, part) for part in X.to_delayed()]
+    chunks = [arrays.from_delayed(part, shape=shape, dtype=dtype) for part in parts]
+    return arrays.concatenate(chunks)
+
+
+def _call(function: Callable[[Any], Any], part: Any) -> Any:
+    return function(part)

@@ -1,0 +1,1 @@
+"""Blends: weighted means of different models, chosen on out-of-fold predictions."""

@@ -1,0 +1,45 @@
+"""`pellucid fit`: one model from the command line, also for a table that does not fit into memory."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import pellucid
+from pellucid.app import cli
+from pellucid.linear_model import Ridge
+from pellucid.parallel import memory
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "w": np.ones(20_000), "y": X @ [1.0, 2.0, 3.0]})
+    parquet.write_table(table, "t.parquet")
+    yield table
+    pellucid.set_memory(None)
+
+
+def test_fit_saves_the_model_that_python_fits(table, capsys, monkeypatch):
+    call = ["fit", "Ridge", "t.parquet", "-t", "y", "--features", "a,b", "--set", "alpha=0.5"]
+    assert cli.run([*call, "--weight", "w", "-o", "m.pellucid"]) == 0
+    assert "Ridge on 2 columns saved to m.pellucid" in capsys.readouterr().out
+    twin = Ridge(alpha=0.5).fit(table.select(["a", "b"]), table["y"].to_numpy())
+    assert (pellucid.load("m.pellucid").coef_ == twin.coef_).all()
+    monkeypatch.setattr("pellucid.data.sources.find.COPIES", 10**9)
+    limit = str(memory.resident() + 400 * 10**6)
+    assert cli.run([*call, "-o", "n.pellucid", "--memory", limit, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 20_000
+    assert (pellucid.load("n.pellucid").coef_ == twin.coef_).all()
+
+
+def test_fit_says_what_is_wrong(table, capsys):
+    assert cli.run(["fit", "Rigde", "t.parquet", "-t", "y"]) == 2
+    assert "Did you mean 'Ridge'" in capsys.readouterr().err
+    assert cli.run(["fit", "Ridge", "t.parquet"]) == 2
+    assert "name its column with -t" in capsys.readouterr().err
+    assert cli.run(["fit", "Ridge", "t.parquet", "-t", "y", "--memory", "lots"]) == 2
+    assert "2GB" in capsys.readouterr().err

@@ -1,0 +1,104 @@
+"""The blend on the board: nested, without refits, and never shown better than it is."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pellucid
+from pellucid.comparison import compare
+from pellucid.comparison.execution.journal import RunState
+
+MODELS = ["ols", "ridge", "tree", "knn", "blend"]
+
+
+def table(seed=0, n=160, signal=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = signal * (X[:, 0] + np.abs(X[:, 1])) + rng.normal(size=n)
+    return pd.DataFrame(X, columns=list("abc")).assign(y=y)
+
+
+def run(frame, out, **settings):
+    return compare(frame, "y", out=out, models=MODELS, effort="quick", jobs=1, **settings)
+
+
+def weights(folder, fold):
+    return RunState.read(folder / "events.jsonl").done["blend", fold]["tuned"]["weights"]
+
+
+def test_predictions_are_the_weighted_mean_of_the_parts(tmp_path):
+    result = run(table(), tmp_path / "run")
+    found = result.predictions["blend"]
+    for fold in range(5):
+        own = found["fold"] == fold
+        parts = weights(tmp_path / "run", str(fold))
+        assert sum(parts.values()) == pytest.approx(1)
+        expected = sum(w * result.predictions[m]["labels"][own] for m, w in parts.items())
+        assert found["labels"][own] == pytest.approx(expected, abs=1e-12)
+    row = next(row for row in result.rows if row["model"] == "blend")
+    assert row["params"] == {"weights": weights(tmp_path / "run", "final")}
+    assert any(" + " in note or note.startswith("1 ") for note in row["notes"])
+    assert max(result.rows, key=lambda row: row["rank"])["model"] == "blend"
+
+
+def test_weights_of_a_fold_never_see_its_test_rows(tmp_path):
+    """Other targets in the test rows of a fold change its score, but not its weights."""
+    frame = table()
+    before = run(frame, tmp_path / "a")
+    rows = before.predictions["blend"]["rows"][before.predictions["blend"]["fold"] == 0]
+    frame.loc[before.refitter.plan.dataset.rows[rows], "y"] *= -3
+    after = run(frame, tmp_path / "b")
+    assert weights(tmp_path / "a", "0") == weights(tmp_path / "b", "0")
+    assert weights(tmp_path / "a", "1") != weights(tmp_path / "b", "1")
+    first, second = (
+        next(r for r in result.rows if r["model"] == "blend") for result in (before, after)
+    )
+    assert first["folds"]["rmse"][0] != second["folds"]["rmse"][0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_gives_no_advantage(seed, tmp_path):
+    """With a target of pure noise the blend is not better than the mean, and not recommended."""
+    result = run(table(seed, signal=0.0), tmp_path / "run")
+    rows = {row["model"]: row for row in result.rows}
+    assert result.recommended == "mean"
+    assert rows["blend"]["mean"] > 0.98 * rows["mean"]["mean"]
+
+
+def test_the_saved_blend_is_its_parts(tmp_path):
+    frame = table()
+    result = run(frame, tmp_path / "run", test_size=0)
+    path = result.save("blend", tmp_path / "blend.pellucid")
+    blend, X = pellucid.load(path), frame[list("abc")]
+    expected = 0.0
+    for name, weight in weights(tmp_path / "run", "final").items():
+        own = pellucid.load(result.save(name, tmp_path / f"{name}.pellucid"))
+        expected = expected + weight * own.predict(X)
+    assert blend.predict(X) == pytest.approx(expected, abs=1e-12)
+    assert blend.explain(X[:3]).gap() < 1e-9
+
+
+def test_two_processes_and_a_resumed_run_give_the_same_bytes(tmp_path):
+    frame = table()
+    frame["y"] = np.where(frame["y"] > 0, "yes", "no")
+    names = ["majority", "logistic", "tree", "knn", "blend"]
+    for jobs, name in ((1, "one"), (2, "two")):
+        compare(frame, "y", out=tmp_path / name, models=names, effort="quick", jobs=jobs)
+    one, two = (json.loads((tmp_path / n / "results.json").read_text()) for n in ("one", "two"))
+    assert one == two
+    assert [row["status"] for row in one["leaderboard"]] == ["ok"] * 5
+
+
+def test_text_columns_are_said_to_be_unusable(tmp_path):
+    rng = np.random.default_rng(0)
+    words = np.array(
+        ["red", "green", "blue", "long", "short", "round", "flat", "hot", "cold", "new", "old"]
+    )
+    text = [" ".join(rng.choice(words, 8)) for _ in range(120)]
+    frame = pd.DataFrame({"text": text, "a": rng.normal(size=120)})
+    frame["y"] = [("red" in t) != (a > 1) for t, a in zip(text, frame["a"])]
+    result = compare(frame, "y", models=["naive_bayes", "blend"], effort="quick", jobs=1)
+    blend = next(row for row in result.rows if row["model"] == "blend")
+    assert (blend["status"], blend["reason"]) == ("skipped", "cannot use text columns")
