@@ -67,6 +67,7 @@ def test_dependence_of_levels_and_rows(forest):
     row = int(lines["row"].iloc[0])
     values = [float(v) for v in display.found[1].grid_values[0]]
     changed = pd.concat([X.iloc[[row]]] * 6).assign(size=values)
+    assert [float(text) for text in lines[lines["row"] == row]["value"]] == values
     own = lines[lines["row"] == row]["prediction"]
     assert own.tolist() == pytest.approx(model.predict(changed).tolist())
     low, high = np.quantile(model.predict(X.assign(place="south")), [0.1, 0.9])

@@ -32,6 +32,14 @@ def test_leverage_with_missing_values():
     np.testing.assert_allclose(frame["Cook's distance"], influence.cooks_distance[0], atol=1e-12)
 
 
+def test_models_that_keep_missing_values_have_no_leverage():
+    rows = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    rows.loc[::7, "b"] = np.nan
+    shown = plot.residuals(DecisionTreeRegressor(max_depth=2).fit(rows, Y), rows, Y)
+    assert shown.leverage is None
+    assert len(shown.picture().panels) == 3
+
+
 @pytest.mark.parametrize("model", [LinearRegression(), Theirs()])
 def test_leverage_and_cook(model):
     frame = plot.residuals(model.fit(X, Y), X, Y).frame()

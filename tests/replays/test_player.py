@@ -105,6 +105,21 @@ def test_every_scene_draws_every_step_quietly(browser, pages, replays, name, wid
     assert not browser.complaints
 
 
+def test_nodes_of_a_narrow_tree_have_whole_numbers(browser, pages):
+    """Levels with few nodes have wide ones: only their leaves, side by side, leave out "n ="."""
+    ready(browser, pages / "tree.html", width=360, height=900)
+    browser.ask(
+        "window.said = []; const old = CanvasRenderingContext2D.prototype.fillText;"
+        "CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {"
+        "window.said.push(text); old.call(this, text, ...more); }; 0"
+    )
+    press(browser, "End")
+    wait(browser, "window.said.includes('n = 344')")
+    said = browser.ask("window.said")
+    assert "≤ 206.5" in said
+    assert not [text for text in said if text.startswith("n =") and text.endswith("…")]
+
+
 def test_keys(browser, pages, replays):
     ready(browser, pages / "descent.html")
     sentences = replays["descent"].frames["sentences"]

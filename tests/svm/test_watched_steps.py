@@ -112,3 +112,25 @@ def test_working_sets_are_states_of_large_tables():
     assert len(watch.steps) > 2
     objectives = [step.numbers["objective"] for step in watch.steps]
     assert (np.diff(objectives) > -1e-9).all()
+
+
+def test_multipliers_count_as_memory(monkeypatch):
+    monkeypatch.setattr("pellucid.records.watch.STATE_BYTES", 6000)
+    X, t = rows(40)
+    model = SVC()
+    watch = watched(model, X, t > 0.8)
+    assert len(watch.steps) <= 6000 // (8 * 40) + 1 < model.n_iter_[0]
+    assert np.array_equal(watch.steps[-1].state["dual_coef_"], model.dual_coef_)
+
+
+def test_states_are_those_of_the_fit_whatever_changes_later():
+    X, t = rows(60)
+    y = np.digitize(t, [0.5, 1.5])
+    model = SVC(kernel="poly", gamma=0.5)
+    first, second = watched(model, X, y), watched(model, X, y)
+    read = [step.state for step in first.steps]
+    X[:], y[:] = 0.0, 0
+    model.set_params(kernel="rbf", C=9.0)
+    for step, state in zip(second.steps, read, strict=True):
+        for name in ("vectors_", "dual_coef_", "intercept_", "support_"):
+            assert np.array_equal(step.state[name], state[name])

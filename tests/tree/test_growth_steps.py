@@ -135,3 +135,20 @@ def test_the_sentence_of_one_sample():
     with pellucid.watching() as watch:
         DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
     assert watch.steps[1].sentence.endswith("; 1 of 3 samples goes left.")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_candidates_are_those_of_the_fit_if_the_table_changes_later(order):
+    rng = np.random.default_rng(3)
+    X = np.array(rng.normal(size=(80, 3)), order=order)
+    y, w = X[:, 0] + rng.normal(size=80), rng.uniform(0.5, 2.0, size=80)
+    watches = []
+    for _ in range(2):
+        with pellucid.watching() as watch:
+            DecisionTreeRegressor(max_depth=2).fit(X, y, sample_weight=w)
+        watches.append(watch)
+    before, after = watches
+    read = [list(step.event["candidates"]) for step in before.steps[1:]]
+    for array in (X, y, w):
+        array[:] = 1.0
+    assert [list(step.event["candidates"]) for step in after.steps[1:]] == read

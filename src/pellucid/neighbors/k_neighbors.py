@@ -41,8 +41,7 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):  # type: ignore[misc]
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_k(problem)
-        self._record_k()
-        return self._memorise(problem) | {"outputs_2d_": False}
+        return self._record_k(self._memorise(problem) | {"outputs_2d_": False})
 
     def _proba(self, X: Any) -> np.ndarray:
         return self._k_votes(X).class_shares(self.codes_, len(self.classes_))
@@ -84,8 +83,7 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):  # type: ignore[misc]  
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_k(problem)
-        self._record_k()
-        return self._memorise(problem)
+        return self._record_k(self._memorise(problem))
 
     def _predict(self, X: Any) -> np.ndarray:
         means = self._k_votes(X).means(self._target_table())

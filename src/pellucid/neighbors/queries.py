@@ -1,13 +1,14 @@
 """The two questions that neighbour models answer: the k nearest rows, and all rows within a radius."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.neighbors import vote_weights
+from pellucid.neighbors import k_steps, vote_weights
 from pellucid.neighbors.base import NeighborModel
 from pellucid.neighbors.neighbor_parameters import RADIUS
 from pellucid.neighbors.ragged import Lists, of_each, split
@@ -52,11 +53,18 @@ class KNeighborsQueries(NeighborModel):
                 f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k} and n_samples_fit = {n}: "
                 "without X, a training row is not its own neighbour. Use fewer neighbours."
             )
-        distances, positions = self._nearest(self._training_rows(), k + 1, own=1)
-        own = positions == np.arange(n)[:, None]
-        own[~own.any(axis=1), -1] = True  # k + 1 equal rows come before it: leave out the last
+        distances, positions = self._others(np.arange(n), k)
         keep = np.argsort(self.order_, kind="stable")
-        return distances[~own].reshape(n, k)[keep], positions[~own].reshape(n, k)[keep]
+        return distances[keep], positions[keep]
+
+    def _others(self, places: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest other training rows of those at some positions."""
+        rows = self._training_rows()
+        asked = rows if len(places) == self.n_samples_fit_ else rows[places]
+        distances, positions = self._nearest(asked, k + 1, own=1)
+        own = positions == places[:, None]
+        own[~own.any(axis=1), -1] = True  # k + 1 equal rows come before it: leave out the last
+        return distances[~own].reshape(-1, k), positions[~own].reshape(-1, k)
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
@@ -73,14 +81,17 @@ class KNeighborsQueries(NeighborModel):
                 f"n_samples={problem.n}. Use fewer neighbours."
             )
 
-    def _record_k(self) -> None:
-        """For those who watch: the model with 1, 2, ... neighbours, up to all of them."""
+    def _record_k(self, learned: dict[str, Any]) -> dict[str, Any]:
+        """For those who watch: the model with 1, 2, ... neighbours, and how far they are."""
         recorder = Recorder(type(self).__name__, self.n_neighbors)
-        if not recorder.watched:
-            return
-        for k in range(1, self.n_neighbors + 1):
-            rows = "nearest row alone decides" if k == 1 else f"{k} nearest rows decide"
-            recorder.step(k, {"n_neighbors": k}, {"neighbors": k}, f"The {rows}.")
+        if recorder.watched:
+            model, n = copy(self), learned["n_samples_fit_"]
+            vars(model).update(learned)
+            most = min(self.n_neighbors, n - 1)
+            places = k_steps.sampled(n, most + 1)
+            distances = model._others(places, most)[0] if most else np.empty((n, 0))
+            k_steps.record(recorder, self.n_neighbors, model.order_[places], distances)
+        return learned
 
     def _k_votes(self, X: Any) -> KVotes:
         """Neighbours of encoded rows and their weights, for models with `weights` and `beta`."""

@@ -138,13 +138,14 @@ class Recorder:
         event: Callable[[], State],
         sentence: Words,
         numbers: dict[str, float],
+        held: int = 0,
     ) -> None:
         """As `step`, for functions of what never changes again: they are called when somebody reads
-        the step."""
+        the step. `held` are the bytes that they keep in memory until then."""
         if self._fit is not None and self._scope is not None:
             known = {name: float(value) for name, value in numbers.items()}
             made = known, state, event, sentence, self._scope.converts
-            self._fit.add(Entry(iteration, *made, derived=True))
+            self._fit.add(Entry(iteration, *made, derived=True, held=held))
 
     def extend(self, **columns: Any) -> None:
         """Note many iterations at once, from the arrays that a compiled loop filled."""

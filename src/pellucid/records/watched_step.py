@@ -27,7 +27,7 @@ class Step:
     after the step by their own names, on the original scale; `numbers` has the objective and other
     measurements; `event` has the facts of what happened; `sentence` says it in words (`words` is the
     text, or what makes it when it is read). `facts` are state and event, or what makes both when one
-    of them is read.
+    of them is read; `held` are the bytes that this keeps in memory.
     """
 
     fit: int
@@ -36,6 +36,7 @@ class Step:
     numbers: dict[str, float]
     facts: Facts | Callable[[], Facts] = field(repr=False)
     words: Words = field(repr=False)
+    held: int = field(default=0, repr=False)
 
     @cached_property
     def _read(self) -> Facts:
@@ -53,8 +54,8 @@ class Step:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of state and event, about; what is made when it is read takes none."""
-        return 0 if callable(self.facts) else size_of(self.facts)
+        """Bytes of state and event, about, or of what makes them when they are read."""
+        return self.held if callable(self.facts) else size_of(self.facts)
 
     @cached_property
     def sentence(self) -> str:
@@ -69,7 +70,8 @@ class Step:
 class Entry:
     """One step before its state and its event are computed; `converts` apply from left to right.
 
-    derived: state and event are functions of what never changes again, so they can wait to be read.
+    derived: state and event are functions of what never changes again, so they can wait to be read;
+    `held` are the bytes of what they keep.
     """
 
     iteration: int
@@ -79,10 +81,11 @@ class Entry:
     words: Words
     converts: tuple[Convert, ...]
     derived: bool = False
+    held: int = 0
 
     def computed(self, fit: int, source: str) -> Step:
         facts = self.facts if self.derived else self.facts()
-        return Step(fit, source, self.iteration, self.numbers, facts, self.words)
+        return Step(fit, source, self.iteration, self.numbers, facts, self.words, self.held)
 
     def facts(self) -> Facts:
         state: State = (self.state() if callable(self.state) else self.state) or {}

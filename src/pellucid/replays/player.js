@@ -578,28 +578,42 @@
 
   // Trees -----------------------------------------------------------------------------------------
 
-  /** The nodes stand where the largest tree has them; at each step they are absent, leaves or splits. */
+  /** The nodes stand where the largest tree has them; at each step they are absent, leaves or splits.
+      The nodes of a level are as wide as their nearest neighbours allow. */
   function tree(spec, host) {
-    const deepest = Math.max(...spec.nodes.map((node) => node.depth));
-    const width = (w) => Math.max(12, Math.min(130, ((w - 8) / spec.leaves) * 0.92));
-    const tall = (wide) => (wide < 34 ? 16 : 56);
-    const height = (w) => 14 + (tall(width(w)) + 22) * (deepest + 1);
+    const levels = [];
+    for (const node of spec.nodes) (levels[node.depth] ||= []).push(node.x);
+    for (const level of levels) level.sort((a, b) => a - b);
+    const narrow = (w) => Math.max(12, Math.min(130, ((w - 8) / spec.leaves) * 0.92));
+    const across = (w, x) => 3 + narrow(w) / 2 + x * (w - 6 - narrow(w));
+    function boxes(w) {
+      let top = 4;
+      return levels.map((level) => {
+        const at = level.map((x) => across(w, x));
+        const edge = 2 * Math.min(at[0] - 3, w - 3 - at[at.length - 1]);
+        const gaps = at.slice(1).map((x, k) => (x - at[k]) * 0.92);
+        const wide = Math.max(narrow(w), Math.min(130, edge, ...gaps)), high = wide < 34 ? 16 : 56;
+        const box = { wide, high, top };
+        top += high + 22;
+        return box;
+      });
+    }
+    const height = (w) => boxes(w).reduce((sum, box) => sum + box.high + 22, 14);
     return canvasPanel(spec, host, height, (g, w, h, t) => {
-      const i = Math.floor(t), parts = spec.s[i], now = spec.now[i];
-      const wide = width(w), high = tall(wide);
-      const place = (node) => [3 + wide / 2 + node.x * (w - 6 - wide), 4 + (high + 22) * node.depth];
+      const i = Math.floor(t), parts = spec.s[i], now = spec.now[i], box = boxes(w);
       g.textAlign = "center";
       g.textBaseline = "top";
       spec.nodes.forEach((node, k) => {
         if (!letter(parts, k) || node.parent < 0) return;
-        const [x0, y0] = place(spec.nodes[node.parent]), [x1, y1] = place(node);
+        const above = spec.nodes[node.parent], from = box[above.depth];
         g.strokeStyle = css(theme.muted);
         g.lineWidth = 1.2;
-        line(g, x0, y0 + high, x1, y1);
+        line(g, across(w, above.x), from.top + from.high, across(w, node.x), box[node.depth].top);
       });
       spec.nodes.forEach((node, k) => {
-        const part = letter(parts, k);
-        if (part) drawNode(g, node, [...place(node), wide, high], part === 2, k === now, spec.regression);
+        const part = letter(parts, k), { wide, high, top } = box[node.depth];
+        const where = [across(w, node.x), top, wide, high];
+        if (part) drawNode(g, node, where, part === 2, k === now, spec.regression);
       });
     });
   }
@@ -621,7 +635,9 @@
     if (wide < 34) return;
     g.fillStyle = css(theme.ink);
     g.font = wide < 80 ? "10px system-ui, sans-serif" : "12px system-ui, sans-serif";
-    const texts = split ? [...node.test, node.rows] : [node.says, node.rows];
+    const fits = g.measureText(node.rows).width <= wide - 6;
+    const rows = fits ? node.rows : node.rows.replace("n = ", "");
+    const texts = split ? [...node.test, rows] : [node.says, rows];
     texts.forEach((text, k) => g.fillText(cut(g, text, wide - 6), x, y + 12 + 14 * k));
   }
 

@@ -9,6 +9,7 @@ accepted only if no pair of multipliers violates the optimality conditions by mo
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -221,10 +222,11 @@ class _Viewer:
         upper, lower = _sides(problem, a)
         violation = _violation(-problem.signs * gradient, upper, lower)
         count, full = int((a > 0).sum()), int(((a > 0) & (a >= problem.limits)).sum())
-        kept, event = {"a": a.copy(), "rho": rho}, {"multipliers": count, "at_limit": full}
-        self.recorder.step(
-            self.first + taken, kept, self.facts | event, _sentence,
-            objective=_objective(problem, a, gradient), violation=violation,
+        kept = a.copy()
+        self.recorder.derived_step(
+            self.first + taken, partial(dict, a=kept, rho=rho),
+            partial(dict, self.facts, multipliers=count, at_limit=full), _sentence,
+            {"objective": _objective(problem, a, gradient), "violation": violation}, kept.nbytes,
         )  # fmt: skip
 
     def steps(

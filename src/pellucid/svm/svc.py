@@ -207,10 +207,11 @@ class SVC(KernelSVM, Classifier):
             rows = multiclass.rows_of(y, pair)
             n = len(rows)
             part = X if n == len(y) else X[np.ix_(rows, rows)] if self._pairwise else X[rows]
+            before = list(solved)
 
             def attributes(at: Any) -> dict[str, Any]:
                 return machine(
-                    [*solved, Solution((rows, at["a"], None, at["rho"]), UNDER_WAY, {}, 0)]
+                    [*before, Solution((rows, at["a"], None, at["rho"]), UNDER_WAY, {}, 0)]
                 )
 
             with converting(attributes):

@@ -8,6 +8,7 @@ order of their penalties. Invariant: the last state is the fitted tree itself.
 
 import heapq
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -74,13 +75,20 @@ def record(
         links = links[: path_leaves(grown, links).index(final.n_leaves)]
     total, story = (
         len(order) + len(links),
-        _Story(spec, problem, grown, final, order, links, classes),
+        _Story(spec, _own(problem), grown, final, order, links, classes),
     )
     wanted = max(2, min(total + 1, 2 * STATE_NODES // (2 * len(order) + 1)))
     for k in np.unique(np.linspace(0, total, wanted).round().astype(int)).tolist():
         numbers = story.numbers(k)
         made = partial(story.state, k), partial(story.event, k)
         recorder.derived_step(k, *made, story.said, numbers)
+
+
+def _own(problem: Problem) -> Problem:
+    """A copy: the table, the target and the weights may be the user's own arrays, which may change
+    before somebody reads the candidates."""
+    X, y, w = (np.array(part, order="K") for part in (problem.table, problem.y, problem.weights))
+    return replace(problem, X=X, y=y, weights=w)
 
 
 class _Story:

@@ -266,7 +266,7 @@ def leverage_of(
     """
     Z: Any = model._encoded(X) if isinstance(model, Estimator) else _design(X)
     Z = Z.toarray() if hasattr(Z, "toarray") else Z
-    if Z is None or len(Z) != len(y):
+    if Z is None or len(Z) != len(y) or not np.isfinite(Z).all():  # trees keep missing cells as NaN
         return None, 1
     alpha = getattr(model, "alpha", None)
     alphas = [0.0, *([float(alpha)] if isinstance(alpha, (int, float)) and alpha > 0 else [])]

@@ -170,7 +170,8 @@ def _plain(grid: np.ndarray, at: np.ndarray) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    return number(value) if not isinstance(value, datetime) else value.isoformat(" ", "minutes")
+    """A cell of a column that has numbers and levels, without loss."""
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
 def _label(one: PartialDependence) -> str:
