@@ -244,7 +244,7 @@ def test_a_method_exists_only_on_its_condition():
 
 def test_only_models_that_have_them_show_probabilities_and_explanations():
     assert not hasattr(RidgeClassifier(), "predict_proba")
-    assert not hasattr(RidgeClassifier, "predict_log_proba")
+    assert not hasattr(RidgeClassifier(), "predict_log_proba")
     assert hasattr(LogisticRegression(), "predict_proba") and hasattr(PCA(), "explain")
     assert not hasattr(TSNE(), "explain") and not hasattr(TSNE, "explain")
 
