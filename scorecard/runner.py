@@ -31,7 +31,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one case: seconds, and bytes of memory of the child (0: no limit)."""
+    """Of one case: seconds, and bytes that the child may add to its memory (0: no limit)."""
 
     seconds: int = 60
     memory: int = 0
@@ -100,7 +100,8 @@ def _work(cases: list[Case], limits: Limits, end: float, writing: int) -> None:
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         if limits.memory:
-            resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+            most = _address_space() + limits.memory
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
         warnings.simplefilter("ignore")
         for case in cases:
             if time.monotonic() >= end:
@@ -112,6 +113,11 @@ def _work(cases: list[Case], limits: Limits, end: float, writing: int) -> None:
         code = 0
     finally:
         os._exit(code)
+
+
+def _address_space() -> int:
+    """Bytes that this process has mapped already; a limit of memory counts from here."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def _fault(case: Case) -> str:

@@ -138,6 +138,8 @@ SETTINGS: dict[str, list[Setting]] = {
         FEW, loss=["square", "exponential"], estimator=[made("Ridge", alpha=2.0)]
     ),
     "BaggingClassifier": vary(FEW, **_BAGGING, estimator=[made("LogisticRegression"), STUMP]),
+    "BlendClassifier": vary(n_folds=[3]),
+    "BlendRegressor": vary(n_folds=[3]),
     "BaggingRegressor": vary(FEW, **_BAGGING, estimator=[made("Ridge", alpha=2.0)]),
     "ExtraTreesClassifier": [
         *vary(FEW, criterion=_CLASS_CRITERIA, class_weight=["balanced", "balanced_subsample"]),

@@ -149,7 +149,7 @@ def test_the_scorecard_prints_the_row_and_fails_with_it(monkeypatch, capsys):
 
     monkeypatch.setattr(card, "check", lambda quick, cache: [Broken()])
     monkeypatch.setattr(
-        scorecard, "ROWS", (Row("toy", "a promise", "a mark", module=card.__name__),)
+        scorecard, "ROWS", (Row(99, "toy", "a promise", "a mark", module=card.__name__),)
     )
-    assert scorecard.main(["--quick"]) == 1
+    assert scorecard.main(["toy", "--quick"]) == 1
     assert capsys.readouterr().out.startswith("BROKEN")
