@@ -87,7 +87,9 @@ def shown_size(size: float) -> str:
 
 
 def _machine() -> int:
-    """Memory of the machine, or of its container if that has less."""
+    """Memory of the machine, or of its container if that has less; no bound on Windows."""
+    if os.name == "nt":  # no scratch files there: every table is read into memory
+        return 2**62
     most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for place in ("memory.max", "memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
@@ -105,11 +107,21 @@ def scratch_folder() -> str:
     return folder
 
 
+def _compiled() -> Any:
+    """The compiled allocator, which needs the memory maps of POSIX."""
+    try:
+        from pellucid.parallel import _scratch
+    except ImportError:
+        raise ScratchError(
+            "this table does not fit below the memory ceiling, and scratch files need Linux or macOS. "
+            "Allow more memory with pellucid.set_memory, or use a sample of the rows."
+        ) from None
+    return _scratch
+
+
 def resident() -> int:
     """Bytes of this process in memory; 0 where the system does not say."""
-    from pellucid.parallel import _scratch
-
-    return _scratch.resident()
+    return 0 if os.name == "nt" else _compiled().resident()
 
 
 def release() -> None:
@@ -181,8 +193,7 @@ class Usage:
 @contextlib.contextmanager
 def ceiling(limit: int) -> Iterator[Usage]:
     """Hold this process below `limit` bytes: large arrays made inside may be in scratch files."""
-    from pellucid.parallel import _scratch
-
+    _scratch = _compiled()
     _scratch.release()
     folder, held = scratch_folder(), limit - max(ROOM, limit // 8)
     budget = int(max(BUDGET * (held - _scratch.resident()), 0))
@@ -224,11 +235,9 @@ def full(folder: str, code: int) -> ScratchError:
 
 def copy_into(target: np.ndarray, values: np.ndarray) -> None:
     """target[:] = values; faster for a contiguous target in scratch that has the dtype of the values."""
-    from pellucid.parallel import _scratch
-
     same = target.shape == values.shape and target.dtype == values.dtype
     if not (_active.get() and same and target.flags.c_contiguous):
         target[:] = values
         return
     flat = np.ascontiguousarray(values).reshape(-1).view(np.int8)
-    _scratch.write(target.reshape(-1).view(np.int8), flat)
+    _compiled().write(target.reshape(-1).view(np.int8), flat)

@@ -241,7 +241,7 @@ def intervals(data: Mapping[str, Any]) -> str:
         wide = f"the prediction +- {found['reach']:.4g}"
         return f"{level} prediction interval: {wide}; it covers {covered}."
     return (
-        f"{level} prediction set: {found['classes']:.2g} classes on average; it covers {covered}."
+        f"{level} prediction set: {found['classes']:.2f} classes on average; it covers {covered}."
     )
 
 
