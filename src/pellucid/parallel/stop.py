@@ -11,7 +11,8 @@ import weakref
 import numpy as np
 
 _lock = threading.Lock()
-_live: "weakref.WeakSet[StopFlag]" = weakref.WeakSet()
+# Plain references: the callback of a WeakSet would swallow a Ctrl-C that arrives while it runs.
+_live: "list[weakref.ref[StopFlag]]" = []
 _thread = threading.local()
 
 
@@ -38,9 +39,10 @@ def set_root_thread(root: int | None) -> None:
 def stop_all(root: int) -> None:
     """Set every live flag of the call tree that began in thread `root`."""
     with _lock:
-        flags = [flag for flag in _live if flag.root == root]
+        flags = [reference() for reference in _live]
     for flag in flags:
-        flag.set()
+        if flag is not None and flag.root == root:
+            flag.set()
 
 
 class StopFlag:
@@ -55,7 +57,8 @@ class StopFlag:
         self.array = np.zeros(1, dtype=np.int32)
         self.root = root_thread()
         with _lock:
-            _live.add(self)
+            _live[:] = [other for other in _live if other() is not None]
+            _live.append(weakref.ref(self))
 
     def set(self) -> None:
         """Ask the loops that read this flag to return."""
