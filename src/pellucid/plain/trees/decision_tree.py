@@ -10,7 +10,7 @@ A node with rows of weight W predicts one value c. Its impurity Q is the mean lo
 Objective of each split: minimise W_left Q_left + W_right Q_right.
 
 1. A node stops if all its y are equal, at max_depth, or if it has too few rows.
-2. List the candidate splits of every column. Numbers: x <= t, with t half-way between neighboring
+2. List the candidate splits of every column. Numbers: x <= t, with t half-way between neighbouring
    values. Categories: every set S of levels that contains the first one, so that no split is
    listed twice; L levels give 2^(L-1) - 1 splits.
 3. Take the candidate with the smallest cost. The first one wins a tie. The best split need not
@@ -74,7 +74,7 @@ class CART:
         return range(D)
 
     def candidates(self, x, categorical):
-        """Thresholds between neighboring values, or sets of levels that contain the first one."""
+        """Thresholds between neighbouring values, or sets of levels that contain the first one."""
         values = np.unique(x)
         if not categorical:
             return [(a + b) / 2 for a, b in pairwise(values)]  # step 2
