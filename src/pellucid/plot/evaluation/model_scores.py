@@ -41,7 +41,7 @@ class ScoresDisplay(Display):
     >>> models = {"tree": DecisionTreeClassifier(), "majority": DummyClassifier()}
     >>> frame = ScoresDisplay.from_cv(models, X, y, cv=2).frame()
     >>> frame["model"], frame["mean"]
-    (['tree', 'majority'], [1.0, 0.5])
+    (['tree', 'majority'], [0.875, 0.5])
     """
 
     def __init__(
