@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.manifold import _t_sne, trustworthiness
 from sklearn.metrics import pairwise_distances
 
+import pellucid
 from pellucid.errors import ConvergenceWarning, DataError
 from pellucid.manifold import TSNE, _loops, affinities
 from pellucid.manifold.embedding import Divergence, State, components
@@ -273,3 +274,13 @@ def test_sparse_distances_hold_no_other_neighbours():
         TSNE(metric="precomputed", **options | {"perplexity": 10}).fit(graph)
     with pytest.raises(TypeError, match="method='exact' needs the distances of all pairs"):
         TSNE(metric="precomputed", method="exact", **options).fit(graph)
+
+
+def test_each_step_says_the_divergence(rng):
+    """Between two checks, the one of the last check: it is measured every 50 steps."""
+    with pellucid.watching() as watch:
+        TSNE(perplexity=5, max_iter=400, random_state=0).fit(rng.normal(size=(40, 3)))
+    steps = watch.steps
+    values = [float(step.state["kl_divergence_"]) for step in steps]
+    assert all(f"{value:.4g}" in step.sentence for value, step in zip(values, steps))
+    assert len(set(values)) == 10  # at the start, at eight checks, and of the result

@@ -157,7 +157,7 @@ def embed(P: Any, start: np.ndarray, settings: Settings) -> Solution:
                 break
         if not measure:
             shown = {"points": state.Y, "divergence": checked}
-            recorder.step(k, shown, {"exaggerated": early}, _sentence)
+            recorder.step(k, shown, {"exaggerated": early, "measured": checked}, _sentence)
         state.move(gradient, 0.5 if early else 0.8, settings.learning_rate)
     if not np.isfinite(state.Y).all():
         state.Y, status = last, _diverged(k)
@@ -178,6 +178,8 @@ def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     text += ", while attraction is exaggerated" if event["exaggerated"] else ""
     if "objective" in numbers:
         text += f": the divergence is {number(numbers['objective'], 4)}"
+    elif np.isfinite(event["measured"]):
+        text += f": the divergence was {number(event['measured'], 4)} when last measured"
     return text + "."
 
 
