@@ -1,6 +1,9 @@
 """What is installed: one version, the command, the compiled loops, the types, and no tests."""
 
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import distribution, entry_points
 from importlib.resources import files
@@ -110,3 +113,16 @@ def test_workflows_are_readable():
     for path in WORKFLOWS.glob("*.yml"):
         workflow = yaml.safe_load(path.read_text())
         assert workflow["permissions"] == {"contents": "read"}, f"{path.name}: rights are per job"
+
+
+def test_a_wheel_names_the_repository_it_is_built_from(tmp_path):
+    for name in ("pyproject.toml", ".ci/add_urls.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    command = [sys.executable, tmp_path / ".ci/add_urls.py", "someone/a-fork"]
+    subprocess.run(command, check=True)
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]
+    assert project.pop("urls")["Source"] == "https://github.com/someone/a-fork"
+    assert project == PROJECT
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 1 and "already" in again.stderr
