@@ -16,6 +16,7 @@ from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, Param
 from pellucid.svm import (
     LinearSVC,
     LinearSVR,
+    _box_dual,
     _loops,
     interior_point,
     linear_dual,
@@ -185,14 +186,17 @@ def test_one_epoch_follows_the_plain_loop():
     rng = np.random.default_rng(0)
     X, t = rng.normal(size=(30, 5)), rng.normal(size=30)
     low, high, epsilon, bias = np.full(30, -0.4), np.full(30, 0.4), 0.1, 2.0
-    curves, order = (X**2).sum(axis=1) + bias**2, rng.permutation(30)
+    curves, order = (X**2).sum(axis=1) + bias**2, np.arange(30)
+    seed, progress = linear_dual.first_pass(30)
     beta, v = np.zeros(30), np.zeros(6)
     expected = np.zeros(30)
     A = np.column_stack([X, np.full(30, bias)])
     for _ in range(3):
-        _loops.dual_epoch(
+        progress[:3] = 30, np.inf, 0.0  # all rows take part
+        _box_dual.epochs(
             X.reshape(-1), np.zeros(0, dtype=np.int32), np.arange(31) * 5, True, t, epsilon, low,
-            high, curves, bias, order, beta, v, np.zeros(1, dtype=np.int32),
+            high, np.zeros(30), curves, bias, order, seed, progress, 1, 0.0, beta, v,
+            np.zeros(1, dtype=np.int32),
         )  # fmt: skip
         for i in order:
             rest = A[i] @ (A.T @ expected) - curves[i] * expected[i] - t[i]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from pellucid.svm import _squared_dual, primal, squared_dual
+from pellucid.svm import _box_dual, primal, squared_dual
 
 
 @pytest.mark.parametrize("epsilon", [np.nan, 0.3])
@@ -36,11 +36,11 @@ def test_squared_epochs_follow_the_plain_loop():
     curves = (Z**2).sum(axis=1) + soft
     low, high = np.where(t > 1, 0.0, -np.inf), np.where(t < -1, 0.0, np.inf)
     beta, v, order = np.zeros(20), np.zeros(5), np.arange(20)
-    seed, progress = np.array([7], dtype=np.uint64), np.array([20, np.inf, 0.0])
+    seed, progress = np.array([7], dtype=np.uint64), np.array([20, np.inf, 0.0, 0.0])
     expected = np.zeros(20)
     for _ in range(3):
-        progress[:] = 20, np.inf, 0.0  # all rows take part
-        _squared_dual.epochs(
+        progress[:3] = 20, np.inf, 0.0  # all rows take part
+        _box_dual.epochs(
             X.reshape(-1), np.zeros(0, dtype=np.int32), np.arange(21) * 4, True, t, epsilon, low,
             high, soft, curves, bias, order, seed, progress, 1, 0.0, beta, v,
             np.zeros(1, dtype=np.int32),

@@ -40,22 +40,6 @@ def steps(
     cap: float,
     stop: np.ndarray,
 ) -> tuple[int, float, float]: ...
-def dual_epoch(
-    data: np.ndarray,
-    indices: np.ndarray,
-    indptr: np.ndarray,
-    dense: bool,
-    targets: np.ndarray,
-    epsilon: float,
-    low: np.ndarray,
-    high: np.ndarray,
-    curves: np.ndarray,
-    bias: float,
-    order: np.ndarray,
-    beta: np.ndarray,
-    w: np.ndarray,
-    stop: np.ndarray,
-) -> float: ...
 def joint_epoch(
     data: np.ndarray,
     indices: np.ndarray,

@@ -222,63 +222,6 @@ cdef inline double product(const double *data, const int32_t *indices, Py_ssize_
     return (a + b) + (c + d)
 
 
-cdef inline double best_beta(double old, double gradient, double curve, double epsilon, double low,
-                             double high, double *violation) noexcept nogil:
-    """The minimum along one multiplier; `violation` is raised to its violation if that is larger."""
-    cdef double up = gradient + epsilon if old >= 0 else gradient - epsilon
-    cdef double down = gradient + epsilon if old > 0 else gradient - epsilon
-    cdef double new
-    if old < high and -up > violation[0]:
-        violation[0] = -up
-    if old > low and down > violation[0]:
-        violation[0] = down
-    new = old - (gradient + epsilon) / curve
-    if new < 0.0:
-        new = old - (gradient - epsilon) / curve
-        if new > 0.0:
-            new = 0.0
-    return low if new < low else high if new > high else new
-
-
-def dual_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t[::1] indptr,
-               bint dense, const double[::1] targets, double epsilon, const double[::1] low,
-               const double[::1] high, const double[::1] curves, double bias,
-               const int64_t[::1] order, double[::1] beta, double[::1] w,
-               const int32_t[::1] stop):
-    """One pass over the multipliers of 1/2 |w|**2 - t'beta + epsilon |beta|, w = X'beta.
-
-    The last entry of w belongs to a constant column of value `bias`. Returns the largest violation of
-    the optimality conditions during the pass. Row i is data[indptr[i]:indptr[i + 1]].
-    """
-    cdef Py_ssize_t k, i, j, start, count, p = w.shape[0] - 1
-    cdef double gradient, step, violation = 0.0
-    cdef const int32_t *columns = NULL
-    with nogil:
-        for k in range(order.shape[0]):
-            if k % 1024 == 0 and stop[0]:
-                break
-            i = order[k]
-            start, count = indptr[i], indptr[i + 1] - indptr[i]
-            if not dense and count:
-                columns = &indices[start]
-            gradient = bias * w[p] - targets[i]
-            if count:
-                gradient += product(&data[start], columns, count, &w[0], dense)
-            step = best_beta(beta[i], gradient, curves[i], epsilon, low[i], high[i], &violation)
-            step -= beta[i]
-            if step == 0.0:
-                continue
-            beta[i] += step
-            if dense:
-                for j in range(count):
-                    w[j] += step * data[start + j]
-            else:
-                for j in range(count):
-                    w[columns[j]] += step * data[start + j]
-            w[p] += step * bias
-    return violation
-
-
 cdef double best_shares(double *gradients, double *shares, double *sorted, int own, double price,
                         double curve, Py_ssize_t K) noexcept nogil:
     """The minimum over the K multipliers of one row, which sum to 0 and stay below `price` (own class)

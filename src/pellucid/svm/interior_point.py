@@ -21,6 +21,7 @@ from pellucid.svm import primal
 
 FEWEST = 31  # epochs of coordinate descent that come first: easy problems need no more
 USUAL = 30  # expected number of steps: 15 to 30 on breast cancer, wine, iris and diabetes
+FIXED = 5e5  # operations that take as long as the fixed costs of one step
 MOST = 100  # largest number of steps
 WORK = 2e9  # largest number of operations of one step
 SIZE = 3000  # largest number of equations of one step
@@ -55,14 +56,19 @@ class Options:
         """Whether a step is within `WORK` and `SIZE`."""
         return self.work <= WORK and self.B.shape[1] * (self.problem.X.shape[1] + 1) <= SIZE
 
-    def due(self, epochs: int) -> bool:
-        """Whether `epochs` of descent took an eighth of the expected time of all steps, and they fit.
+    @property
+    def whole(self) -> float:
+        """Number of operations that take as long as all steps; each has fixed costs as well."""
+        return USUAL * (self.work + FIXED)
+
+    def due(self, passes: float, share: float = 0.125) -> bool:
+        """Whether `passes` over all rows took this share of the expected time of all steps that fit.
 
         An operation of coordinate descent takes about five times as long as one of a step.
         """
         n, p = self.problem.X.shape
-        spent = 8.0 * epochs * n * self.B.shape[1] * (p + 1)
-        return self.fits and epochs >= FEWEST and spent >= USUAL / 5 * self.work
+        spent = 5.0 * passes * n * self.B.shape[1] * (p + 1)
+        return self.fits and passes >= FEWEST and spent >= share * USUAL * self.work
 
     def values(self, V: np.ndarray) -> np.ndarray:
         """d_ik + B_k V z_i."""

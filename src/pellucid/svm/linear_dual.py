@@ -16,11 +16,14 @@ from pellucid import parallel
 from pellucid.numerics.optimise import out_of_iterations
 from pellucid.numerics.row_blocks import squared_lengths
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm import _loops, interior_point, primal
+from pellucid.svm import _box_dual, interior_point, primal
 
 MOST_EPOCHS = 32  # between two checks of the optimality conditions
-TOGETHER = 1e8  # operations spent on the equations of the free multipliers, per batch of epochs
-BEFORE = 2e6  # the same while the cheaper interior-point solve has not been tried yet
+LONGEST = 256  # the same where multipliers are passed over
+FIRST = 1e5  # operations of the first epochs, of which there are at most 8
+TOGETHER = 1e9  # operations spent on the equations of the free multipliers, per batch of epochs
+ROUND = 1e5  # operations that take as long as the fixed costs of one round of it
+SAFE = 1e-3  # smallest pivot of a Cholesky factor, as a share of the largest one
 
 
 @dataclass(frozen=True)
@@ -32,16 +35,18 @@ class BoxDual:
     high: np.ndarray
     epsilon: float
 
-    def derivatives(self, beta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of the objective upwards and downwards from beta; inf at a bound."""
-        derivative = self.problem.scores(v) - self.problem.targets
-        up = np.where(beta >= 0, derivative + self.epsilon, derivative - self.epsilon)
-        down = np.where(beta > 0, derivative + self.epsilon, derivative - self.epsilon)
-        return np.where(beta < self.high, up, np.inf), np.where(beta > self.low, down, -np.inf)
+    def violation_of(self, beta: np.ndarray) -> float:
+        """The largest violation of the optimality conditions, from the multipliers alone."""
+        return self.violation(beta, self.problem.scores(self.problem.transposed(beta)))
 
-    def violation(self, beta: np.ndarray, v: np.ndarray) -> float:
-        up, down = self.derivatives(beta, v)
-        return max(float(-up.min()), float(down.max()), 0.0)
+    def violation(self, beta: np.ndarray, scores: np.ndarray) -> float:
+        """The largest violation of the optimality conditions."""
+        rise = self.problem.targets - scores  # minus the derivative of the smooth part
+        above, below = rise - self.epsilon, rise + self.epsilon
+        up = above if not self.epsilon else np.where(beta >= 0, above, below)
+        down = above if not self.epsilon else np.where(beta > 0, above, below)
+        upward = float(np.where(beta < self.high, up, 0.0).max())
+        return max(upward, -float(np.where(beta > self.low, down, 0.0).min()))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # overflowing costs are inf
@@ -52,10 +57,11 @@ def ridge_absolute(
     """|v|**2 / 2 and absolute errors, by coordinate descent on the multipliers of the dual.
 
     1. A batch of epochs. In each, the rows in shuffled order: beta_i moves to the minimum of
-       1/2 |X'beta|**2 - t'beta + epsilon |beta| between its bounds.
-    2. If that takes long, for example with columns of very different scales: one interior-point solve.
-    3. All multipliers between their bounds at once: to the solution of their linear equations, or as far
-       towards it as the bounds allow.
+       1/2 |X'beta|**2 - t'beta + epsilon |beta| between its bounds. Multipliers that stay at a bound are
+       passed over.
+    2. All multipliers between their bounds at once, if they are few: to the solution of their linear
+       equations, or as far towards it as the bounds allow.
+    3. If that takes long, for example with columns of very different scales: one interior-point solve.
     4. Stop when no condition is violated by more than `tol` (times the largest target if below 1).
     """
     X, n = problem.X, problem.X.shape[0]
@@ -68,30 +74,49 @@ def ridge_absolute(
         0.0 if problem.margin else problem.epsilon,
     )  # fmt: skip
     cells, columns, starts, dense, curves = row_parts(problem)
-    beta, v = np.zeros(n), np.zeros(X.shape[1] + 1)
-    rng, recorder, stop = np.random.default_rng(0), Recorder(source, max_iter), parallel.StopFlag()
-    violation, epoch, batch = box.violation(beta, v), 0, 1
+    beta, v, soft, order = np.zeros(n), np.zeros(X.shape[1] + 1), np.zeros(n), np.arange(n)
+    (seed, progress), recorder, stop = (
+        first_pass(n),
+        Recorder(source, max_iter),
+        parallel.StopFlag(),
+    )
+    epoch, batch = 0, int(np.clip(FIRST / max(len(cells), 1), 1, 8))
     options, inside = interior_point.single_score_options(problem), False
-    _note_gap(box, recorder, 0, beta, v, violation)
+    violation = _note(box, recorder, 0, beta, v)
     while violation > tol and epoch < max_iter:
-        for _ in range(min(batch, max_iter - epoch)):
-            _loops.dual_epoch(
+        last = min(epoch + batch, max_iter)
+        while epoch < last and not progress[2]:
+            epoch += _box_dual.epochs(
                 cells, columns, starts, dense, problem.targets, box.epsilon, box.low, box.high,
-                curves, problem.bias, rng.permutation(n), beta, v, stop.array,
+                soft, curves, problem.bias, order, seed, progress,
+                1 if recorder.watched else last - epoch, tol, beta, v, stop.array,
             )  # fmt: skip  # 1
             stop.check()
-            epoch += 1
             recorder.step(epoch, {"x": v}, {"epoch": epoch}, f"Epoch {epoch} is over.")
-        if not inside and options.due(epoch):
-            beta, inside = options.moves(interior_point.solve(options, stop.array))[:, 0], True  # 2
+        # As much work as the epochs took, or the other solve would take: many free multipliers are
+        # left to them.
+        late = options.fits and epoch > max(max_iter // 2, interior_point.FEWEST)
+        due = late or options.due(progress[3] / n, share=1.0)
+        budget = progress[3] * (len(cells) / n + 1)
+        budget = options.whole if due else max(10 * budget, 20 * ROUND) if progress[2] else budget
+        few = inside or progress[2] or (progress[0] - len(v)) * ROUND <= budget
+        moved = _solve_free(box, beta, np.inf if inside else budget) if few else beta  # 2
+        many = progress[0] > 4 * len(v) or epoch == max_iter  # else the epochs will soon end
+        if due and many and not inside and box.violation_of(moved) > tol:
+            beta, inside = options.moves(interior_point.solve(options, stop.array))[:, 0], True  # 3
             stop.check()
-        # Before the interior-point solve, many free multipliers are left to it.
-        budget = BEFORE if options.fits and not inside else np.inf
-        beta = _solve_free(box, beta, budget)  # 3
-        v = problem.transposed(beta)  # recomputed, without the rounding of many steps
-        violation, batch = box.violation(beta, v), min(2 * batch, MOST_EPOCHS)
-        _note_gap(box, recorder, epoch, beta, v, violation)
+            moved = _solve_free(box, beta, np.inf)
+        if inside or progress[2] or moved is not beta:
+            progress[:3] = n, np.inf, 0.0  # every multiplier may have moved
+        beta, v = moved, problem.transposed(moved)  # without the rounding of many steps
+        violation, batch = _note(box, recorder, epoch, beta, v), min(4 * batch, LONGEST)
     return Solution(v, ended(violation, tol, max_iter), recorder.history(), max(epoch, 1))  # 4
+
+
+def first_pass(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The seed of the order of n rows, and the progress before the first epoch."""
+    seed = np.array([88172645463325252], dtype=np.uint64)
+    return seed, np.array([n, np.inf, 0.0, 0.0])
 
 
 def ended(violation: float, tol: float, max_iter: int) -> Status:
@@ -122,20 +147,19 @@ def row_parts(
 def _solve_free(box: BoxDual, beta: np.ndarray, budget: float) -> np.ndarray:
     """Move the free multipliers to the solution of their equations, one bound at a time.
 
-    If there are more of them than columns, only while that takes at most `budget` operations.
+    Only if that takes at most `budget` operations. The array that was given is returned if nothing
+    moves.
     """
-    problem, beta, work = box.problem, beta.copy(), 0.0
+    problem, work, given = box.problem, 0.0, beta
     while work < TOGETHER:
         inside = (beta > box.low) & (beta < box.high)
         free = np.flatnonzero(inside & ((beta != 0) | (box.epsilon == 0)))
         size = problem.X.shape[1] + 1
-        once = len(free) * min(len(free), size) ** 2.0 + 1e4
+        once = 10 * len(free) * min(len(free), size) ** 2.0 + ROUND
         work += once
         # Each round fixes one multiplier at a bound; if there are too many, the epochs move them.
-        excess = len(free) - size
-        if not len(free) or work > TOGETHER or max(excess, 1) * once > 20 * TOGETHER:
-            break
-        if excess > 0 and excess * once > budget:
+        expected = max(len(free) - size, 1) * once
+        if not len(free) or work > TOGETHER or expected > min(budget, 20 * TOGETHER):
             break
         A = problem.X[free] if isinstance(problem.X, np.ndarray) else problem.X[free].toarray()
         A = np.column_stack([A, np.full(len(free), problem.bias)])
@@ -151,6 +175,7 @@ def _solve_free(box: BoxDual, beta: np.ndarray, budget: float) -> np.ndarray:
         step = min(most, float(share[first]))
         if not np.isfinite(step) or not np.isfinite(move).all():
             break
+        beta = beta.copy() if beta is given else beta
         beta[free] = np.clip(beta[free] + step * move, low, high)
         if step == most:
             break
@@ -162,6 +187,24 @@ def towards(A: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
     """The move m with AA'm = wanted and the step 1; without a solution, a direction along which the
     objective falls without bound, and an infinite step.
     """
+    wide = A.shape[0] <= A.shape[1]
+    root, failed = linalg.lapack.dpotrf(A @ A.T if wide else A.T @ A)
+    pivots = np.diagonal(root)
+    if failed or not pivots.min() > SAFE * pivots.max():
+        return _towards_by_values(A, wanted)
+    if wide:
+        move = linalg.lapack.dpotrs(root, wanted)[0]
+        return move + linalg.lapack.dpotrs(root, wanted - A @ (move @ A))[0], 1.0
+    share = linalg.lapack.dpotrs(root, A.T @ wanted)[0]
+    rest = wanted - A @ share
+    rest -= A @ linalg.lapack.dpotrs(root, A.T @ rest)[0]
+    if np.abs(rest).max() > 1e-9 * np.abs(wanted).max():
+        return rest, np.inf
+    return A @ linalg.lapack.dpotrs(root, share)[0], 1.0
+
+
+def _towards_by_values(A: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
+    """The same by singular values, for rows that are nearly dependent."""
     U, S, _ = linalg.svd(A, full_matrices=False, check_finite=False)
     keep = 1e-11 * max(S[0], 1e-300) < S
     U, S = U[:, keep], S[keep]
@@ -173,16 +216,10 @@ def towards(A: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
     return U @ (share / S**2), 1.0
 
 
-def _note_gap(
-    box: BoxDual,
-    recorder: Recorder,
-    epoch: int,
-    beta: np.ndarray,
-    v: np.ndarray,
-    violation: float,
-) -> None:
-    problem, epsilon = box.problem, box.epsilon
-    short = problem.targets - problem.scores(v)
+def _note(box: BoxDual, recorder: Recorder, epoch: int, beta: np.ndarray, v: np.ndarray) -> float:
+    """Record the objective, the violation and the duality gap; returns the violation."""
+    problem, epsilon, scores = box.problem, box.epsilon, box.problem.scores(v)
+    violation, short = box.violation(beta, scores), problem.targets - scores
     sides = np.maximum(box.high * (short - epsilon), box.low * (short + epsilon))
     half, cost = 0.5 * float(v @ v), float(np.maximum(sides, 0.0).sum())
     dual = float(problem.targets @ beta) - epsilon * float(np.abs(beta).sum()) - half
@@ -190,3 +227,4 @@ def _note_gap(
     recorder.add(
         iteration=epoch, objective=half + cost, violation=violation, duality_gap=gap, state={"x": v}
     )
+    return violation

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm import _squared_dual, linear_dual, primal
+from pellucid.svm import _box_dual, linear_dual, primal
 
 EPOCHS = 200  # after which Newton's method goes on
 BATCH = 20  # epochs between two rows of history
@@ -41,11 +41,11 @@ def ridge_squared(
     )
     epsilon = 0.0 if problem.margin else problem.epsilon
     beta, v, order = np.zeros(n), np.zeros(p + 1), np.arange(n)
-    seed, progress = np.array([88172645463325252], dtype=np.uint64), np.array([n, np.inf, 0.0])
+    seed, progress = linear_dual.first_pass(n)
     recorder, stop, epoch = Recorder(source, max_iter), parallel.StopFlag(), 0
     while not progress[2] and epoch < min(max_iter, EPOCHS):
         batch = 1 if recorder.watched else min(BATCH, max_iter - epoch)
-        epoch += _squared_dual.epochs(
+        epoch += _box_dual.epochs(
             cells, columns, starts, dense, problem.targets, epsilon, low, high, soft, curves + soft,
             problem.bias, order, seed, progress, batch, tol, beta, v, stop.array,
         )  # fmt: skip  # 1

@@ -1,9 +1,9 @@
-"""Coordinate descent on the dual of linear support vector machines with squared errors.
+"""Coordinate descent on the dual of linear support vector machines.
 
     minimise 1/2 |w|**2 - t'beta + epsilon |beta| + sum_i soft_i beta_i**2 / 2,   w = X'beta
 
-with low_i <= beta_i <= high_i, which are 0 or infinite. Row i is data[indptr[i]:indptr[i + 1]]; the last
-entry of w belongs to a constant column of value `bias`.
+with low_i <= beta_i <= high_i, which are 0 or infinite for squared errors; `soft` is 0 for others. Row i is
+data[indptr[i]:indptr[i + 1]]; the last entry of w belongs to a constant column of value `bias`.
 """
 
 from libc.math cimport INFINITY
@@ -57,11 +57,11 @@ cdef inline void add(double *w, const double *x, const int32_t *columns, Py_ssiz
 
 
 cdef inline Py_ssize_t below(uint64_t *seed, Py_ssize_t n) noexcept nogil:
-    """A pseudo-random number below n (xorshift)."""
+    """A pseudo-random number below n < 2**32 (xorshift)."""
     seed[0] ^= seed[0] << 13
     seed[0] ^= seed[0] >> 7
     seed[0] ^= seed[0] << 17
-    return <Py_ssize_t>((seed[0] >> 11) % <uint64_t>n)
+    return <Py_ssize_t>(((seed[0] >> 32) * <uint64_t>n) >> 32)
 
 
 cdef enum:
@@ -73,15 +73,15 @@ def epochs(const double[::1] data, const int32_t[::1] indices, const int64_t[::1
            const double[::1] high, const double[::1] soft, const double[::1] curves, double bias,
            int64_t[::1] order, uint64_t[::1] seed, double[::1] progress, Py_ssize_t count, double tol,
            double[::1] beta, double[::1] w, const int32_t[::1] stop):
-    """Up to `count` passes over the multipliers in shuffled order: the number of passes.
+    """`count` passes over the multipliers in shuffled order, or fewer: the number of passes.
 
     Multipliers that cannot move are passed over: those whose derivatives point out of the bounds by
     more than the largest violation of the last pass. `order` has them last. `progress` holds (number
-    of others, that violation, 1 if all conditions hold within `tol`) and is continued by the next
-    call. `curves` are the squared lengths of the rows, bias and `soft` included.
+    of others, that violation, 1 if all conditions hold within `tol`, multipliers visited so far) and
+    is continued by the next call. `curves` are the squared lengths of the rows, bias and `soft` included.
     """
     cdef Py_ssize_t e, k, i, m, start, active = <Py_ssize_t>progress[0], n = order.shape[0]
-    cdef Py_ssize_t p = w.shape[0] - 1, done = 0
+    cdef Py_ssize_t p = w.shape[0] - 1, done = 0, visited = 0
     cdef double slope, old, new, up, down, worst, limit = progress[1]
     cdef const int32_t *columns = NULL
     with nogil:
@@ -128,6 +128,7 @@ def epochs(const double[::1] data, const int32_t[::1] indices, const int64_t[::1
                     w[p] += (new - old) * bias
                 k += 1
             done += 1
+            visited += active
             limit = worst
             if stop[0]:
                 break
@@ -137,4 +138,5 @@ def epochs(const double[::1] data, const int32_t[::1] indices, const int64_t[::1
                     break
                 active, limit = n, INFINITY
         progress[0], progress[1] = active, limit
+        progress[3] += visited
     return done
