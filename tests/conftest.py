@@ -7,6 +7,7 @@ end of the run. Where `PELLUCID_TEST_LIMIT` is set, as `.ci/run` does, it is the
 and a test that needs more fails.
 """
 
+import gc
 import os
 import random
 import time
@@ -38,6 +39,16 @@ def _seeded():
 def rng(request):
     """A generator that depends on the test's name only, so tests can be added and reordered."""
     return np.random.default_rng([SEED, zlib.crc32(request.node.nodeid.encode())])
+
+
+@pytest.fixture
+def no_garbage_collection():
+    """For a real Ctrl-C in the test's process: one that arrives in hypothesis' callback of the
+    collector is printed and lost."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def _processor_seconds():

@@ -247,6 +247,7 @@ def test_few_rows_of_a_class_mean_fewer_folds_not_no_score(rng):
     assert result.data["plan"]["n_folds"] == 3 and all(row["place"] for row in result.rows)
 
 
+@pytest.mark.slow
 def test_a_model_without_a_score_says_why(rng):
     table = two_classes(rng, 60)
     result = pellucid.compare(

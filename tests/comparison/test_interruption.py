@@ -158,6 +158,7 @@ def stopped_by(how, monkeypatch, folder, after):
     return Run(plan, folder, on_event, findings).run()
 
 
+@pytest.mark.usefixtures("no_garbage_collection")
 @pytest.mark.parametrize("how", ["Ctrl-C", "time limit"])
 def test_both_ways_to_stop_early_treat_the_test_part_alike(how, tmp_path, monkeypatch):
     """Opened if a model has its score, for the best of those; else it stays closed."""

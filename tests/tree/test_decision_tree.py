@@ -393,6 +393,7 @@ def test_checks_cannot_be_skipped():
         model.predict([[0.0]], check_input=False)
 
 
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_ctrl_c_ends_a_fit_soon_and_leaves_nothing(rng):
     import signal
     import threading
