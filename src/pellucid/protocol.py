@@ -204,7 +204,8 @@ class SklearnEstimator:
 
     def _check_parameters(self) -> None:
         cls: Any = type(self)
-        parameters.check(cls.__name__, vars(self), parameters.checks_of(cls))
+        table, accepted = parameters.checks_of(cls), parameters.accepted_of(cls)
+        parameters.check_again(cls.__name__, vars(self), table, accepted)
 
     def __repr__(self) -> str:
         default = {name: p.default for name, p in signature(type(self)).items()}

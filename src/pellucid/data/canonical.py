@@ -6,6 +6,7 @@ many samples a row stands for, so such rows are not merged; equal ones are order
 """
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,9 @@ _SEED = 0x9E3779B97F4A7C15
 EXACT = 2.0**53  # sums of larger counts are not exact
 
 
+@lru_cache(maxsize=8)
 def _multipliers(p: int) -> np.ndarray:
-    """One odd constant per column, the same for every table."""
+    """One odd constant per column, the same for every table; not to be changed."""
     x = np.arange(1, p + 1, dtype=np.uint64) * np.uint64(_SEED)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -122,7 +124,7 @@ def merged(
 def canonical(problem: "Problem") -> "Problem":
     """The problem on merged rows in hash order, copied."""
     first, weights, position = merged(problem)
-    return replace(problem.take(first, weights), position=position)
+    return problem.take(first, weights, position)
 
 
 def canonical_view(problem: "Problem", positions: bool = False) -> "Problem":

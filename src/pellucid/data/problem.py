@@ -79,15 +79,21 @@ class Problem:
         """For codes: levels per column, 0 for numbers (int32)."""
         return self.schema.n_levels
 
-    def take(self, rows: np.ndarray, weights: np.ndarray | None = None) -> "Problem":
+    def take(
+        self,
+        rows: np.ndarray,
+        weights: np.ndarray | None = None,
+        position: np.ndarray | None = None,
+    ) -> "Problem":
         """The problem on some of its rows; weights default to theirs."""
-        return replace(
-            self,
+        return Problem(
             X=_gathered(self.X, rows, self.schema.layout == "codes"),
             y=None if self.y is None else self.y[rows],
             weights=self.weights[rows] if weights is None else weights,
+            schema=self.schema,
             offset=None if self.offset is None else self.offset[rows],
-            position=None,
+            classes=self.classes,
+            position=position,
             words={j: part[rows] for j, part in self.words.items()},
         )
 
@@ -125,6 +131,9 @@ class Problem:
         return replace(self, weights=weights)
 
 
+FEW = 2**14  # cells that are gathered at once
+
+
 def _whole(weights: np.ndarray) -> bool:
     """All are integers; block by block, because a model may need less memory than its weights."""
     if len(weights) <= 2**14:
@@ -140,7 +149,7 @@ def _total(weights: np.ndarray) -> float:
 
 def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
     """Some rows of a table, by position or mask, in the layout it has."""
-    if not isinstance(X, np.ndarray):
+    if not isinstance(X, np.ndarray) or (X.size <= FEW and not by_columns):
         return X[rows]
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     out = np.empty((len(rows), X.shape[1]), order="F" if by_columns else "C")

@@ -14,6 +14,7 @@ from pellucid.numerics.linalg import EPS, block_qr
 from pellucid.numerics.row_blocks import Rows
 
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
+FIRST = 1024  # rows whose mean is subtracted from columns far from 0
 FEW_EDGES = 3
 PANELS = 4  # of columns, from which a large matrix of products is made
 
@@ -103,13 +104,13 @@ class Design:
 
 
 def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> Design:
-    """Columns far from 0 are shifted by the mean of the first block: near enough to their mean.
+    """Columns far from 0 are shifted by the mean of the first rows: near enough to their mean.
 
     Near 0 products lose nothing by the offset, which is taken off them in the end.
     """
     if not constant:
         return Design(X, Y, weights, False, np.zeros(X.p), np.zeros(Y.shape[1]))
-    rows = X.blocks[0]
+    rows = slice(0, min(X.blocks[0].stop, FIRST))
     w, first = weights[rows], X.dense(rows)
     w = w / w.sum() if w.any() else np.full(len(w), 1 / len(w))
     mean = w @ first

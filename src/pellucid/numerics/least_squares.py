@@ -11,10 +11,10 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.numerics import linalg
-from pellucid.numerics.design_matrix import Design, make_design
+from pellucid.numerics.design_matrix import FIRST, Design, make_design
 from pellucid.numerics.double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
 from pellucid.numerics.min_norm import Interpolation, interpolate
-from pellucid.numerics.row_blocks import Rows, exponents
+from pellucid.numerics.row_blocks import Rows, exponents, lifted
 
 MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe
@@ -167,9 +167,9 @@ def least_squares(
     """
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
     lift = exponents(np.abs(Y).max(axis=0, initial=0.0))
-    Y = np.ldexp(Y, -lift)
+    Y = lifted(Y, -lift)
     design = make_design(table, Y, weights, fit_intercept)
-    wild = extreme(np.abs(table.dense(table.blocks[0])).max(axis=0))
+    wild = extreme(np.abs(table.dense(slice(0, FIRST))).max(axis=0))
     if not wild and _leaves_no_freedom(table, weights):
         found = interpolate(design)
         if found is not None:

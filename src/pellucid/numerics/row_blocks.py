@@ -99,6 +99,15 @@ def ordinary(table: Rows, limit: int) -> bool:
     )
 
 
+def lifted(x: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """x * 2**powers; `np.ldexp` takes ten times as long, and is for powers that are no float."""
+    if not powers.any():
+        return x
+    if np.abs(powers).max() > 1000:
+        return np.ldexp(x, powers)
+    return x * np.ldexp(1.0, powers)
+
+
 def exponents(x: np.ndarray) -> np.ndarray:
     """The e for which 2**-e x lies in [1/2, 1); 0 where x is 0."""
     return np.frexp(x)[1]

@@ -161,12 +161,16 @@ class _Blas:
 
 
 _libraries: tuple[tuple[bool, ...], list[_Blas]] | None = None
+_modules = 0  # number of loaded modules when the list was last looked at
 _limits: list[tuple[_Blas, int]] = []
 _depth = 0
 
 
 def _blas_libraries() -> list[_Blas]:
-    global _libraries
+    global _libraries, _modules
+    if _libraries is not None and len(sys.modules) == _modules:
+        return _libraries[1]
+    _modules = len(sys.modules)
     loaded = tuple(owner in sys.modules for owner in _BLAS_OWNERS)
     if _libraries is None or _libraries[0] != loaded:
         from threadpoolctl import ThreadpoolController

@@ -23,6 +23,7 @@ from pellucid.parameters.constraints import (
     TableOptions,
     Verbose,
     check,
+    check_again,
     number_list,
 )
 from pellucid.parameters.constructors import Constructor, Docstring
@@ -30,6 +31,7 @@ from pellucid.parameters.declarations import (
     REQUIRED,
     Attribute,
     Parameter,
+    accepted_of,
     attributes_of,
     changed,
     checks_of,
@@ -61,9 +63,11 @@ __all__ = [
     "Real",
     "TableOptions",
     "Verbose",
+    "accepted_of",
     "attributes_of",
     "changed",
     "check",
+    "check_again",
     "checks_of",
     "learned",
     "number_list",

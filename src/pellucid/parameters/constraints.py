@@ -219,6 +219,26 @@ def check(owner: str, values: dict[str, Any], table: Mapping[str, Constraint]) -
             )
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_MOST = 256  # combinations of values that are remembered for a class
+
+
+def check_again(
+    owner: str, values: dict[str, Any], table: Mapping[str, Constraint], accepted: set[Any]
+) -> None:
+    """`check`, unless the same plain values are among those `accepted` before."""
+    given = [values.get(name) for name in table]
+    kinds = tuple(map(type, given))
+    key = (kinds, *given) if _PLAIN.issuperset(kinds) else None
+    if key is not None and key in accepted:
+        return
+    check(owner, values, table)
+    if key is not None and len(table.keys() & values.keys()) == len(given):
+        if len(accepted) >= _MOST:
+            accepted.clear()
+        accepted.add(key)
+
+
 def number_list(owner: str, name: str, values: Any, each: Real) -> np.ndarray:
     """A parameter that is a number or lists some, as a vector; `each` must accept all of them."""
     try:

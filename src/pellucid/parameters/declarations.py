@@ -133,6 +133,12 @@ def checks_of(cls: type) -> dict[str, Constraint]:
 
 
 @cache
+def accepted_of(cls: type) -> set[Any]:
+    """Combinations of plain values that the constraints of a class have accepted."""
+    return set()
+
+
+@cache
 def attributes_of(cls: type) -> dict[str, Attribute]:
     """Learned attributes and public properties of fitted models, those of the class itself first."""
     found: dict[str, Attribute] = {}

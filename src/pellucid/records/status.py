@@ -15,6 +15,7 @@ from pellucid.records.fields import require
 
 # Codes after which the solution is the requested one; every other code is a reason to warn.
 OK_CODES = frozenset({"ok", "converged", "early_stopped"})
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Status:
     def __post_init__(self) -> None:
         for name in ("code", "message", "suggestion"):
             require(isinstance(getattr(self, name), str), self, name, "a string")
-        valid = re.fullmatch(r"[a-z][a-z0-9_]{0,63}", self.code)
-        require(valid is not None, self, "code", "a lower-case identifier")
+        valid = self.code in OK_CODES or _CODE.fullmatch(self.code) is not None
+        require(valid, self, "code", "a lower-case identifier")
 
     @property
     def ok(self) -> bool:

@@ -40,6 +40,9 @@ def steps(
     cap: float,
     stop: np.ndarray,
 ) -> tuple[int, float, float]: ...
+def conditions(
+    signs: np.ndarray, linear: np.ndarray, limits: np.ndarray, a: np.ndarray, gradient: np.ndarray
+) -> tuple[float, float, float, float]: ...
 def joint_epoch(
     data: np.ndarray,
     indices: np.ndarray,

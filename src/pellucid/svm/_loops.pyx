@@ -4,7 +4,8 @@ Invariant: every step keeps sum_i s_i a_i, stays in the box 0 <= a_i <= C_i, and
 objective 1/2 a'Qa + p'a, Q_ij = s_i s_j K_ij; `gradient` is Qa + p throughout.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
@@ -198,6 +199,53 @@ cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *
         if a[i] > cap or a[j] > cap:
             break
     return taken
+
+
+def conditions(const double[::1] signs, const double[::1] linear, const double[::1] limits,
+               const double[::1] a, const double[::1] gradient):
+    """Dual objective, largest violation of the optimality conditions, duality gap and offset.
+
+    objective = -(1/2 a'Qa + p'a), which is maximised.
+    violation = the largest -s_i g_i of multipliers whose s_i a_i may rise minus the smallest of those
+        whose s_i a_i may fall; 0 if there are none of one kind.
+    offset = the mean of s_i g_i over free multipliers, or the middle of its bounds.
+    gap = sum_i a_i max(e_i, 0) + (C_i - a_i) max(-e_i, 0), e = g - s offset: primal minus dual objective;
+        NaN while a margin with C = inf is violated, because the primal is infinite.
+    """
+    cdef Py_ssize_t i, n = a.shape[0], free = 0
+    cdef double value, above = INFINITY, below = -INFINITY, size = 0.0, total = 0.0
+    cdef double objective = 0.0, gap = 0.0, offset = 0.0, share
+    cdef bint low, high
+    with nogil:
+        for i in range(n):
+            value, low, high = signs[i] * gradient[i], a[i] > 0.0, a[i] < limits[i]
+            objective -= 0.5 * a[i] * (gradient[i] + linear[i])
+            if high if signs[i] > 0.0 else low:  # s_i a_i may rise
+                above = min(above, value)
+            if low if signs[i] > 0.0 else high:
+                below = max(below, value)
+            if low and high:
+                free += 1
+                size = max(size, fabs(value))
+        if free:  # the mean, also where the sum overflows
+            share = 1.0 if size < DBL_MAX / free else 1.0 / free
+            for i in range(n):
+                if 0.0 < a[i] < limits[i]:
+                    total += signs[i] * gradient[i] * share
+            offset = total if share < 1.0 else total / free
+        elif isfinite(above) and isfinite(below):
+            offset = 0.5 * above + 0.5 * below
+        elif isfinite(above) or isfinite(below):
+            offset = above if isfinite(above) else below
+        for i in range(n):
+            value = gradient[i] - signs[i] * offset
+            if value >= 0.0:
+                gap += a[i] * value
+            else:
+                gap += (limits[i] - a[i]) * -value
+    if above == INFINITY or below == -INFINITY:
+        return objective, 0.0, gap if isfinite(gap) else NAN, offset
+    return objective, below - above, gap if isfinite(gap) else NAN, offset
 
 
 # Linear models ------------------------------------------------------------------------------------

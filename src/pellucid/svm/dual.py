@@ -25,7 +25,6 @@ from pellucid.svm.kernels import Kernel
 WHOLE = 1500  # largest number of rows for which all rows are one working set
 WORKING = 512  # rows of a working set otherwise
 # The conditions cannot be met more closely than this share of the largest gradient.
-MOST = np.finfo(float).max
 ROUNDING = 1e-14
 NEGATIVE = 1e-10  # a curvature below minus this share of its terms is not due to rounding
 FEWEST_STEPS = 10_000_000  # without max_iter at least this many steps are allowed, or 100 per row
@@ -96,12 +95,14 @@ def solve(
     size = n if n <= WHOLE else WORKING
     rows = KernelRows(problem, megabytes, size, rule.tol)
     state = State(problem.start.copy(), problem.linear.copy())
-    if state.a.any():
+    if state.a.any() and size == n:
+        state.gradient = _whole_gradient(problem, rows.local(np.arange(n)), state.a)
+    elif state.a.any():
         state.gradient = rows.gradient(state.a)
     viewer.show(0, state.a, state.gradient)
     most, began, diagonal = rule.steps(n), time.monotonic(), rows.diagonal()[problem.base]
     while True:
-        violation = _record(problem, state, viewer.recorder)
+        violation, offset = _record(problem, state, viewer.recorder)
         tol = max(rule.tol, ROUNDING * largest(state.gradient))
         late = rule.seconds is not None and time.monotonic() - began > rule.seconds
         beyond = state.epochs > 0 and _without_margin(problem, state, rule.cap)
@@ -117,7 +118,6 @@ def solve(
         status = rows.indefinite
     elif status.ok and problem.K is None and state.curvature < -NEGATIVE:
         status = several_minima(problem.kernel)
-    offset = _offset(problem, state.a, state.gradient)
     viewer.show(state.taken, state.a, state.gradient)
     return Solution((state.a, state.gradient, offset), status, {}, state.taken)
 
@@ -144,17 +144,17 @@ def _improve(
     viewer: "_Viewer",
 ) -> None:
     """One working set: choose it (1), solve it (2), and update the gradient of all rows (3)."""
-    upper, lower = _sides(problem, state.a)
-    descent = -problem.signs * state.gradient
-    chosen = _working_set(descent, upper, lower, state.last, size)  # 1
-    own, gradient, signs = state.a[chosen], state.gradient[chosen], problem.signs[chosen]
     whole = size == len(problem.signs)
+    chosen = np.arange(size) if whole else _working_set(problem, state, size)  # 1
+    own, gradient = state.a[chosen], state.gradient[chosen]
+    given = problem.signs, problem.limits, diagonal
+    signs, limits, sizes = given if whole else (part[chosen] for part in given)
     target = rule.tol if whole else max(0.1 * violation, 0.5 * rule.tol)
     # If all rows are one working set, some steps at a time, so that the history has several entries.
-    most = max(size // 8, state.taken // 4, 8) if whole else 50 * size
-    allowed = min(rule.steps(len(descent)) - state.taken, most)
+    most = max(size // 4, state.taken // 2, 8) if whole else 50 * size
+    allowed = min(rule.steps(len(problem.signs)) - state.taken, most)
     stop, local = parallel.StopFlag(), rows.local(chosen)
-    cap, limits, sizes = rule.cap * (problem.unit or 1.0), problem.limits[chosen], diagonal[chosen]
+    cap = rule.cap * (problem.unit or 1.0)
 
     def run(most: int) -> tuple[int, float, float]:
         return _loops.steps(
@@ -169,7 +169,7 @@ def _improve(
     state.curvature = min(state.curvature, curvature)
     if whole:  # 3; the steps kept the gradient up to date, apart from rounding
         ended = count < allowed
-        state.gradient = problem.linear + signs * (local @ (signs * own)) if ended else gradient
+        state.gradient = _whole_gradient(problem, local, own) if ended else gradient
     else:
         base, place = np.unique(problem.base[chosen], return_inverse=True)
         moved = np.bincount(place, (own - state.a[chosen]) * signs)
@@ -183,21 +183,25 @@ def _improve(
     state.taken, state.epochs, state.last = state.taken + max(count, 1), state.epochs + 1, chosen
 
 
-def _record(problem: Dual, state: State, recorder: Recorder) -> float:
-    """Record the objective, the violation and the duality gap; returns the violation."""
-    upper, lower = _sides(problem, state.a)
-    with np.errstate(over="ignore", invalid="ignore"):
-        violation = _violation(-problem.signs * state.gradient, upper, lower)
-        recorder.add(
-            iteration=state.taken, objective=_objective(problem, state.a, state.gradient),
-            violation=violation, duality_gap=_duality_gap(problem, state.a, state.gradient),
-        )  # fmt: skip
-    return violation
+def _whole_gradient(problem: Dual, K: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Qa + p, from the kernel matrix of all rows."""
+    return problem.linear + problem.signs * (K @ (problem.signs * a))
 
 
-def _objective(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
-    """The dual objective, which is maximised: -(1/2 a'Qa + p'a)."""
-    return -0.5 * float(a @ (gradient + problem.linear))
+def _conditions(
+    problem: Dual, a: np.ndarray, gradient: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Objective, violation, duality gap, offset."""
+    return _loops.conditions(problem.signs, problem.linear, problem.limits, a, gradient)
+
+
+def _record(problem: Dual, state: State, recorder: Recorder) -> tuple[float, float]:
+    """Record the objective, the violation and the duality gap; returns the violation and the offset."""
+    objective, violation, gap, offset = _conditions(problem, state.a, state.gradient)
+    recorder.add(
+        iteration=state.taken, objective=objective, violation=violation, duality_gap=gap
+    )  # fmt: skip
+    return violation, offset
 
 
 class _Viewer:
@@ -215,18 +219,16 @@ class _Viewer:
         if not self.recorder.watched:
             return
         problem = self.problem
-        rho = _offset(problem, a, gradient)
+        objective, violation, _, rho = _conditions(problem, a, gradient)
         if self._last == (taken, rho):
             return
         self._last = (taken, rho)
-        upper, lower = _sides(problem, a)
-        violation = _violation(-problem.signs * gradient, upper, lower)
         count, full = int((a > 0).sum()), int(((a > 0) & (a >= problem.limits)).sum())
         kept = a.copy()
         self.recorder.derived_step(
             self.first + taken, partial(dict, a=kept, rho=rho),
             partial(dict, self.facts, multipliers=count, at_limit=full), _sentence,
-            {"objective": _objective(problem, a, gradient), "violation": violation}, kept.nbytes,
+            {"objective": objective, "violation": violation}, kept.nbytes,
         )  # fmt: skip
 
     def steps(
@@ -260,35 +262,13 @@ def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     )
 
 
-def _duality_gap(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
-    """Primal minus dual objective: sum_i a_i max(e_i, 0) + (C_i - a_i) max(-e_i, 0), with
-    e = gradient - s rho. NaN while a margin with C = inf is violated, because the primal is infinite.
-    """
-    slack = gradient - problem.signs * _offset(problem, a, gradient)
-    short = slack < 0
-    gap = a @ np.maximum(slack, 0.0) + (problem.limits[short] - a[short]) @ -slack[short]
-    return float(gap) if np.isfinite(gap) else np.nan
-
-
-def _sides(problem: Dual, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which multipliers may move so that s_i a_i rises, and which so that it falls."""
-    inside_low, inside_high, plus = a > 0, a < problem.limits, problem.signs > 0
-    return np.where(plus, inside_high, inside_low), np.where(plus, inside_low, inside_high)
-
-
-def _violation(descent: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> float:
-    """Largest violation of the optimality conditions by a pair of multipliers."""
-    if not upper.any() or not lower.any():
-        return 0.0
-    return float(descent[upper].max() - descent[lower].min())
-
-
-def _working_set(
-    descent: np.ndarray, upper: np.ndarray, lower: np.ndarray, last: np.ndarray, size: int
-) -> np.ndarray:
+def _working_set(problem: Dual, state: State, size: int) -> np.ndarray:
+    """The rows that violate the conditions most, and half of the last working set."""
+    # Which multipliers may move so that s_i a_i rises, and which so that it falls.
+    inside_low, inside_high, plus = state.a > 0, state.a < problem.limits, problem.signs > 0
+    upper, lower = np.where(plus, inside_high, inside_low), np.where(plus, inside_low, inside_high)
+    descent, last = -problem.signs * state.gradient, state.last
     n = len(descent)
-    if size >= n:
-        return np.arange(n)
     kept = last[len(last) - size // 2 :] if len(last) else last
     taken = np.zeros(n, dtype=bool)
     taken[kept] = True
@@ -302,26 +282,6 @@ def _working_set(
         taken[open_rows] = True
         parts.append(open_rows)
     return np.concatenate(parts)
-
-
-def _offset(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
-    """rho: the mean of s_i g_i over free multipliers, or the middle of its bounds."""
-    free = (a > 0) & (a < problem.limits)
-    signed = problem.signs * gradient
-    if free.any():
-        return _mean(signed[free])
-    upper, lower = _sides(problem, a)
-    above = signed[upper].min() if upper.any() else np.nan
-    below = signed[lower].max() if lower.any() else np.nan
-    ends = [end for end in (above, below) if np.isfinite(end)]
-    return _mean(np.array(ends)) if ends else 0.0
-
-
-def _mean(values: np.ndarray) -> float:
-    """The mean, also where the sum overflows."""
-    if np.abs(values).max() < MOST / len(values):
-        return float(values.mean())
-    return float((values / len(values)).sum())
 
 
 def _status(violation: float, rule: StoppingRule, taken: int, beyond: bool, late: bool) -> Status:

@@ -136,8 +136,10 @@ def solve(
     steps = 1
     if LEAST * top < l1 < top:
         steps += int(np.ceil(np.log(top / l1) / STEP))
-    penalties = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
-    limits = np.append(np.full(steps - 1, ROUGH), wanted)
+    penalties, limits = np.full(steps, l1), np.full(steps, ROUGH)
+    if steps > 1:
+        penalties[:-1] = top * (l1 / top) ** (np.arange(steps - 1) / (steps - 1))
+    limits[-1] = wanted
     found = path(task, start(task, positive), task.subtracted_rows(), penalties, limits, rounds)
     return penalties, found
 

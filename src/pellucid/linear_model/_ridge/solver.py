@@ -15,7 +15,7 @@ from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, loops, residual_gradient
 from pellucid.numerics.least_squares import TAME, extreme, least_squares
 from pellucid.numerics.linalg import Factor, cholesky_factor, triangular_factor
-from pellucid.numerics.row_blocks import Rows, exponents, ordinary, scaled_penalty
+from pellucid.numerics.row_blocks import Rows, exponents, lifted, ordinary, scaled_penalty
 from pellucid.records import Status
 
 # Work n p min(n, p) up to which a sparse table is solved directly.
@@ -66,7 +66,7 @@ def prepare(
     weights = np.ldexp(weights, -weights_lift) if weights_lift else weights
     lift = exponents(np.abs(Y).max(axis=0, initial=0.0)).astype(np.int64)
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
-    Y = np.ldexp(Y, -lift)
+    Y = lifted(Y, -lift)
     if products and not table.sparse and len(table.blocks) > 1:
         design = make_design(table, Y, weights, intercept)
         gram = _ordinary_gram(design)
@@ -83,9 +83,6 @@ def prepare(
 
 def _ordinary_gram(design: Design) -> np.ndarray | None:
     """Products of the columns, or None if one of them may be of extreme size."""
-    first = np.abs(design.X.dense(design.X.blocks[0])).max(axis=0)
-    if extreme(first):
-        return None
     G = design.gram()
     c = int(design.constant)
     squares = np.diagonal(G)[c : c + design.X.p]
@@ -170,9 +167,7 @@ class Tall:
             b = np.ldexp(coef, -task.units - task.lift[:, None])
             fitted = np.einsum("kp,pk->k", b, self.S[:p, p:])
             squares = np.diagonal(self.S)[p:]
-            rest = (
-                squares - 2 * fitted + np.einsum("kp,pq,kq->k", b, self.S[:p, :p], b, optimize=True)
-            )
+            rest = squares - 2 * fitted + np.einsum("kp,kp->k", b @ self.S[:p, :p], b)
             if not (rest > NEAR * squares).all():
                 return None
             return np.ldexp(rest, 2 * task.lift + task.weights_lift)
