@@ -37,6 +37,7 @@ cdef class Memory:
 
     cdef Scratch s
     cdef Py_ssize_t rows
+    cdef bint shared            # as the rows of the tables it was made for
     cdef NodeBuffer buffer      # of trees that were gathered, or None
 
     def __dealloc__(self):
@@ -158,9 +159,9 @@ cdef class Workspace:
                 found = self.spare.pop()           # by another thread it may be taken at any time
             except IndexError:
                 pass
-        if found is None or found.rows < rows:
+        if found is None or found.rows < rows or found.shared != self.t.rows.shared:
             found = Memory()
-            found.rows = rows
+            found.rows, found.shared = rows, self.t.rows.shared
             if new_scratch(&self.t, rows, &found.s) != 0:
                 raise MemoryError
         return found

@@ -126,9 +126,18 @@ cdef void pick_listed(const Table* t, const Node* node, int f, const int32_t* nu
     what to write for a row, NULL: itself."""
     cdef const int32_t* list = t.rows.lists + f * t.rows.stride
     cdef Py_ssize_t m = node.end - node.start, i = 0, k = 0
+    cdef int32_t row
+    if number == NULL:
+        while k < m:
+            row = list[i]
+            out[k] = row
+            k += mark[row]
+            i += 1
+        return
     while k < m:
-        out[k] = list[i] if number == NULL else number[list[i]]
-        k += mark[list[i]]
+        row = list[i]
+        out[k] = number[row]
+        k += mark[row]
         i += 1
 
 

@@ -17,6 +17,8 @@ cdef struct Scratch:            # memory of one thread
     int32_t* drawn              # a permutation of the columns, those of the last node first
     int32_t* swapped            # the partner of each of these, in the order of the draws
     int n_drawn                 # their number, or all
+    int32_t* lists              # of a branch, one after the other
+    size_t lists_size           # bytes of them
     Levels levels
     Sorter sorter
     Buckets buckets

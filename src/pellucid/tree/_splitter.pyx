@@ -37,6 +37,7 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     release(s.splits)
     release(s.drawn)
     release(s.swapped)
+    release(s.lists)
 
 
 cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:

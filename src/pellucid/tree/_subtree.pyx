@@ -113,7 +113,6 @@ cdef void free_branch(Table* b) noexcept nogil:
     release(b.y.row_cost)
     release(<void*> b.y.places)
     release(b.y.ranks)
-    release(b.rows.lists)
     release(b.rows.goes_left)
     release(b.rows.members)
     release(<void*> b.rows.places)
@@ -128,7 +127,16 @@ cdef void* allocate_if(bint wanted, size_t size, bint* memory) noexcept nogil:
     return block
 
 
-cdef int new_branch(const Table* whole, const Node* node, int32_t* number, Sorter* o,
+cdef int32_t* branch_lists(Scratch* s, size_t size, bint* memory) noexcept nogil:
+    """Memory that the scratch keeps for the next branch: the system would have to clear it again."""
+    if s.lists_size < size:
+        release(s.lists)
+        s.lists = <int32_t*> allocate_if(True, size, memory)
+        s.lists_size = size if s.lists != NULL else 0
+    return s.lists
+
+
+cdef int new_branch(const Table* whole, const Node* node, int32_t* number, Scratch* s,
                     Table* b) noexcept nogil:
     """Copy the rows of a node into a table that owns its memory; 0 if there is enough."""
     cdef Py_ssize_t m = node.end - node.start, cells = m * whole.columns.d
@@ -150,7 +158,7 @@ cdef int new_branch(const Table* whole, const Node* node, int32_t* number, Sorte
     b.y.row_cost = <double*> allocate_if(whole.y.row_cost != NULL, m * real, &memory)
     b.y.places = <int32_t*> allocate_if(ranked, m * integer, &memory)
     b.y.ranks = <int32_t*> allocate_if(ranked, m * integer, &memory)
-    b.rows.lists = <int32_t*> allocate_if(not members, cells * integer, &memory)
+    b.rows.lists = NULL if members else branch_lists(s, cells * integer, &memory)
     b.rows.goes_left = <uint8_t*> allocate_if(True, m, &memory)
     b.rows.members = <int32_t*> allocate_if(members, m * integer, &memory)
     b.rows.places = <int32_t*> allocate_if(whole.rows.places != NULL, cells * integer, &memory)
@@ -161,7 +169,7 @@ cdef int new_branch(const Table* whole, const Node* node, int32_t* number, Sorte
         return -1
     if members:
         memset(b.source.ready, 0, whole.columns.d)
-    copy_rows(whole, node, number, o, b)
+    copy_rows(whole, node, number, &s.sorter, b)
     return 0
 
 
@@ -242,7 +250,7 @@ cdef int grow_branch(const Table* t, NodeBuffer buffer, Py_ssize_t i, int32_t* n
     """Grow everything below node i on a copy of its rows; -1 without memory, 1 if stopped."""
     cdef Table branch
     cdef int status
-    if new_branch(t, buffer.nodes + i, number, &s.sorter, &branch) != 0:
+    if new_branch(t, buffer.nodes + i, number, s, &branch) != 0:
         return -1
     buffer.nodes[i].start, buffer.nodes[i].end = 0, branch.rows.n
     status = grow_subtree(&branch, buffer, i, number, s)

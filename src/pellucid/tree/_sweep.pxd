@@ -3,7 +3,7 @@
 from libc.math cimport isinf
 from libc.stdint cimport int32_t
 
-from pellucid.tree._impurity cimport SQUARED, TIE, class_cost, loss_at, spread_of
+from pellucid.tree._impurity cimport SQUARED, TIE, add_vector, class_cost, loss_at, spread_of
 from pellucid.tree._table cimport Node, Table
 
 
@@ -72,6 +72,43 @@ cdef inline void cost_between(const Table* t, const Node* node, const double* co
             s.left_cost[b] = class_cost(t, sums, NULL, wl)
         if wr > 0.0:
             s.right_cost[b] = class_cost(t, counts, sums, wr)
+
+
+cdef inline double weigh_vectors(const Table* t, const double* means, const int32_t* rows,
+                                 Py_ssize_t m, double* sums) noexcept nogil:
+    """Add m rows of several targets to the sums; returns their weight."""
+    cdef double total = 0.0, w = 1.0
+    cdef Py_ssize_t i
+    for i in range(m):
+        if t.y.weights != NULL:
+            w = t.y.weights[rows[i]]
+        add_vector(t, means, rows[i], w, sums)
+        total += w
+    return total
+
+
+cdef inline double weigh_squares(const Table* t, double mean, const int32_t* rows, Py_ssize_t m,
+                                 double* sums) noexcept nogil:
+    """The same for numbers and squared errors: the sums stay in registers."""
+    cdef const double* values = t.y.values
+    cdef const double* weights = t.y.weights
+    cdef double total = 0.0, w, r, first = sums[0], second = sums[1]
+    cdef Py_ssize_t i
+    if weights == NULL:
+        for i in range(m):
+            r = values[rows[i]] - mean
+            first += r
+            second += r * r
+        total = <double> m
+    else:
+        for i in range(m):
+            w = weights[rows[i]]
+            r = values[rows[i]] - mean
+            first += w * r
+            second += w * (r * r)
+            total += w
+    sums[0], sums[1] = first, second
+    return total
 
 
 cdef inline double midpoint(double low, double high) noexcept nogil:

@@ -17,7 +17,9 @@ from pellucid.tree._impurity cimport (
 )
 from pellucid.tree._medians cimport Ranked, fill_ranked, sweep_absolute
 from pellucid.tree._memory cimport allocate, release
-from pellucid.tree._sweep cimport ROUNDING, Sweep, cost_between, record_split, same_value
+from pellucid.tree._sweep cimport (
+    ROUNDING, Sweep, cost_between, record_split, same_value, weigh_squares, weigh_vectors,
+)
 from pellucid.tree._table cimport Node, Split, Table
 
 
@@ -54,26 +56,15 @@ cdef void free_sweep(Sweep* s) noexcept nogil:
     release(s.right_cost)
 
 
-cdef double weigh_vectors(const Table* t, const double* means, const int32_t* rows, Py_ssize_t first,
-                          Py_ssize_t last, double* sums) noexcept nogil:
-    """Add the rows [first, last) to the sums; returns their weight."""
-    cdef double total = 0.0, w = 1.0
-    cdef Py_ssize_t i
-    for i in range(first, last):
-        if t.y.weights != NULL:
-            w = t.y.weights[rows[i]]
-        add_vector(t, means, rows[i], w, sums)
-        total += w
-    return total
-
-
 cdef double weigh_rows(const Table* t, const Node* node, const double* counts, const int32_t* rows,
                        Py_ssize_t first, Py_ssize_t last, double* sums) noexcept nogil:
     """Add the rows [first, last) to the sums; returns their weight."""
     cdef double total = 0.0, w, r
     cdef Py_ssize_t i
     if t.y.q > 1:
-        return weigh_vectors(t, counts, rows, first, last, sums)
+        return weigh_vectors(t, counts, rows + first, last - first, sums)
+    if t.y.criterion == SQUARED:
+        return weigh_squares(t, node.mean, rows + first, last - first, sums)
     for i in range(first, last):
         w = 1.0 if t.y.weights == NULL else t.y.weights[rows[i]]
         if t.y.K > 0:

@@ -102,7 +102,7 @@ def grow(
             places=places,
             members=members,
             signs=limits.sign_array(),
-            spare=None if places is None else table.spare,
+            spare=None if members is None else table.spare,
         )
     )
     parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)  # 2, 3

@@ -28,7 +28,7 @@ class Presorted:
     places: np.ndarray | None = None  # int32 (n, d), where each value stands in `order`
     binned: Binned | None = None  # instead of any order
     rows: np.ndarray | None = None  # int32, of X in the table's order; None: all as they stand
-    spare: list = field(default_factory=list)  # scratch that trees with places hand on
+    spare: list = field(default_factory=list)  # scratch that trees with members hand on
 
     @property
     def n(self) -> int:
