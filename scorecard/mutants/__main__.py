@@ -9,44 +9,74 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import sys
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from pellucid import names
-from scorecard.mutants.laboratory import COMPILED, ROOT, Laboratory
-from scorecard.mutants.sites import Mutant, mutants
+from scorecard.mutants.laboratory import COMPILED, ROOT, Laboratory, chosen
+from scorecard.mutants.sites import FAMILIES, Mutant, mutants
 
 GOAL = 0.9
-FAMILIES = (
-    "cluster", "data", "decomposition", "discriminant_analysis", "ensemble", "linear_model",
-    "manifold", "mixture", "naive_bayes", "neighbors", "neural_network", "numerics", "svm", "tree",
-)  # fmt: skip
 # Beside the tests of its own folder: the folders that use it.
-CONTRACT = ("extremes", "threads", "weights", "saving", "labels")
-USERS = {"numerics": ("linear_model",), "tree": ("ensemble",)}
+USERS = {
+    "numerics": ("linear_model",), "tree": ("ensemble",), "cluster": ("mixture",),
+    "data": ("linear_model",),
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the drawn mutants that the journal lacks; exit code 1 if too many survive."""
     options, began = _parser().parse_args(arguments), time.monotonic()
-    laboratory = Laboratory(Path(options.work).resolve())
-    laboratory.prepare()
+    folder = Path(options.work).resolve()
+    mutants = dict(enumerate(_drawn_once(folder, options), 1))
+    laboratory = Laboratory(folder, mutants)
+    refused = laboratory.prepare()
     journal = laboratory.folder / "journal.jsonl"
     known = read_journal(journal)
-    for mutant in drawn(options.count, options.seed, options.only, options.kind):
+    for number, mutant in sorted(mutants.items(), key=lambda item: order(item[1])):
         if mutant.key in known:
             continue
         if time.monotonic() - began > options.seconds:
             break
-        known[mutant.key] = laboratory.outcome(mutant, selections(mutant.file))
+        word, test = "invalid", ""
+        if number not in refused:
+            word, test = judged(laboratory, number, mutant)
+        known[mutant.key] = word
         with journal.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"mutant": mutant.key, "outcome": known[mutant.key]}) + "\n")
-        print(f"{known[mutant.key]:9} {mutant.key}", flush=True)
+            file.write(json.dumps({"mutant": mutant.key, "outcome": word}) + "\n")
+        print(f"{word:9} {mutant.key}  {test}", flush=True)
     return _conclude(known)
+
+
+def _drawn_once(folder: Path, options: argparse.Namespace) -> list[Mutant]:
+    """The mutants of this folder: those that it began with."""
+    file = folder / "mutants.json"
+    if not file.exists():
+        found = drawn(options.count, options.seed, options.only, options.kind)
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps([asdict(mutant) for mutant in found]), encoding="utf-8")
+    return [Mutant(**entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
+
+
+def order(mutant: Mutant) -> int:
+    """Mutants of one family after another: its tests are measured once; cheap families first."""
+    return FAMILIES.index(mutant.file.split("/")[2])
+
+
+def judged(laboratory: Laboratory, number: int, mutant: Mutant) -> tuple[str, str]:
+    """The outcome of a mutant under the tests that reach it, stage by stage."""
+    word, tests = "unreached", []
+    cold = laboratory.is_cold(number, mutant)
+    for files in stages(mutant.file):
+        tests, usual = chosen(0 if cold else number, laboratory.reach(files))
+        if tests:
+            word = laboratory.outcome(number, tests, usual, cold)
+        if word not in ("unreached", "survived"):
+            break
+    return ("survived" if word == "unreached" else word), f"{len(tests)} tests"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,22 +107,13 @@ def drawn(count: int, seed: int, only: str = "", kind: str = "both") -> list[Mut
     return both[:count]
 
 
-def selections(file: str) -> list[tuple[str, ...]]:
-    """Stages of tests, each only if those before noticed nothing: the files that speak most of the
-    changed module, the folder of its family, the folders that use it, the contract of its
-    classes."""
-    family, stem = file.split("/")[2], Path(file).stem.lstrip("_")
-    tests = sorted((ROOT / "tests" / family).glob("test_*.py"))
-    words = re.compile(rf"\b_?{re.escape(stem)}\b")
-    mentions = {path: len(words.findall(path.read_text(encoding="utf-8"))) for path in tests}
-    nearest = sorted((path for path in tests if mentions[path]), key=lambda path: -mentions[path])
-    stages = [tuple(path.relative_to(ROOT).as_posix() for path in nearest[:3])] if nearest else []
-    stages += [(f"tests/{name}",) for name in (family, *USERS.get(family, ()))]
-    classes = names.ESTIMATORS.get(f"pellucid.{family}", ())
-    if classes:
-        checks = tuple(f"tests/contract/test_{name}.py" for name in CONTRACT)
-        stages.append((*checks, "-k", " or ".join(classes)))
-    return stages
+def stages(file: str) -> Iterator[list[str]]:
+    """Files of tests, each stage only if those before noticed nothing: the folder of the family, the
+    folders that use it."""
+    family = file.split("/")[2]
+    for name in (family, *USERS.get(family, ())):
+        paths = sorted((ROOT / "tests" / name).rglob("test_*.py"))
+        yield [path.relative_to(ROOT).as_posix() for path in paths]
 
 
 def read_journal(journal: Path) -> dict[str, str]:

@@ -13,6 +13,11 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+# In the order in which they are tried: those with quick tests first.
+FAMILIES = (
+    "discriminant_analysis", "mixture", "manifold", "decomposition", "cluster", "naive_bayes",
+    "numerics", "neighbors", "svm", "neural_network", "tree", "ensemble", "data", "linear_model",
+)  # fmt: skip
 OPERATORS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+",
     "*": "/", "/": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
@@ -59,7 +64,12 @@ def mutants(source: str, file: str) -> list[Mutant]:
     """All mutants of a source."""
     lines = source.splitlines()
     found = []
-    for tokens in _statements(source):
+    declaring = -1  # column of the struct, enum or extern block that a statement stands in
+    for tokens in statements(source):
+        column = tokens[0].start[1] if tokens else 0
+        if column > declaring >= 0:
+            continue
+        declaring = column if _is_declaring(tokens) else -1
         if not _is_changeable(tokens):
             continue
         first = [t.string for t in tokens].index("=") if tokens[0].string == "cdef" else 0
@@ -68,7 +78,7 @@ def mutants(source: str, file: str) -> list[Mutant]:
     return found
 
 
-def _statements(source: str) -> Iterator[list[tokenize.TokenInfo]]:
+def statements(source: str) -> Iterator[list[tokenize.TokenInfo]]:
     """The tokens of each logical line."""
     statement: list[tokenize.TokenInfo] = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -77,6 +87,13 @@ def _statements(source: str) -> Iterator[list[tokenize.TokenInfo]]:
             statement = []
         elif token.type not in SKIPPED:
             statement.append(token)
+
+
+def _is_declaring(tokens: list[tokenize.TokenInfo]) -> bool:
+    words = {token.string for token in tokens[:4]}
+    return bool(words & {"cdef", "ctypedef"}) and bool(
+        words & {"enum", "struct", "extern", "union"}
+    )
 
 
 def _is_changeable(tokens: list[tokenize.TokenInfo]) -> bool:

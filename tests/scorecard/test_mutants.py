@@ -1,10 +1,14 @@
 """The mutation machinery: sensible places, exact changes, and outcomes that are told apart."""
 
+import signal
+
 import pytest
 
-from scorecard.mutants.__main__ import FAMILIES, drawn, selections
-from scorecard.mutants.laboratory import ROOT, Laboratory
-from scorecard.mutants.sites import Mutant, mutants
+from scorecard.mutants.__main__ import drawn, stages
+from scorecard.mutants.card import share_of
+from scorecard.mutants.laboratory import ROOT, Laboratory, Reach, chosen
+from scorecard.mutants.schemata import PYTHON_HEADER, switched
+from scorecard.mutants.sites import FAMILIES, Mutant, mutants
 
 SOURCE = '''
 """Text with a < b."""
@@ -39,8 +43,8 @@ def test_a_mutant_changes_its_place_alone_and_refuses_another_source():
 
 
 def test_the_draw_is_repeatable_and_half_of_it_is_compiled():
-    first = drawn(100, seed=3)
-    assert first == drawn(200, seed=3)[:100] != drawn(100, seed=4)
+    first = drawn(100, seed=3, only="tree")
+    assert first == drawn(200, seed=3, only="tree")[:100] != drawn(100, seed=4, only="tree")
     assert sum(m.file.endswith(".py") for m in first) == 50
     for mutant in first:
         mutant.applied((ROOT / mutant.file).read_text(encoding="utf-8"))
@@ -48,26 +52,97 @@ def test_the_draw_is_repeatable_and_half_of_it_is_compiled():
 
 def test_every_family_has_tests():
     for family in FAMILIES:
-        for selection in selections(f"src/pellucid/{family}/x.py"):
-            assert (ROOT / selection[0]).exists()
+        for files in stages(f"src/pellucid/{family}/x.py"):
+            assert files and all((ROOT / file).exists() for file in files)
 
 
-def test_outcomes_are_told_apart_and_the_source_comes_back(tmp_path, monkeypatch):
+COMPUTES = """
+LIMIT = 2
+
+
+def f(n, flag=False):
+    total = 0
+    for i in range(1, n):
+        if total < LIMIT and not flag:
+            total += i * 2
+        if flag or total == 6:
+            total -= 1
+        else:
+            total = total + (
+                i - 3)
+    return total / 2
+"""
+
+
+def test_an_active_mutant_computes_what_the_changed_source_does():
+    numbered = dict(enumerate(mutants(COMPUTES, "f.py"), 1))
+    text, refused = switched(COMPUTES, "f.py", numbered)
+    text = text.replace(PYTHON_HEADER, "")
+    assert len(numbered) > 10 and not refused
+
+    def results(source, active):
+        space = {"pl_hit": lambda number: number == active}
+        exec(compile(source, "f.py", "exec"), space)
+        return [space["f"](n, flag) for n in range(5) for flag in (False, True)]
+
+    assert results(text, 0) == results(COMPUTES, 0)
+    changed = 0
+    for number, mutant in numbered.items():
+        assert results(text, number) == results(mutant.applied(COMPUTES), 0)
+        changed += results(text, number) != results(text, 0)
+    assert changed > 3
+
+
+def test_compiled_sources_keep_declarations_and_steps_of_ranges():
+    source = """
+cdef enum:
+    LANES = 8
+cdef int f(int n) nogil:
+    cdef int m = n - 1, k = 0
+    for i in range(n - 1, -1, -1):
+        k += i
+"""
+    found = mutants(source, "f.pyx")
+    assert {m.line for m in found} == {5, 6, 7}
+    text, refused = switched(source, "f.pyx", dict(enumerate(found, 1)))
+    assert "    if pl_hit(1):\n        m = (n + 1)\n" in text
+    assert len(refused) == 1 and "), -1):" in text  # the step
+    assert 'bint pl_hit "pl_hit_"(int) noexcept nogil' in text
+
+
+class Answers:
+    """A server whose tests end as listed, by the active mutant."""
+
+    reached = {3}
+
+    def __init__(self, codes):
+        self.codes = codes
+
+    def test(self, tests, active=0, seconds=0.0, record=None):
+        return {"code": self.codes[active], "failed": "t.py::test_b" if self.codes[active] else ""}
+
+
+def test_outcomes_are_told_apart(tmp_path):
     laboratory = Laboratory(tmp_path)
-    source = laboratory.source / "m.py"
-    source.parent.mkdir()
-    source.write_text("a = 1\n")
-    words = {"a = 1\n": "passed", "a = 2\n": "failed", "a = 3\n": "hung", "a = 4\n": "passed"}
-    monkeypatch.setattr(Laboratory, "test", lambda self, selection: words[source.read_text()])
-    for new, outcome in (("2", "killed"), ("3", "hung"), ("4", "survived")):
-        assert laboratory.outcome(Mutant("m.py", 1, 4, "1", new), [()]) == outcome
-        assert source.read_text() == "a = 1\n"
+    laboratory.warm = Answers({0: 0, 1: 1, 2: 0, 3: -signal.SIGXCPU, 4: -signal.SIGSEGV})
+    words = [laboratory.outcome(n, ["t.py::test_a"], 1.0) for n in (1, 2, 3, 4)]
+    assert words == ["killed", "survived", "hung", "killed"]
 
 
-def test_a_test_that_fails_without_a_change_kills_nothing(tmp_path, monkeypatch):
+def test_a_test_that_fails_without_a_mutant_kills_nothing(tmp_path):
     laboratory = Laboratory(tmp_path)
-    laboratory.source.mkdir()
-    (laboratory.source / "m.py").write_text("a = 1\n")
-    monkeypatch.setattr(Laboratory, "test", lambda self, selection: "failed")
-    with pytest.raises(SystemExit, match="fails on the unchanged sources"):
-        laboratory.outcome(Mutant("m.py", 1, 4, "1", "2"), [("tests/x",)])
+    laboratory.warm = Answers({0: 1, 1: 1})
+    assert laboratory.outcome(1, ["t.py::test_a"], 1.0) == "unsound"
+    assert share_of({"a": "unsound"}).total == 0
+
+
+def test_a_mutant_meets_the_quickest_tests_that_reach_it():
+    reaches = [
+        Reach("slow", 9.0, frozenset({1})),
+        Reach("quick", 1.0, frozenset({1, 2})),
+        Reach("other", 0.1, frozenset({2})),
+    ]
+    assert chosen(1, reaches, budget=5.0) == (["quick"], 1.0)
+    assert chosen(1, reaches, budget=50.0) == (["quick", "slow"], 10.0)
+    assert chosen(3, reaches) == ([], 0.0)
+    assert chosen(0, reaches, budget=2.0)[0] == ["other", "quick"]
