@@ -1,7 +1,8 @@
 """`python -m benchmarks [family...]`: race, print the table, write JSON.
 
 `python -m benchmarks shapes` races all models on a grid of shapes, see `benchmarks.shapes`;
-`python -m benchmarks scale` fits tables larger than the memory allowed, see `benchmarks.scale`.
+`python -m benchmarks scale` fits tables larger than the memory allowed, see `benchmarks.scale`;
+`python -m benchmarks pages` measures the figures of the method pages, see `benchmarks.pages`.
 
 Exit code 1 if the answers of any row differ or a contender breaks, 2 for an unknown family; missed
 goals are printed, never an exit code, because seconds depend on the machine.
@@ -10,6 +11,7 @@ goals are printed, never an exit code, because seconds depend on the machine.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 from collections.abc import Sequence
@@ -25,20 +27,23 @@ from benchmarks.workload import OURS, NotAvailable, Workload
 
 PROCESS, SINGLE_ROW, SHAPES, SCALE = "process", "single_row", "shapes", "scale"
 WATCHING, PLAYER = "watching", "player"
-ACCURACY = "accuracy"  # a program of its own: scores, not seconds
+PAGES = "pages"
+SCORES = ("accuracy", "coverage", "halving")  # programs of their own: scores, not seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen families; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == [ACCURACY]:
-        from benchmarks import accuracy
-
-        return accuracy.main(given[1:])
+    if given[:1] and given[0] in SCORES:
+        return importlib.import_module(f"benchmarks.{given[0]}").main(given[1:])
     if given[:1] == [SHAPES]:
         return shapes_command.main(given[1:])
     if given[:1] == [SCALE]:
         return scale.main(given[1:])
+    if given[:1] == [PAGES]:
+        from benchmarks.pages import command
+
+        return command.main(given[1:])
     known = [*workload.all_families(), PROCESS, SINGLE_ROW, WATCHING, PLAYER]
     options = _parser(known).parse_args(given)
     unknown = sorted(set(options.family) - set(known))

@@ -1,8 +1,10 @@
-"""`python -m benchmarks accuracy [--tables a,b]`: the best scores on the board against peers.
+"""`python -m benchmarks accuracy [--tables a,b] [--runs DIR]`: the best scores against peers.
 
 Nested cross-validation on tables of the reference folder (`PELLUCID_SHARED_DATA`, or the nearest
 `shared/data`): log loss for classes, RMSE for numbers. Peers: CatBoost, LightGBM and XGBoost with their
-default settings, and LightGBM tuned over our own portfolio. Seconds are those of one fit.
+default settings, and LightGBM tuned over our own portfolio. Every table is a run in its own folder of
+`--runs`: what is interrupted goes on from its journal (model by model, fold by fold) when it is started
+again, and finished tables are only read.
 """
 
 from __future__ import annotations
@@ -103,32 +105,44 @@ def folder() -> Path | None:
     return next((place for place in places if place.is_dir()), None)
 
 
-def compare_table(path: Path, target: str, drop: tuple[str, ...], effort: str) -> dict[str, Any]:
+def compare_table(
+    path: Path, target: str, drop: tuple[str, ...], effort: str, run: Path
+) -> dict[str, Any]:
     """The scores of all models on one table, lower is better; RMSE in standard deviations."""
     import pandas as pd
 
-    import pellucid
+    from pellucid.comparison.planning.prepare import prepare
+    from pellucid.comparison.planning.settings import Settings
+    from pellucid.comparison.run import Run
 
+    done = run / "scores.json"
+    if done.is_file():
+        return json.loads(done.read_text(encoding="utf-8"))
+    run.mkdir(parents=True, exist_ok=True)
     frame = pd.read_csv(path).drop(columns=list(drop)).dropna(subset=[target])
     numeric = frame[target].dtype.kind == "f" or frame[target].nunique() > 12
     kind = "regression" if numeric else "classification"
     peer = "lightgbm.LGBM" + ("Regressor" if numeric else "Classifier")
     began = time.perf_counter()
-    result = pellucid.compare(
-        frame, target, task=kind, metric="rmse" if numeric else "log_loss", test_size=0,
-        effort=effort, peers=PEERS,
-        extra={"lightgbm_tuned": TunedLightGBM(peer, not numeric, {"n_jobs": 1, "verbosity": -1})},
-    )  # fmt: skip
+    settings = {
+        "target": target, "task": kind, "metric": "rmse" if numeric else "log_loss", "test_size": 0,
+        "effort": effort, "peers": PEERS, "jobs": 1,
+    }  # fmt: skip
+    tuned = TunedLightGBM(peer, not numeric, {"n_jobs": 1, "verbosity": -1})
+    plan, findings = prepare(frame, Settings.of(settings), extra={"lightgbm_tuned": tuned})
+    result = Run(plan, run, lambda event: None, findings).run()
     unit = float(frame[target].std()) if numeric else 1.0
     scores = {
         row["model"]: row["mean"] / unit for row in result.rows if row.get("mean") is not None
     }
     failed = {row["model"]: row["reason"] for row in result.rows if row["status"] != "ok"}
     weights = next((row["params"] for row in result.rows if row["model"] == "blend"), None)
-    return {
+    found = {
         "table": path.name, "rows": len(frame), "seconds": time.perf_counter() - began,
         "scores": scores, "failed": failed, "blend": weights,
     }  # fmt: skip
+    done.write_text(json.dumps(found) + "\n", encoding="utf-8")
+    return found
 
 
 def line(found: dict[str, Any]) -> str:
@@ -164,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks accuracy")
     parser.add_argument("--tables", default="", help="names without .csv, separated by commas")
     parser.add_argument("--effort", default="normal")
-    parser.add_argument("--json", metavar="FILE", help="append the scores of each table to FILE")
+    parser.add_argument("--runs", metavar="DIR", default="runs/accuracy", help="folder of the runs")
     options = parser.parse_args(arguments)
     place = folder()
     if place is None:
@@ -175,10 +189,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (target, drop) in TABLES.items():
         if (wanted and name.partition(".")[0] not in wanted) or not (place / name).is_file():
             continue
-        found.append(compare_table(place / name, target, drop, options.effort))
+        run = Path(options.runs) / f"{name.partition('.')[0]}-{options.effort}"
+        found.append(compare_table(place / name, target, drop, options.effort, run))
         print(line(found[-1]), flush=True)
-        if options.json:
-            with open(options.json, "a", encoding="utf-8") as file:
-                file.write(json.dumps(found[-1]) + "\n")
     print("\n".join(totals(found)) if found else "no tables")
     return 0

@@ -44,7 +44,7 @@ def peak_bytes(key: str, who: str, n: int) -> int | None:
 def _measure(sender: Any, key: str, who: str, n: int) -> None:
     entry = registry.find(key)
     sample = entry.source.sample(n)
-    few = _first_rows(sample, 300)
+    few = _first_rows(sample, 600)
     registry.fit(entry.contender(who, few, **entry.in_memory), few)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)

@@ -11,6 +11,7 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from benchmarks.race import Row
@@ -57,12 +58,21 @@ def document(rows: Sequence[Row], growth: Sequence[dict[str, Any]]) -> dict[str,
     return {
         "schema": 1,
         "machine": {
-            "processor": platform.processor() or platform.machine(),
+            "processor": _processor(),
             "cpus": len(os.sched_getaffinity(0)),
             "python": platform.python_version(),
         },
         "versions": {
-            name: _version(name) for name in (OURS, "scikit-learn", "statsmodels", "numpy")
+            name: _version(name)
+            for name in (
+                OURS,
+                "scikit-learn",
+                "statsmodels",
+                "numpy",
+                "scipy",
+                "lightgbm",
+                "xgboost",
+            )
         },
         "rows": [{**asdict(row), "ratio": row.ratio, "failed": row.failed} for row in rows],
         "growth": list(growth),
@@ -123,6 +133,14 @@ def _megabytes(row: Row) -> str:
     if row.ours_bytes is None or row.peer_bytes is None:
         return "-"
     return f"{row.ours_bytes / 1e6:.0f} / {row.peer_bytes / 1e6:.0f}"
+
+
+def _processor() -> str:
+    """The name of the processor, as the kernel of Linux gives it."""
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text().splitlines() if known.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _version(name: str) -> str | None:

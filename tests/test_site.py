@@ -1,13 +1,12 @@
 """The built site: no fault, no foreign request, no message in the console, readable on a phone.
 
 The site of `PELLUCID_SITE` is looked at, or else it is built, which takes a minute. The tests in a
-browser need playwright and Chromium.
+browser need Chromium; that of accessibility needs `PELLUCID_AXE`, the path of an axe.min.js.
 """
 
 import functools
 import http.server
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chromium import open_browser
 from tests.source_tree import ROOT
 
 PAGES = [
@@ -82,35 +82,73 @@ def address(site):
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no chromium")
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=quiet)
+    with open_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("page", PAGES)
 def test_page_in_a_browser(browser, address, page, scheme):
-    context = browser.new_context(viewport={"width": 360, "height": 800}, color_scheme=scheme)
-    tab = context.new_page()
-    requests, messages = [], []
-    tab.on("request", lambda request: requests.append(request.url))
-    tab.on("console", lambda message: messages.append(message.text))
-    tab.on("pageerror", lambda error: messages.append(str(error)))
-    tab.goto(address + page, wait_until="networkidle")
+    tab = browser.tab(360, 800, scheme)
+    tab.goto(address + page)
     if "search" in page:
-        tab.wait_for_selector("#search-results li", timeout=20_000)
-        assert "asso" in tab.inner_text("#search-results")
-    foreign = [url for url in requests if not url.startswith((address, "data:", "blob:"))]
+        tab.wait("document.querySelector('#search-results li')")
+        assert "asso" in tab.evaluate("document.querySelector('#search-results').innerText")
+    foreign = [url for url in tab.requests if not url.startswith((address, "data:", "blob:"))]
     wide = tab.evaluate("document.documentElement.scrollWidth")
-    context.close()
+    messages = tab.messages
+    tab.close()
     assert not foreign and not messages and wide <= 360
+
+
+@pytest.mark.slow
+def test_search_from_the_keyboard(browser, address):
+    tab = browser.tab(1280, 800)
+    tab.goto(address + "index.html")
+    tab.evaluate("document.querySelector('.sidebar-search').focus()")
+    tab.send("Input.insertText", text="tweedie")
+    tab.press("Enter")
+    tab.wait("document.querySelector('#search-results li a')")
+    assert "weedie" in tab.evaluate("document.querySelector('#search-results').innerText")
+    tab.close()
+
+
+@pytest.mark.slow
+def test_the_keyboard_reaches_what_scrolls(browser, address):
+    tab = browser.tab(360, 800)
+    tab.goto(address + "methods/decision_tree.html")
+    regions = (
+        "[...document.querySelectorAll('article pre, article div.math, article .table-wrapper')]"
+    )
+    scrolls = f"{regions}.filter(r => r.scrollWidth > r.clientWidth)"
+    tab.wait(f"{scrolls}.every(r => r.tabIndex === 0)")
+    assert tab.evaluate(f"{scrolls}.length") > 3
+    assert tab.evaluate(f"{regions}.every(r => r.scrollWidth > r.clientWidth || r.tabIndex < 0)")
+    tab.press("Tab")
+    assert tab.evaluate("document.activeElement.tagName") != "BODY"
+    tab.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("PELLUCID_AXE" not in os.environ, reason="PELLUCID_AXE names no axe.min.js")
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible(browser, address, site, scheme, width):
+    """axe-core (not part of the project) finds nothing on any page but copies of source files."""
+    axe = Path(os.environ["PELLUCID_AXE"]).read_text()
+    found = {}
+    for path in sorted(site.rglob("*.html")):
+        name = str(path.relative_to(site))
+        if name.startswith("source/"):
+            continue
+        tab = browser.tab(width, 800, scheme)
+        tab.goto(address + name)
+        tab.evaluate(f"{axe}; 0")
+        run = "axe.run(document, {resultTypes: ['violations']})"
+        found[name] = tab.evaluate(f"{run}.then(r => r.violations.map(v => v.id))")
+        tab.close()
+    assert {name: ids for name, ids in found.items() if ids} == {}
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file = Path(options.json) if options.json else None
     rows = _known(file)
     done = {row.workload for row in rows}
-    with _clock(options.cpu) as clock, warnings.catch_warnings():
+    with chosen_clock(options.cpu) as clock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for shape, contender, n in _races(options):
             entry = contender.workload(shape, n)
@@ -62,7 +62,7 @@ def _asked(shape: Shape, names: Sequence[str]) -> bool:
 
 
 @contextlib.contextmanager
-def _clock(cpu: bool) -> Iterator[Callable[[], float]]:
+def chosen_clock(cpu: bool) -> Iterator[Callable[[], float]]:
     """The clock of the race; the processor's needs one thread everywhere."""
     if not cpu:
         yield time.perf_counter

@@ -14,6 +14,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from docs.site.comparison import filled
 from docs.site.pages import DOCS, ROOT, outside_fences, replays, save_replays
 from docs.site.reference import modules, toctree, write_reference
 
@@ -37,7 +38,7 @@ class Site:
         """Write a Markdown page at `where`, with its links turned into those of the site."""
         self.done.add(where)
         change = partial(LINK.sub, lambda match: self._link(match, path, where))
-        text = outside_fences(path.read_text(), change)
+        text = outside_fences(filled(path.read_text(), path.stem), change)
         target = self.folder / where
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)

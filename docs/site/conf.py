@@ -23,6 +23,7 @@ html_theme = "furo"
 html_math_renderer = "mathml"
 html_static_path = [str(Path(__file__).with_name("static"))]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_favicon = str(Path(__file__).with_name("static") / "favicon.svg")
