@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pytest
 
 import pellucid
 from pellucid import beyond_memory
+from pellucid.data.opening import source_behind
 from pellucid.errors import DataError
 from pellucid.linear_model import LinearRegression, LogisticRegression
 
@@ -109,3 +111,39 @@ def test_set_memory_takes_sizes_as_people_write_them():
     for wrong in ("much", "-1GB", 0, True, 1.5):
         with pytest.raises(ValueError, match="must be a number of bytes"):
             pellucid.set_memory(wrong)
+
+
+def test_a_large_table_is_compared_on_a_sample_and_fitted_as_a_whole(tmp_path, monkeypatch):
+    from pellucid.comparison import large_table
+    from pellucid.parallel import memory
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 2))
+    y = np.where(X[:, 0] + rng.logistic(size=30_000) > 4, "rare", "usual")
+    target = pa.array(y.tolist(), mask=np.arange(30_000) % 100 == 0)
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": target})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=5_000)
+    monkeypatch.setattr("pellucid.data.sources.find.COPIES", 10**9)
+    monkeypatch.setattr(large_table, "MOST_ROWS", 2_000)
+    pellucid.set_memory(memory.resident() + 600 * 10**6)
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            result = pellucid.compare(
+                tmp_path / "t.parquet", "y", models=["logistic", "knn"], effort="quick", jobs=1
+            )
+    finally:
+        pellucid.set_memory(None)
+    words = " ".join(str(warning.message) for warning in said)
+    plan, source = result.refitter.plan, source_behind(tmp_path / "t.parquet")
+    assert "compared on a stratified sample of 2,000 rows" in words
+    assert f"fitted again on {29_700 - len(plan.test):,} rows" in words
+    sample = large_table.stratified(source, "y", True, 2_000, 0)
+    share = np.mean(np.array(sample.table.column("y").to_pylist()) == "rare")
+    assert abs(share - np.mean(y == "rare")) < 0.005 and sample.n_missing == 300
+    # The model is the one that the same parameters give on all rows but those of the test set.
+    keep = np.arange(30_000) % 100 != 0
+    keep[sample.rows[plan.dataset.rows[plan.test]]] = False
+    twin = result.refitter.contender("logistic").make()
+    twin.set_params(**result.refitter.params("logistic")).fit(X[keep], y[keep])
+    np.testing.assert_array_equal(result.best_.coef_, twin.coef_)

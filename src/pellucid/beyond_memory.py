@@ -7,15 +7,20 @@ so a prediction that was killed and resumed has the same bytes as one that ran t
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import json
 import os
-from collections.abc import Callable, Sequence
+import pickle
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from pellucid.data.opening import large_source, on_workers
 from pellucid.errors import DataError, MemoryLimitError
 
 Answer = TypeVar("Answer", bound=Callable[..., Any])
@@ -23,8 +28,25 @@ PART_ROWS = 2**18  # rows of a file of predictions
 JOB = "_job.json"  # readers of data sets skip names that begin with _
 
 
-def fit_below_ceiling(model: Any, source: Any, learn: Callable[[], Any]) -> None:
-    """Let `learn` fit the model to a source that does not fit into memory; keeps the report."""
+def fit_elsewhere(
+    model: Any, X: Any, roles: tuple[Any, Any, Any], options: dict[str, Any]
+) -> tuple[Any, bool]:
+    """Fit to a Dask frame or below the memory ceiling; otherwise the table to fit in memory.
+
+    `roles`: y, weights and offset, or the names of their columns.
+    """
+    cluster = on_workers(X)
+    if cluster is not None:
+        fit_on_workers(model, cluster, roles, options)
+        return X, True
+    X, large = large_source(X)
+    if large:
+        fit_below_ceiling(model, X, functools.partial(model._learn_once, X, *roles, options))
+    return X, large
+
+
+def fit_below_ceiling(model: Any, source: Any, learn: Callable[..., Any]) -> None:
+    """Let `learn` fit the model to a source that does not fit into memory; it keeps the report."""
     from pellucid.data.sources.streaming import streaming
 
     if model._substitute:
@@ -35,20 +57,124 @@ def fit_below_ceiling(model: Any, source: Any, learn: Callable[[], Any]) -> None
             "rows, or allow more memory with pellucid.set_memory."
         )
     with streaming(source) as report:
-        learn()
-    model._fit_report = report
+        learn(report=report)
+
+
+def fit_on_workers(
+    model: Any, table: Any, roles: tuple[Any, Any, Any], options: dict[str, Any]
+) -> None:
+    """Let the workers of a Dask cluster fit the model together; the rows stay where they are.
+
+    `roles`: names of the columns of y, weights and offset, or None.
+    """
+    from pellucid.data.sources.dask_fit import passes
+
+    model._check_parameters()
+    _check_shared(model, table, roles)
+    names = [name for role in roles for name in ([role] if isinstance(role, str) else role or [])]
+    for name in names:
+        table.require(name)
+    warm = getattr(model, "warm_start", False)
+    work = model._working_copy()
+    if not warm:
+        work._replace_learned({})
+        model._replace_learned({})
+    start = time.perf_counter()
+    with passes(
+        table, names, roles[1], functools.partial(_learn_shard, work, roles, options)
+    ) as fit:
+        learned, report = pickle.loads(fit.run()), fit.report
+    seconds = time.perf_counter() - start
+    model._replace_learned(learned, {"source": "the Dask frame"} | report | {"seconds": seconds})
+    model._warn()
+
+
+def _check_shared(model: Any, table: Any, roles: tuple[Any, Any, Any]) -> None:
+    who = type(model).__name__
+    if not model._shares_rows:
+        raise DataError(
+            f"{who} with these parameters cannot be fitted by Dask workers: it needs all rows on one "
+            'machine. Write the frame to Parquet and fit on one machine, model.fit("folder", y=...), or '
+            "move the rows to this machine with pellucid.scan(frame, gather=True)."
+        )
+    if model.table is not None and model.table.missing == "drop":
+        raise DataError(
+            "Table(missing='drop') would move the rows of a Dask frame: drop them there, for example "
+            "with frame.dropna()."
+        )
+    for role, what in zip(roles, ("y", "sample_weight", "offset")):
+        texts = isinstance(role, list) and all(isinstance(name, str) for name in role)
+        if role is not None and not isinstance(role, str) and not texts:
+            raise DataError(
+                f"{what} of a Dask frame is the name of one of its columns, not a "
+                f"{type(role).__name__}."
+            )
+
+
+def _learn_shard(
+    model: Any, roles: tuple[Any, Any, Any], options: dict[str, Any], source: Any, rank: int
+) -> tuple[bytes, str]:
+    """On a worker: what the model learns from all rows, sent by the first worker, and its digest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the client warns
+        model._learn(source, *roles, **options)
+    learned = model._learned()
+    return pickle.dumps(learned) if rank == 0 else b"", digest(learned)
+
+
+def digest(value: Any) -> str:
+    """A hash of the bits of what a model has learned."""
+    import hashlib
+
+    found = hashlib.sha256()
+
+    def add(item: Any) -> None:
+        found.update(type(item).__name__.encode())
+        if isinstance(item, np.ndarray) and item.dtype != object:
+            found.update(f"{item.dtype}{item.shape}".encode() + item.tobytes())
+        elif isinstance(item, dict):
+            for name in sorted(item, key=str):
+                add(name)
+                add(item[name])
+        elif isinstance(item, list | tuple | np.ndarray):
+            for entry in item:
+                add(entry)
+        elif dataclasses.is_dataclass(item):
+            for own in dataclasses.fields(item):
+                add(getattr(item, own.name))
+        else:
+            found.update(repr(item).encode())
+
+    add(value)
+    return found.hexdigest()
 
 
 def answer_in_parts(source: Any, answer: Callable[[Any], Any]) -> Any:
-    """The answers for a source that does not fit into memory, which must themselves fit."""
-    parts = [answer(table) for table in source.tables()]
-    if isinstance(parts[0], tuple):
-        return tuple(np.concatenate(own) for own in zip(*parts))
-    return np.concatenate(parts)
+    """The answers for a source that does not fit into memory; they may be in scratch files."""
+    from pellucid.data.sources.streaming import below_ceiling
+    from pellucid.parallel.memory import copy_into
+
+    source = source if source.features is None else source.select(source.features)
+    out: list[np.ndarray] = []
+    start = 0
+    with below_ceiling(source):
+        for table in source.tables():
+            found = answer(table)
+            parts = found if isinstance(found, tuple) else (found,)
+            out = out or [np.empty((source.n_rows, *part.shape[1:]), part.dtype) for part in parts]
+            for own, part in zip(out, parts):
+                copy_into(own[start : start + len(part)], part)
+            start += table.num_rows
+    return tuple(out) if isinstance(found, tuple) else out[0]
+
+
+def kept_report(report: dict[str, Any] | None) -> dict[str, Any]:
+    """The report of a fit as an attribute; it is replaced with all that was learned."""
+    return {} if report is None else {"_fit_report": report}
 
 
 def fit_report(self: Any) -> dict[str, Any]:
-    """Of a fit below a memory ceiling: rows, bytes and seconds of reading, memory and scratch."""
+    """How a fit below a memory ceiling or on Dask went: rows, passes, bytes, seconds, peak memory."""
     if "_fit_report" not in vars(self):
         raise AttributeError("the table was in memory: there is no fit_report_.")
     return dict(vars(self)["_fit_report"])
@@ -105,22 +231,46 @@ def predict_to(
     from pellucid.data.io.write import write
     from pellucid.data.opening import source_behind
     from pellucid.data.sources.in_memory import from_table
+    from pellucid.data.sources.streaming import below_ceiling
 
     self._check_fitted()
     source = source_behind(X) or from_table(X)
     needed = [str(name) for name in getattr(self, "feature_names_in_", source.names)]
     source, place = source.select(list(dict.fromkeys([*needed, *copy]))), Path(folder)
     missing = _resume(place, source, _job(self, source, list(copy)))
-    for number, part in enumerate(source.tables(PART_ROWS)):
+    with below_ceiling(source):
+        for number, columns in _predicted_parts(self, source, needed, list(copy), missing):
+            write(columns, str(place / _name(number)), "parquet")
+    return place
+
+
+def _predicted_parts(
+    model: Any, source: Any, needed: list[str], copied: list[str], missing: set[int]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number and output columns of each missing part, predicted block by block."""
+    from pellucid.data.sources.block_source import joined_columns
+
+    blocks: list[dict[str, Any]] = []
+    rows = _block_rows(len(source.names))
+    for k, block in enumerate(source.tables(rows)):
+        number, place = divmod(k * rows, PART_ROWS)
         if number not in missing:
             continue
-        made = prediction_columns(self, part.select(needed))
-        twice = [name for name in copy if name in made]
+        made = prediction_columns(model, block.select(needed))
+        twice = [name for name in copied if name in made]
         if twice:
             raise DataError(f"the output already has a column {twice[0]!r}. Rename the column.")
-        columns = {name: part.column(name) for name in copy} | made
-        write(columns, str(place / _name(number)), "parquet")
-    return place
+        blocks.append({name: block.column(name) for name in copied} | made)
+        if place + rows >= PART_ROWS or k * rows + block.num_rows == source.n_rows:
+            yield number, {n: joined_columns([own[n] for own in blocks]) for n in blocks[0]}
+            blocks = []
+
+
+def _block_rows(columns: int) -> int:
+    """Rows that are predicted at once, a power of two: a function of the number of columns alone."""
+    from pellucid.data.sources.block_source import CELLS
+
+    return min(PART_ROWS, 2 ** max((CELLS // max(columns, 1)).bit_length() - 1, 8))
 
 
 def _name(number: int) -> str:

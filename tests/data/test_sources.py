@@ -229,6 +229,18 @@ def test_a_source_that_fits_is_read_into_memory(table, tmp_path):
         _ = model.fit_report_
 
 
+def test_a_report_goes_with_what_was_learned(table, tmp_path, ceiling):
+    names = ["x0", "x1", "x3"]
+    source = pellucid.scan(files(table, tmp_path), features=names)
+    few = table.slice(0, 50)
+    model = make("SGDClassifier").fit(source, "churn")
+    assert model.fit_report_["rows"] == ROWS
+    model.partial_fit(few.select(names), few.column("churn").to_numpy())
+    assert not hasattr(model, "fit_report_")
+    model.fit(source, "churn").fit(few.select([*names, "churn"]), "churn")
+    assert not hasattr(model, "fit_report_")
+
+
 REFUSED = {
     "SVC": "LinearSVC", "KNeighborsClassifier": "HistGradientBoosting", "TSNE": "PCA",
     "RandomForestClassifier": "HistGradientBoostingClassifier", "MLPRegressor": "SGDRegressor",

@@ -14,6 +14,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import _loops
 from pellucid.data.row_view import RowView
+from pellucid.parallel import external
+from pellucid.parallel.memory import is_limited
 
 if TYPE_CHECKING:
     from pellucid.data.problem import Problem
@@ -77,8 +79,10 @@ def _equal_to_previous(problem: "Problem", order: np.ndarray, suspects: np.ndarr
 def _repeated(h: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Positions in `order` whose hash is that of the position before; by blocks, to hold little."""
     found = [np.empty(0, dtype=np.int64)]
+    ordered = external.take(h, order) if is_limited() else None
     for rows in parallel.row_blocks(len(order) - 1, 1):
-        own = h[order[rows.start : rows.stop + 1]]
+        both = slice(rows.start, rows.stop + 1)
+        own = h[order[both]] if ordered is None else ordered[both]
         found.append(np.flatnonzero(own[1:] == own[:-1]) + rows.start + 1)
     return np.concatenate(found)
 
@@ -88,7 +92,7 @@ def _groups(problem: "Problem") -> tuple[np.ndarray, np.ndarray]:
     extra = [part for part in (problem.y, problem.offset) if part is not None]
     h = row_hash(problem.X, extra)
     mergeable = problem.counts and problem.weights.sum() < EXACT
-    order = np.argsort(h, kind="stable") if mergeable else np.lexsort((problem.weights, h))
+    order = external.argsort(h, None if mergeable else problem.weights)
     fresh = np.ones(problem.n, dtype=bool)
     suspects = _repeated(h, order) if mergeable else np.empty(0, dtype=np.int64)
     if suspects.size:
@@ -100,7 +104,7 @@ def _weights(problem: "Problem", order: np.ndarray, fresh: np.ndarray) -> np.nda
     weights = problem.weights
     if fresh.all() and (weights == weights[0]).all():  # the same in any order
         return weights
-    return np.bincount(np.cumsum(fresh) - 1, weights[order])
+    return np.bincount(np.cumsum(fresh) - 1, external.take(weights, order))
 
 
 def merged(
@@ -115,7 +119,7 @@ def merged(
     weights, position = _weights(problem, order, fresh), None
     if positions:
         position = np.empty(problem.n, dtype=np.int64)
-        position[order] = np.cumsum(fresh) - 1
+        external.scatter(position, order, np.cumsum(fresh) - 1)
         if problem.position is not None:
             position = np.where(problem.position < 0, -1, position[problem.position])
     return order if fresh.all() else order[fresh], weights, position
@@ -138,8 +142,8 @@ def canonical_view(problem: "Problem", positions: bool = False) -> "Problem":
     return replace(
         problem,
         X=RowView(problem.X, first.astype(np.int32)),
-        y=None if problem.y is None else problem.y[first],
+        y=None if problem.y is None else external.take(problem.y, first),
         weights=weights,
-        offset=None if problem.offset is None else problem.offset[first],
+        offset=None if problem.offset is None else external.take(problem.offset, first),
         position=position,
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.errors import ParameterError, shown
 
 LARGEST = 1e150  # times weights of rows it is still an ordinary number
@@ -20,7 +21,7 @@ def class_factors(class_weight: Any, rows: Any) -> np.ndarray:
     labels = rows.classes.tolist()
     if class_weight is None:
         return np.ones(len(labels))
-    totals = np.bincount(rows.y, rows.weights, minlength=len(labels))
+    totals = parallel.count_rows(rows.y, rows.weights, len(labels))
     if isinstance(class_weight, str):
         present = totals > 0  # a bag may lack a class
         return np.where(

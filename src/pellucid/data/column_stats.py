@@ -54,9 +54,9 @@ def column_facts(table: RawTable, weights: np.ndarray) -> tuple[np.ndarray, ...]
     blocks = parallel.row_blocks(*X.shape)
     with np.errstate(all="ignore"):
         total, low, high = parallel.reduce(lambda b: _facts(X[b], weights[b]), _merge, blocks)
-    mean = total / weights.sum()
+    mean = total / parallel.sum_rows(weights)
     if not np.isfinite(total).all():
-        if np.isinf(low).any() or np.isinf(high).any() or np.isnan(X).any():
+        if np.isinf(low).any() or np.isinf(high).any() or parallel.any_row(np.isnan(X).any()):
             check_finite(X, table, allow_nan=True)
             return _facts_with_missing(X, weights)
         # Cells near the largest float: their sum overflows.
@@ -90,8 +90,8 @@ def _facts_with_missing(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
     total, weight, low, high = parallel.reduce(
         partial, _merge_present, parallel.row_blocks(*X.shape)
     )
-    n_missing = np.maximum(weights.sum() - (weight[0] + weight[1]), 0.0)
-    n_missing[~np.isnan(X).any(axis=0)] = 0.0
+    n_missing = np.maximum(parallel.sum_rows(weights) - (weight[0] + weight[1]), 0.0)
+    n_missing[~parallel.everywhere(np.isnan(X).any(axis=0), np.logical_or)] = 0.0
     empty = low > high
     with np.errstate(all="ignore"):
         mean = (total[0] + total[1]) / (weight[0] + weight[1])

@@ -24,6 +24,17 @@ SPARSE_COLUMNS = 50
 DENSE = 2**27  # cells of words or sparse tables that are made dense at most: 1 GB
 
 
+def encode_once(
+    schema: Schema, table: RawTable, takes_sparse: bool, owner: str, *flags: bool
+) -> Any:
+    """The table aligned and encoded; a table with a memo remembers it for models of the same schema."""
+
+    def encoded() -> Any:
+        return encode(schema, schema.align(table, owner), takes_sparse, owner, *flags)
+
+    return table.remembered(("encoded", takes_sparse, *flags), (schema,), encoded)
+
+
 def encode(
     schema: Schema,
     table: RawTable,
@@ -115,7 +126,8 @@ def _numbers(table: RawTable, view: bool) -> np.ndarray:
     """A dense table as it is, or a copy in Fortran order, by tiles and in threads."""
     X = table.dense
     assert X is not None
-    if view and X.flags.c_contiguous and X.flags.aligned and X.dtype == np.float64:
+    if view and not X.flags.f_contiguous and X.flags.aligned:
+        X = np.ascontiguousarray(X, dtype=np.float64)
         if not _all_finite(X):
             check_finite(X, table, allow_nan=True)
         return X

@@ -6,8 +6,9 @@ column order are the user's.
 """
 
 import sys
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,6 +26,22 @@ class RawTable:
     dense: np.ndarray | None = None
     sparse: Any = None
     columns: list[RawColumn] | None = None
+    # What was computed from these rows, for who fits many models to them; None remembers nothing.
+    memo: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
+
+    def remembered(self, key: Any, owners: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What `make` returns, computed once for the key and these very owners; it warns each time."""
+        if self.memo is None:
+            return make()
+        key = (*key, *map(id, owners))
+        if key not in self.memo:  # keeps the owners, so that no other object gets their id
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                self.memo[key] = owners, make(), caught
+        _, made, caught = self.memo[key]
+        for one in caught:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+        return made
 
     @property
     def n_columns(self) -> int:

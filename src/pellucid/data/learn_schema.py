@@ -1,9 +1,11 @@
 """Learning a `Schema` from the rows of positive weight: kinds, levels, words, means and ranges."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data.column_stats import column_facts, sparse_facts
 from pellucid.data.intake import RawTable
 from pellucid.data.kinds import as_kind
@@ -11,6 +13,7 @@ from pellucid.data.raw_column import RawColumn
 from pellucid.data.schema import CATEGORICAL, NUMBER, TEXT, Schema
 from pellucid.data.text import Text, vocabulary
 from pellucid.errors import DataError, shown
+from pellucid.parallel.shard import shard
 
 # Free text is long and mostly distinct: mean words a cell, share of distinct cells, enough cells.
 TEXT_WORDS, TEXT_DISTINCT, TEXT_ROWS = 4.0, 0.5, 20
@@ -59,6 +62,25 @@ def learn(
     )
 
 
+def shared_levels(table: RawTable) -> RawTable:
+    """The table with the levels of all processes that share the rows, in the order of the rows."""
+    if shard() is None or table.columns is None:
+        return table
+    levels = [column.levels for column in table.columns]
+    found = parallel.everywhere(
+        levels, lambda a, b: [tuple(dict.fromkeys(k + l)) for k, l in zip(a, b)]
+    )
+    return replace(table, columns=[_with_levels(c, new) for c, new in zip(table.columns, found)])
+
+
+def _with_levels(column: RawColumn, levels: tuple[Any, ...]) -> RawColumn:
+    if column.kind != CATEGORICAL:
+        return column
+    place = {level: code for code, level in enumerate(levels)}
+    codes = np.array([*(place[level] for level in column.levels), -1], dtype=column.values.dtype)
+    return replace(column, levels=levels, values=codes[column.values])
+
+
 def named_kinds(table: RawTable, kinds: Any) -> dict[int, str]:
     """Kinds by position; an unknown column is an error that lists what there is."""
     d = table.n_columns
@@ -93,9 +115,16 @@ def kind_of(column: RawColumn, weights: np.ndarray) -> RawColumn:
     if not column.free or column.kind != CATEGORICAL:
         return column
     present = column.values >= 0
-    levels = tuple(column.levels[k] for k in np.unique(column.values[present]))
-    if not is_text(levels, float(weights[present].sum())):
+    seen = parallel.everywhere(np.unique(column.values[present]), np.union1d)
+    levels = tuple(column.levels[k] for k in seen)
+    if not is_text(levels, float(parallel.sum_rows(np.where(present, weights, 0.0)))):
         return column
+    if shard() is not None:
+        raise DataError(
+            f"column {column.name!r} holds free text, which Dask workers cannot learn together. Leave "
+            f"it out with pellucid.scan(frame, features=[...]), make it a category with "
+            f"Table(kinds={{{column.name!r}: 'categorical'}}), or fit on one machine."
+        )
     return as_kind(column, TEXT, column.name)
 
 
@@ -130,7 +159,8 @@ def learn_column(
 
 def _learn_levels(column: RawColumn, weights: np.ndarray, declared: bool) -> dict[str, Any]:
     """Levels that occur: in the dtype's order if it has one, else sorted."""
-    sums = np.bincount(column.values + 1, weights, minlength=len(column.levels) + 1)
+    size = len(column.levels) + 1
+    sums = parallel.count_rows(column.values + 1, weights, size)
     keep = declared and not column.free
     seen = [k for k in range(len(column.levels)) if keep or sums[k + 1] > 0]
     if not column.ordered:

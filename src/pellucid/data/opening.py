@@ -62,6 +62,16 @@ def source_behind(X: Any) -> "BlockSource | None":
     return source_of(X)
 
 
+def on_workers(X: Any) -> Any:
+    """X as a `DaskTable` if it is a Dask frame of which workers hold the rows; else None."""
+    kind = type(X)
+    if kind.__name__ != "DaskTable" and not hasattr(kind, "__dask_graph__"):
+        return None
+    from pellucid.data.sources import find
+
+    return find.on_workers(X)
+
+
 def large_source(X: Any) -> Any:
     """X as a source if it does not fit into memory, as one that need not be run again, or as it is."""
     source = None if type(X) is np.ndarray else source_behind(X)
@@ -70,7 +80,8 @@ def large_source(X: Any) -> Any:
     from pellucid.data.sources.find import is_large
 
     large = is_large(source)
-    return (X if isinstance(X, str | Path) and not large else source), large
+    whole = isinstance(X, str | Path) and Path(X).suffix.lower() in (".parquet", ".pq")
+    return (X if whole and not large else source), large
 
 
 def _loaded(X: Any, source: "BlockSource | None", columns: tuple[Any, ...]) -> Any:

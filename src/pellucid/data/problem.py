@@ -9,12 +9,14 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import batches, canonical, encode, targets
 from pellucid.data.intake import RawTable, raw_table
-from pellucid.data.learn_schema import learn, named_kinds
+from pellucid.data.learn_schema import learn, named_kinds, shared_levels
 from pellucid.data.row_view import RowView
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown
-from pellucid.parallel.memory import gather, is_limited
+from pellucid.parallel.external import gather, take
+from pellucid.parallel.memory import is_limited
+from pellucid.parallel.shard import shard
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
@@ -63,11 +65,16 @@ class Problem:
     @property
     def total(self) -> float:
         """Number of rows that the weights stand for."""
-        return float(self.weights.sum()) if self.counts else float(self.n)
+        return _total(self.weights)
+
+    @property
+    def n_all(self) -> int:
+        """Rows of all processes that share the table; `n` are here."""
+        return parallel.total_rows(self.n)
 
     @property
     def unweighted(self) -> bool:
-        return bool((self.weights == 1.0).all())
+        return parallel.all_rows((self.weights == 1.0).all())
 
     @property
     def kinds(self) -> np.ndarray:
@@ -88,10 +95,10 @@ class Problem:
         """The problem on some of its rows; weights default to theirs."""
         return Problem(
             X=_gathered(self.X, rows, self.schema.layout == "codes"),
-            y=None if self.y is None else self.y[rows],
-            weights=self.weights[rows] if weights is None else weights,
+            y=None if self.y is None else take(self.y, rows),
+            weights=take(self.weights, rows) if weights is None else weights,
             schema=self.schema,
-            offset=None if self.offset is None else self.offset[rows],
+            offset=None if self.offset is None else take(self.offset, rows),
             classes=self.classes,
             position=position,
             words={j: part[rows] for j, part in self.words.items()},
@@ -136,15 +143,15 @@ FEW = 2**14  # cells that are gathered at once
 
 def _whole(weights: np.ndarray) -> bool:
     """All are integers; block by block, because a model may need less memory than its weights."""
-    if len(weights) <= 2**14:
-        return bool((weights == np.floor(weights)).all())
     blocks = (weights[rows] for rows in parallel.row_blocks(len(weights), 16))
-    return all(bool((w == np.floor(w)).all()) for w in blocks)
+    return parallel.all_rows(all(bool((w == np.floor(w)).all()) for w in blocks))
 
 
 def _total(weights: np.ndarray) -> float:
     """How many rows these are: the sum of weights that are counts."""
-    return float(weights.sum()) if _whole(weights) else float(len(weights))
+    if _whole(weights):
+        return float(parallel.sum_rows(weights))
+    return float(parallel.total_rows(len(weights)))
 
 
 def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
@@ -200,13 +207,27 @@ class InputSpec:
 def prepare(
     X: Any, y: Any, weights: Any, offset: Any, table: Table | None, spec: InputSpec
 ) -> tuple[Problem, RawTable]:
-    """Check everything once, learn the schema, encode: the way from a user's table to a Problem."""
+    """Check everything once, learn the schema, encode: the way from a user's table to a Problem.
+
+    Rows with a memo give the same problem again for the same target, weights, options and needs.
+    """
+    if isinstance(X, RawTable) and X.memo is not None and spec.schema is None:
+        key = ("problem", repr(table), repr(spec))
+        return X.remembered(
+            key, (y, weights, offset), lambda: _prepare(X, y, weights, offset, table, spec)
+        )
+    return _prepare(X, y, weights, offset, table, spec)
+
+
+def _prepare(
+    X: Any, y: Any, weights: Any, offset: Any, table: Table | None, spec: InputSpec
+) -> tuple[Problem, RawTable]:
     if table is not None and spec.table is not None:
         raise ParameterError(
             f"{spec.owner} and its estimator both have a 'table': give it to one of them."
         )
     options = (table or spec.table or Table()).check()
-    rows = raw_table(X, spec.owner)
+    rows = shared_levels(raw_table(X, spec.owner))
     if options.kinds and rows.sparse is not None:
         raise DataTypeError(
             "Table(kinds=...) is for tables with columns of several kinds; sparse X holds numbers. "
@@ -238,15 +259,19 @@ def prepare(
         left_out += spec.schema.left_out
     if left_out != schema.left_out:
         schema = replace(schema, left_out=left_out)
-    view = spec.rows.endswith("view")
-    encoded = encode.encode(schema, used, spec.takes_sparse, spec.owner, finite, view=view)
+    # Below a ceiling codes are copied column after column: columns are what their models read.
+    view = spec.rows.endswith("view") and not (is_limited() and spec.layout == "codes")
+    sparse = spec.takes_sparse and shard() is None  # sums of sparse rows are not exchanged
+    encoded = encode.encode(schema, used, sparse, spec.owner, finite, view=view)
     words = encode.words(schema, used) if spec.layout == "codes" else {}
     problem = Problem(encoded, target, w, schema, shift, classes, position, words)
     if spec.rows == "canonical":
         problem = canonical.canonical(problem)
     elif spec.rows == "canonical_view":
         problem = canonical.canonical_view(problem, spec.positions)
-        if is_limited():  # a view would read the file in the order of the hashes, again and again
+        if (
+            is_limited() and spec.layout == "matrix"
+        ):  # a view would read rows from all over the file
             problem = problem.in_order()
     return problem, rows
 
@@ -283,7 +308,8 @@ def _check_text(schema: Schema, spec: InputSpec) -> None:
 
 
 def _check_enough(rows: RawTable, weights: np.ndarray, spec: InputSpec) -> None:
-    if rows.n_rows < spec.min_rows and _total(weights) < spec.min_rows:
+    n_rows = parallel.total_rows(rows.n_rows)
+    if n_rows < spec.min_rows and _total(weights) < spec.min_rows:
         raise DataError(
             f"Found array with {rows.n_rows} sample(s) (shape={(rows.n_rows, rows.n_columns)}) "
             f"while a minimum of {spec.min_rows} is required by {spec.owner}: 1 sample is not "
@@ -300,7 +326,7 @@ def _target(y: Any, n: int, spec: InputSpec) -> tuple[Any, np.ndarray | None]:
         )
     classes = None
     if spec.target == "classes":
-        target, classes = targets.labels(y, spec.owner)
+        target, classes = targets.shared_labels(*targets.labels(y, spec.owner))
         if spec.classes is not None:
             target, classes = _known(classes[target], spec.classes)
     else:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.parallel.external import take
 
 
 class RowView:
@@ -26,7 +27,7 @@ class RowView:
         if isinstance(key, tuple):
             every, j = key
             assert every == slice(None)
-            return self.table[:, j][self.places]
+            return take(self.table[:, j], self.places)
         places = self.places[key]
         return self.table[places] if isinstance(key, slice) else RowView(self.table, places)
 

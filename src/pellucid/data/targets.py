@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data.intake import is_frame
 from pellucid.data.raw_column import is_missing
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, shown, warn
@@ -178,6 +179,16 @@ def labels(y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
             f"y holds objects of type {type(y[0]).__name__}: labels are text, numbers or dates."
         ) from None
     return codes.astype(np.int32), classes
+
+
+def shared_labels(codes: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The codes among the classes of all processes that share the rows."""
+    found = parallel.everywhere(classes, np.union1d)
+    return (codes, classes) if found is classes else (_place(classes, found)[codes], found)
+
+
+def _place(own: np.ndarray, found: np.ndarray) -> np.ndarray:
+    return np.searchsorted(found, own).astype(np.int32)
 
 
 def _counted(y: np.ndarray, lowest: int, span: int) -> tuple[np.ndarray, np.ndarray]:

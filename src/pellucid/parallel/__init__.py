@@ -7,18 +7,33 @@ stream depends on (seed, task id): so bits are equal for any number of threads.
 
 from pellucid.parallel.blocks import block_rows, row_blocks
 from pellucid.parallel.memory import get_memory, set_memory
-from pellucid.parallel.pool import interruptible, map, reduce
+from pellucid.parallel.pool import count_rows, each, interruptible, map, reduce, sum_rows
 from pellucid.parallel.seeds import seed_sequence, stream
+from pellucid.parallel.shard import (
+    all_rows,
+    any_row,
+    everywhere,
+    largest,
+    of_first_rows,
+    total_rows,
+)
 from pellucid.parallel.stop import StopFlag
 from pellucid.parallel.threads import get_threads, one_blas_thread, set_threads, using
 
 __all__ = [
     "StopFlag",
+    "all_rows",
+    "any_row",
     "block_rows",
+    "count_rows",
+    "each",
+    "everywhere",
     "get_memory",
     "get_threads",
     "interruptible",
+    "largest",
     "map",
+    "of_first_rows",
     "one_blas_thread",
     "reduce",
     "row_blocks",
@@ -26,5 +41,7 @@ __all__ = [
     "set_memory",
     "set_threads",
     "stream",
+    "sum_rows",
+    "total_rows",
     "using",
 ]

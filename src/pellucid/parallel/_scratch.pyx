@@ -7,18 +7,25 @@ from libc.string cimport memset, strncpy
 cdef extern from "scratch.h" nogil:
     char scratch_folder[4096]
     size_t scratch_limit, scratch_threshold, scratch_smallest, scratch_budget, scratch_in_use
-    size_t scratch_most
+    size_t scratch_most, scratch_peak, scratch_visited
     int scratch_error
     void *scratch_malloc(void *, size_t)
     void *scratch_calloc(void *, size_t, size_t)
     void *scratch_realloc(void *, void *, size_t)
     void scratch_free(void *, void *, size_t)
-    void scratch_write(char *, const char *, size_t)
-    void scratch_drop(size_t)
-    void scratch_trim()
+    void scratch_copy(char *, const char *, size_t)
+    void scratch_release()
     size_t scratch_resident()
-    void scratch_relieve(int)
-    size_t scratch_watch(volatile int *)
+    void scratch_relieve()
+    void scratch_begin()
+    void scratch_end()
+    void scratch_lock()
+    void scratch_unlock()
+    void scratch_in_child()
+
+
+cdef extern from "pthread.h" nogil:
+    int pthread_atfork(void (*)(), void (*)(), void (*)())
 
 
 cdef extern from "numpy/arrayobject.h":
@@ -53,33 +60,45 @@ def set_handler(wanted):
     return PyDataMem_SetHandler(wanted)
 
 
-def configure(bytes folder, size_t limit, size_t threshold, size_t budget):
-    """Where files go, the resident bytes above which their pages are dropped, from how many bytes an
-    array is large, and how many bytes of large arrays stay in memory."""
+pthread_atfork(scratch_lock, scratch_unlock, scratch_in_child)
+
+
+def begin(bytes folder, size_t limit, size_t threshold, size_t budget):
+    """A ceiling begins: where files go, the resident bytes above which their chunks are released, from
+    how many bytes an array is large, and how many bytes of large arrays stay in memory."""
     global scratch_limit, scratch_threshold, scratch_smallest, scratch_budget, scratch_most
+    global scratch_peak, scratch_visited
     if len(folder) >= 4096:
         raise ValueError("the path of the scratch folder is too long")
     strncpy(scratch_folder, folder, 4095)
     scratch_limit, scratch_threshold, scratch_budget = limit, threshold, budget
     scratch_smallest = min(scratch_smallest, threshold)
     scratch_most = scratch_in_use
+    scratch_peak = scratch_visited = 0
+    scratch_begin()
 
 
-def write(char[::1] to, const char[::1] data):
-    """to[:] = data, faster for arrays in scratch."""
+def end():
+    """The ceiling ends; arrays that are still in use stay in their files."""
+    scratch_end()
+
+
+def copy(char[::1] to, const char[::1] data):
+    """to[:] = data, faster if one of them is in scratch."""
     if to.shape[0] != data.shape[0]:
         raise ValueError("both sides must have the same number of bytes")
     if to.shape[0]:
         with nogil:
-            scratch_write(&to[0], &data[0], to.shape[0])
+            scratch_copy(&to[0], &data[0], to.shape[0])
 
 
 def state():
-    """Bytes in scratch now and at most since `configure`; the last error of the system, then forgotten."""
+    """Bytes in scratch now and at most since `begin`; the last error of the system, then forgotten; the
+    largest resident size that was seen, and the bytes that came from scratch, since `begin`."""
     global scratch_error
     cdef int failed = scratch_error
     scratch_error = 0
-    return scratch_in_use, scratch_most, failed
+    return scratch_in_use, scratch_most, failed, scratch_peak, scratch_visited
 
 
 def resident():
@@ -90,20 +109,10 @@ def resident():
 def release():
     """Drop the pages of all scratch arrays from memory, and free memory; contents stay."""
     with nogil:
-        scratch_drop(0)
-        scratch_trim()
+        scratch_release()
 
 
-def relieve(bint now=False):
-    """Release pages if more than the limit is resident; looks after some blocks of rows, or `now`."""
+def relieve():
+    """After a block of rows: go below the limit again, if other memory than scratch arrays has grown."""
     with nogil:
-        scratch_relieve(now)
-
-
-def watch(int[::1] stop):
-    """Release pages whenever more than the limit is resident, until `stop` is set: the peak."""
-    cdef size_t peak
-    cdef volatile int *flag = <volatile int *>&stop[0]
-    with nogil:
-        peak = scratch_watch(flag)
-    return peak
+        scratch_relieve()

@@ -1,8 +1,9 @@
 """The memory ceiling, and large arrays beyond it in scratch files.
 
 Invariant: inside `ceiling`, NumPy arrays of many bytes live in memory up to a budget and in nameless
-scratch files beyond it; whenever the process holds more than its limit, the pages of these files are
-dropped from memory. Arrays stay ordinary arrays, so every algorithm gives the same bits.
+scratch files beyond it. A chunk of such a file comes into memory when it is used, after those that came
+first have left, so that the process stays below its limit (`scratch.h`). Arrays stay ordinary arrays,
+so every algorithm gives the same bits.
 """
 
 import contextlib
@@ -10,7 +11,6 @@ import errno
 import os
 import re
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -25,11 +25,8 @@ UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 SHARE = 0.5  # of the machine's memory, if no ceiling is set
 SMALLEST, LARGEST = 2**20, 2**24  # bytes from which an array is large, by the ceiling
-ROOM = (
-    64 * 10**6
-)  # what may be touched between two looks at the resident size, small arrays included
+ROOM = 48 * 10**6  # for small arrays that come and go between two looks at the resident size
 BUDGET = 0.25  # of what is free below the ceiling, for large arrays in memory
-_SCATTERED = 256  # rows far apart between two looks at the resident size
 _chosen: int | None = None
 _active: ContextVar[bool] = ContextVar("_active", default=False)
 
@@ -132,48 +129,14 @@ def release() -> None:
 
 
 def relieve() -> None:
-    """After a block of rows below a ceiling: drop pages of scratch arrays if there are too many."""
+    """After a block of rows below a ceiling: make room if small arrays have taken too much."""
     if _active.get():
-        from pellucid.parallel import _scratch
-
-        _scratch.relieve()
+        _compiled().relieve()
 
 
 def every(X: Any, stride: int) -> Any:
-    """X[::stride]; below a ceiling a copy, made a few rows at a time.
-
-    A row of a scratch file that is not in memory brings its neighbours along (64 KB of them).
-    """
-    if not _active.get() or not isinstance(X, np.ndarray):
-        return X[::stride]
-    out = np.empty((-(-len(X) // stride), *X.shape[1:]), dtype=X.dtype)
-    for start in range(0, len(out), _SCATTERED):
-        rows = slice(start * stride, (start + _SCATTERED) * stride, stride)
-        out[start : start + _SCATTERED] = X[rows]
-        _relieve_now()
-    return out
-
-
-def gather(X: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
-    """out[:] = X[rows] below a ceiling: in parts, each read in the order in which X stands on disk."""
-    part = max(get_memory() // 16 // max(X[:1].nbytes, 1), 4096)
-    for start in range(0, len(rows), part):
-        wanted = rows[start : start + part]
-        order = np.argsort(wanted, kind="stable")
-        block = np.empty((len(wanted), *X.shape[1:]), dtype=X.dtype)
-        for first in range(0, len(order), _SCATTERED * 16):
-            some = order[first : first + _SCATTERED * 16]
-            block[some] = X[wanted[some]]
-            _relieve_now()
-        target = out[start : start + part]
-        for own, values in [(target, block)] if out.flags.c_contiguous else zip(target.T, block.T):
-            copy_into(own, values)
-
-
-def _relieve_now() -> None:
-    from pellucid.parallel import _scratch
-
-    _scratch.relieve(True)
+    """X[::stride]; below a ceiling a copy, so that X is read once."""
+    return X[::stride].copy() if _active.get() else X[::stride]
 
 
 def is_limited() -> bool:
@@ -183,11 +146,17 @@ def is_limited() -> bool:
 
 @dataclass
 class Usage:
-    """What a ceiling allowed and what was used: bytes in memory and in scratch files at most."""
+    """What a ceiling allowed and what was used, in bytes.
+
+    planned : memory below which scratch arrays are held; what is left of the limit is for small arrays.
+    peak, scratch : in memory and in scratch files at most. visited : read from scratch files.
+    """
 
     limit: int
+    planned: int = 0
     peak: int = 0
     scratch: int = 0
+    visited: int = 0
 
 
 @contextlib.contextmanager
@@ -195,19 +164,13 @@ def ceiling(limit: int) -> Iterator[Usage]:
     """Hold this process below `limit` bytes: large arrays made inside may be in scratch files."""
     _scratch = _compiled()
     _scratch.release()
-    folder, held = scratch_folder(), limit - max(ROOM, limit // 8)
+    folder, held = scratch_folder(), limit - max(ROOM, limit // 12)
     budget = int(max(BUDGET * (held - _scratch.resident()), 0))
     large = min(max(limit // 64, SMALLEST), LARGEST)
-    _scratch.configure(os.fsencode(folder), max(held, 0), large, budget)
-    usage, stop = Usage(limit), np.zeros(1, dtype=np.int32)
-
-    def watch() -> None:
-        usage.peak = _scratch.watch(stop)
-
-    watcher = threading.Thread(target=watch, name="pellucid-memory", daemon=True)
+    usage, most = Usage(limit, max(held, 0)), _most_resident()
     before = _scratch.set_handler(_scratch.capsule)
     token = _active.set(True)
-    watcher.start()
+    _scratch.begin(os.fsencode(folder), usage.planned, large, budget)
     try:
         yield usage
     except MemoryError as error:
@@ -218,10 +181,18 @@ def ceiling(limit: int) -> Iterator[Usage]:
     finally:
         _active.reset(token)
         _scratch.set_handler(before)
-        stop[0] = 1
-        watcher.join()
-        usage.scratch = _scratch.state()[1]
+        _, usage.scratch, _, seen, usage.visited = _scratch.state()
+        grown = _most_resident()
+        usage.peak = grown if grown > most else seen
         _scratch.release()
+        _scratch.end()
+
+
+def _most_resident() -> int:
+    """The largest resident size of this process so far; 0 where the system does not say."""
+    with contextlib.suppress(OSError, StopIteration), open("/proc/self/status") as lines:
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    return 0
 
 
 def full(folder: str, code: int) -> ScratchError:
@@ -234,10 +205,10 @@ def full(folder: str, code: int) -> ScratchError:
 
 
 def copy_into(target: np.ndarray, values: np.ndarray) -> None:
-    """target[:] = values; faster for a contiguous target in scratch that has the dtype of the values."""
+    """target[:] = values; faster below a ceiling if both are contiguous and have one dtype."""
     same = target.shape == values.shape and target.dtype == values.dtype
-    if not (_active.get() and same and target.flags.c_contiguous):
+    flat = target.flags.c_contiguous and values.flags.c_contiguous
+    if _active.get() and same and flat and not target.dtype.hasobject:
+        _compiled().copy(target.reshape(-1).view(np.int8), values.reshape(-1).view(np.int8))
+    else:
         target[:] = values
-        return
-    flat = np.ascontiguousarray(values).reshape(-1).view(np.int8)
-    _compiled().write(target.reshape(-1).view(np.int8), flat)

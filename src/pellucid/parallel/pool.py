@@ -14,7 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from pellucid.parallel.memory import relieve
+import numpy as np
+
+from pellucid.parallel import passes
+from pellucid.parallel.blocks import row_blocks
+from pellucid.parallel.shard import Shard, Tree, fold_all, shard
 from pellucid.parallel.stop import StopFlag, root_thread, set_root_thread, stop_all
 from pellucid.parallel.threads import enter_pool, in_pool, move_apart, one_blas_thread, resolve_jobs
 
@@ -133,7 +137,7 @@ class _Region:
             return False
         try:
             self.work(number, self.tasks[number])
-            relieve()
+            passes.done(self.tasks[number])
         except BaseException as error:
             self.errors[number] = error
         return True
@@ -156,11 +160,14 @@ def map(
     Threads that share a CPU are moved apart after a first task that took long, or before it if `long`.
     """
     tasks = list(tasks)
+    passes.begin(tasks)
     alone = len(tasks) <= 1 and n_jobs is None
+    # Several processes exchange sums in one order: only blocks of rows, without sums, run at once.
+    alone = alone or (shard() is not None and any(_rows_of(task) is None for task in tasks))
     threads = 1 if alone else min(resolve_jobs(n_jobs), len(tasks))
     with one_blas_thread():
         if threads <= 1:
-            return [_relieved(function(task)) for task in tasks]
+            return [_done(task, function(task)) for task in tasks]
         results: list[Any] = [None] * len(tasks)
 
         def work(number: int, task: Task) -> None:
@@ -172,18 +179,22 @@ def map(
     return results
 
 
-def _relieved(result: Result) -> Result:
-    relieve()
+def each(function: Callable[[Task], Result], tasks: list[Task]) -> list[Result]:
+    """`map` for loops that call no BLAS: a single task costs nothing beyond itself."""
+    return [function(tasks[0])] if len(tasks) == 1 else map(function, tasks)
+
+
+def _done(task: Any, result: Result) -> Result:
+    passes.done(task)
     return result
 
 
 class _Fold:
     """Combines partial results in block order as they arrive, so few of them wait in memory."""
 
-    def __init__(self, partial: Callable, combine: Callable):
-        self.partial, self.combine = partial, combine
+    def __init__(self, partial: Callable, tree: Tree, starts: list[int]):
+        self.partial, self.tree, self.starts = partial, tree, starts
         self.waiting: dict[int, Any] = {}
-        self.total: Any = None
         self.next = 0
         self.busy = False
         self.lock = threading.Lock()
@@ -201,8 +212,15 @@ class _Fold:
                     self.busy = False
                     return
                 part = self.waiting.pop(self.next)
-            self.total = part if self.next == 0 else self.combine(self.total, part)
+            self.tree.add(self.starts[self.next], part)
             self.next += 1
+
+
+def _rows_of(block: Any) -> slice | None:
+    """The rows of a task: a block, or a tuple that begins with one."""
+    if isinstance(block, tuple) and block:
+        block = block[0]
+    return block if isinstance(block, slice) else None
 
 
 def reduce(
@@ -213,21 +231,49 @@ def reduce(
 ) -> Result:
     """Fold `partial(block)` with `combine` in block order; `combine` may change its first argument.
 
-    One block is a direct call without a pool.
+    Blocks of rows are folded in groups (`Tree`), and over all processes if several share the rows. One
+    block is a direct call without a pool.
     """
     blocks = list(blocks)
+    passes.begin(blocks)
     threads = min(resolve_jobs(n_jobs), len(blocks)) if len(blocks) > 1 else 1
+    rows = [_rows_of(block) for block in blocks]
+    here = shard() if rows and rows[0] is not None else None
+    first = 0 if here is None else here.first
+    starts = [0 if own is None else own.start + first for own in rows]
+    tree = Tree(combine, here)
     with one_blas_thread():
         if threads <= 1:
-            total = partial(blocks[0])
-            for block in blocks[1:]:
-                total = combine(total, _relieved(partial(block)))
-            return total
-        fold = _Fold(partial, combine)
-        region = _Region(fold, blocks)
-        _run(_workers, region, threads)
-        region.finish()
-    return fold.total
+            for row, block in zip(starts, blocks):
+                tree.add(row, _done(block, partial(block)))
+        else:
+            region = _Region(_Fold(partial, tree, starts), blocks)
+            _run(_workers, region, threads)
+            region.finish()
+        return tree.total() if here is None else _exchanged(partial, combine, tree, here)
+
+
+def _exchanged(partial: Callable, combine: Callable, tree: Tree, here: Shard) -> Any:
+    if in_pool():
+        raise RuntimeError(
+            "sums over rows of several processes cannot run inside a pool of threads."
+        )
+    return fold_all(getattr(partial, "__qualname__", "sum"), tree, combine, here)
+
+
+def sum_rows(values: np.ndarray) -> Any:
+    """values.sum(axis=0), over fixed blocks of rows and over all processes that share the rows."""
+    blocks = row_blocks(len(values), 1)
+    return reduce(lambda rows: values[rows].sum(axis=0), lambda a, b: a + b, blocks)
+
+
+def count_rows(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """Weight of the rows of each code 0..size-1, over all processes that share the rows."""
+    return reduce(
+        lambda rows: np.bincount(codes[rows], weights[rows], minlength=size).astype(float),
+        lambda a, b: a + b,
+        row_blocks(len(codes), 1),
+    )
 
 
 def interruptible(function: Callable[..., Result], *args: Any) -> Result:

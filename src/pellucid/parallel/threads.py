@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from pellucid.errors import ParameterError
+from pellucid.parallel.shard import shard
 
 _can_move = hasattr(os, "sched_setaffinity")
 # Number of the CPU that runs the calling thread, if the system reports it.
@@ -48,6 +49,9 @@ def get_threads() -> int:
         return jobs
     if _chosen is not None:
         return _chosen
+    here = shard()
+    if here is not None:
+        return here.threads
     if _in_foreign_worker():
         return 1
     text = os.environ.get("PELLUCID_NUM_THREADS", "").strip()
@@ -69,7 +73,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
         raise ParameterError(
             f"The 'n_jobs' parameter must be an int other than 0, or None. Got {n_jobs!r} instead."
         )
-    if in_pool() or _in_foreign_worker():
+    if in_pool() or (_in_foreign_worker() and shard() is None):
         return 1
     return int(n_jobs) if n_jobs > 0 else max(1, _cpus() + 1 + int(n_jobs))
 

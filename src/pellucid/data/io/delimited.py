@@ -28,7 +28,7 @@ from pellucid.data.io.number_formats import reading_of
 from pellucid.data.io.source import Source, refuse_duplicates, selected
 from pellucid.errors import DataError
 
-_HEAD = 1 << 20
+HEAD = 1 << 20
 _LARGEST = 1 << 27  # a longer row is no table
 # Above this number of columns Arrow reads large blocks without threads: it spends its time on the
 # parts of a block, one for each column.
@@ -43,16 +43,19 @@ def read_delimited(
     text: Sequence[str] = (),
 ) -> Any:
     """The whole text as a table; the columns `text` stay strings."""
-    content = _utf8(source, dialect)
-    head = _Head.of(source, bytes(content[:_HEAD]), dialect, note)
+    content = utf8(source, dialect)
+    head = Head.of(source, bytes(content[:HEAD]), dialect, note)
     wanted = selected(source, head.names, columns)
-    table = _parse(source, content, head, wanted, dict.fromkeys(text, pa.string()))
-    if _may_have_leading_zeros(content, dialect):
-        table = _restore_leading_zeros(source, content, head, table)
+    table = _parsed(source, content, head, wanted, dict.fromkeys(text, pa.string()))
     if table.num_rows and table.schema.names[-1] == head.names[-1]:
         last = table.column(table.num_columns - 1)[-1].as_py()
         refuse_unclosed_quote(source, last, dialect.quote)
     return settle_types(as_meant(source, dialect, table, text, note))
+
+
+def parsed_types(source: Source, head: Head) -> Any:
+    """The schema of a text with this head, before cells written for people are read."""
+    return _parsed(source, source.content(), head, head.names, {}).schema
 
 
 def as_meant(
@@ -74,7 +77,7 @@ def as_meant(
 
 
 @dataclass(frozen=True)
-class _Head:
+class Head:
     """What the first lines show, besides the dialect: names, and how many blank lines precede."""
 
     names: tuple[str, ...]
@@ -82,9 +85,7 @@ class _Head:
     dialect: Dialect
 
     @classmethod
-    def of(
-        cls, source: Source, data: bytes, dialect: Dialect, note: Callable[[str], None]
-    ) -> _Head:
+    def of(cls, source: Source, data: bytes, dialect: Dialect, note: Callable[[str], None]) -> Head:
         """Read the first row that is not blank."""
         data = data.removeprefix(codecs.BOM_UTF8)
         start = len(data) - len(data.lstrip(b"\r\n"))
@@ -141,7 +142,7 @@ def settle_types(table: Any) -> Any:
 # Parsing
 
 
-def _utf8(source: Source, dialect: Dialect) -> Any:
+def utf8(source: Source, dialect: Dialect) -> Any:
     content = source.content()
     if dialect.is_utf8:
         return content
@@ -164,8 +165,8 @@ def _end_of_row(data: bytes, start: int, quote: str) -> int:
     return len(data)
 
 
-def _options(
-    head: _Head, columns: Sequence[str], types: dict[str, Any], block: int
+def parse_options(
+    head: Head, columns: Sequence[str], types: dict[str, Any], block: int
 ) -> tuple[Any, Any, Any]:
     """Read, parse and convert options; every reading of the text uses these."""
     dialect = head.dialect
@@ -193,13 +194,23 @@ def _options(
     return read, parse, convert
 
 
-def _parse(
-    source: Source, content: Any, head: _Head, columns: Sequence[str], types: dict[str, Any]
+def _parsed(
+    source: Source, content: Any, head: Head, columns: Sequence[str], types: dict[str, Any]
 ) -> Any:
-    block = _HEAD if len(head.names) <= _MANY_COLUMNS else _WIDE_BLOCK
+    """The table; integers with leading zeros stay text."""
+    table = _parse(source, content, head, columns, types)
+    if _may_have_leading_zeros(content, head.dialect):
+        return _restore_leading_zeros(source, content, head, table)
+    return table
+
+
+def _parse(
+    source: Source, content: Any, head: Head, columns: Sequence[str], types: dict[str, Any]
+) -> Any:
+    block = HEAD if len(head.names) <= _MANY_COLUMNS else _WIDE_BLOCK
     while True:
         try:
-            options = _options(head, columns, types, block)
+            options = parse_options(head, columns, types, block)
             table = pacsv.read_csv(pa.BufferReader(content), *options)
             break
         except pa.ArrowInvalid as error:
@@ -234,7 +245,7 @@ def _may_have_leading_zeros(content: Any, dialect: Dialect) -> bool:
     return not dialect.header and bytes(content[:1]) == b"0"
 
 
-def _restore_leading_zeros(source: Source, content: Any, head: _Head, table: Any) -> Any:
+def _restore_leading_zeros(source: Source, content: Any, head: Head, table: Any) -> Any:
     """Number columns with an integer like 01234 become text again."""
     numeric = [f.name for f in table.schema if f.type in (pa.int64(), pa.float64())]
     if not numeric:

@@ -66,7 +66,7 @@ def _sheet(source: Source, note: Callable[[str], None]) -> Any:
     except calamine.PasswordError:
         raise DataError(f"{source.name} has a password. Save it without one.") from None
     except (calamine.CalamineError, calamine.ZipError, calamine.XmlError, OSError) as error:
-        raise source.broken(f"it is no Excel workbook that can be opened ({error})") from None
+        raise source.broken(f"it cannot be opened as an Excel workbook ({error})") from None
     kinds = calamine.SheetTypeEnum.WorkSheet, calamine.SheetVisibleEnum.Visible
     shown = [s.name for s in book.sheets_metadata if (s.typ, s.visible) == kinds]
     sheets = [s.name for s in book.sheets_metadata if s.typ == kinds[0]]

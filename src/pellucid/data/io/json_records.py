@@ -31,7 +31,7 @@ def read_json(source: Source, columns: Sequence[str] | None) -> Any:
     try:
         table = pajson.read_json(pa.BufferReader(content), pajson.ReadOptions(block_size=block))
     except pa.ArrowInvalid as error:
-        raise _bad_row(source, str(error)) from None
+        raise bad_row(source, str(error)) from None
     try:
         table.validate(full=True)  # the parser takes any bytes for text
     except (pa.ArrowInvalid, UnicodeDecodeError):
@@ -57,16 +57,17 @@ def _as_lines(source: Source, data: bytes) -> Any:
     for row, record in enumerate(records):
         if not isinstance(record, dict):
             raise DataError(
-                f"entry {row + 1} of the list in {source.name} is no object but {str(record)[:40]!r}. "
+                f"entry {row + 1} of the list in {source.name} is not an object: {str(record)[:40]!r}. "
                 'A table is a list of objects such as {"size": 3, "colour": "red"}, one for each row.'
             )
     return pa.py_buffer("\n".join(json.dumps(r, ensure_ascii=False) for r in records).encode())
 
 
-def _bad_row(source: Source, text: str) -> DataError:
+def bad_row(source: Source, text: str, before: int = 0) -> DataError:
+    """The error for a row that the parser refused; `before`: rows before those that it was given."""
     text = text.removeprefix("JSON parse error: ").rstrip(".")
     row = re.search(r"\s*in row (\d+)$", text)
-    where = f"row {int(row[1]) + 1} of {source.name}" if row else source.name
+    where = f"row {before + int(row[1]) + 1} of {source.name}" if row else source.name
     what = text[: row.start()].rstrip(".") if row else text
     return DataError(
         f"{where} cannot be read: {what}. Every row must be a JSON object with the same types."

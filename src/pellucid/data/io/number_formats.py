@@ -64,29 +64,53 @@ class Reading:
         return f"{self.kind}: {first[0].as_py().strip()!r} is {self.convert(first)[0].as_py()}"
 
 
-def reading_of(column: Any, decimal: str) -> Reading | None:
-    """The reading of a column of text as numbers or dates; None if it stays text.
+class Evidence:
+    """What the cells of a column of text, seen in parts, can be read as.
 
     `decimal` is the decimal mark of the file.
     """
-    marks, dates = [decimal, "," if decimal == "." else ".", _EACH], sorted(_DATES)
-    cells, units = column.drop_null(), set()
-    certain = False  # whether a cell can be nothing but a number
-    if not len(cells):
-        return None
-    for part in filter(len, (cells.slice(0, _FIRST), cells.slice(_FIRST))):
-        marks = [mark for mark in marks if _all_amounts(part, mark)]
-        dates = [form for form in dates if _all_dates(part, form)]
-        if not marks and not dates:
-            return None
+
+    def __init__(self, decimal: str) -> None:
+        self.decimal = decimal
+        self.marks = [decimal, "," if decimal == "." else ".", _EACH]
+        self.dates = sorted(_DATES)
+        self.units: set[str] = set()
+        self.certain = False  # whether a cell can be nothing but a number
+        self.seen = False
+
+    def see(self, cells: Any) -> bool:
+        """Take some cells into account; False if the column stays text whatever follows."""
+        part = cells.drop_null()
+        if not len(part) or not (self.marks or self.dates):
+            return bool(self.marks or self.dates)
+        self.seen = True
+        self.marks = [mark for mark in self.marks if _all_amounts(part, mark)]
+        self.dates = [form for form in self.dates if _all_dates(part, form)]
+        if not self.marks and not self.dates:
+            return False
         bare = pc.replace_substring_regex(part, r"\d([eE][+-]?\d+)?|[.,()+\-−\s]", "")
-        units |= {"" if re.match("[iI]", unit) else unit for unit in bare.unique().to_pylist()}
+        self.units |= {"" if re.match("[iI]", unit) else unit for unit in bare.unique().to_pylist()}
         both = pc.any(pc.match_substring_regex(part, _BOTH_MARKS)).as_py()
-        certain = certain or both or units != {""}
-    if marks and (marks[0] == decimal or certain) and _is_one_unit(units):
-        kind = "numbers" if marks[0] == decimal else _WRITTEN[marks[0]]
-        return Reading(kind, lambda cells: _numbers(cells, marks[0]))
-    return Reading("dates", lambda cells: _dates(cells, dates[0])) if dates else None
+        self.certain = self.certain or both or self.units != {""}
+        return True
+
+    def reading(self) -> Reading | None:
+        """The reading as numbers or dates; None if the column stays text."""
+        marks, dates = self.marks, self.dates
+        if not self.seen or not (marks or dates):
+            return None
+        if marks and (marks[0] == self.decimal or self.certain) and _is_one_unit(self.units):
+            kind = "numbers" if marks[0] == self.decimal else _WRITTEN[marks[0]]
+            return Reading(kind, lambda cells: _numbers(cells, marks[0]))
+        return Reading("dates", lambda cells: _dates(cells, dates[0])) if dates else None
+
+
+def reading_of(column: Any, decimal: str) -> Reading | None:
+    """The reading of a column of text as numbers or dates; None if it stays text."""
+    evidence = Evidence(decimal)
+    if evidence.see(column.drop_null().slice(0, _FIRST)):
+        evidence.see(column.drop_null().slice(_FIRST))
+    return evidence.reading()
 
 
 def _is_one_unit(units: set[str]) -> bool:

@@ -23,7 +23,8 @@ from pellucid.data.io.source import did_you_mean, listing
 from pellucid.errors import DataError
 
 AHEAD = 2  # batches that wait for their user
-CELLS = 2**20  # of a batch: 8 MB as numbers
+CELLS = 2**19  # of a batch: 4 MB as numbers
+RELEASED = 16  # batches after which Arrow gives unused memory back
 # What Arrow raises for a damaged file, depending on which part is hit (a name: UnicodeError).
 DAMAGE = (pa.ArrowException, OSError, UnicodeError)
 
@@ -81,7 +82,9 @@ class BlockSource:
         schema = pa.schema([self.schema.field(name) for name in wanted])
         count = 0
         try:
-            for batch in read_ahead(self.read(wanted, rows)):
+            for k, batch in enumerate(read_ahead(self.read(wanted, rows))):
+                if k % RELEASED == RELEASED - 1:
+                    pa.default_memory_pool().release_unused()
                 count += batch.num_rows
                 yield batch if batch.schema.equals(schema) else self._cast(batch, schema)
         except DAMAGE as error:
@@ -109,7 +112,7 @@ class BlockSource:
         rows = rows or max(CELLS // max(len(self.names), 1), 256)
         waiting: list[Any] = []
         count = 0
-        for batch in self.batches(rows=rows):
+        for batch in self.batches(rows=min(rows, max(CELLS // max(len(self.names), 1), 256))):
             waiting.append(batch)
             count += batch.num_rows
             while count >= rows:
@@ -139,6 +142,13 @@ class BlockSource:
             f"{self.name} changed while it was read, so its rows do not belong to one table. Start "
             "again when nothing writes to it."
         )
+
+
+def joined_columns(parts: list[Any]) -> Any:
+    """Arrays, or Arrow columns, one after the other."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
 
 
 def read_ahead(batches: Iterator[Any]) -> Iterator[Any]:

@@ -1,19 +1,21 @@
-"""Dask frames: read by the workers of a cluster, partition by partition; predictions stay lazy.
+"""Dask frames: models are fitted by the workers of a client (`dask_fit`); predictions stay lazy.
 
-Partitions are asked for one after the other, `AHEAD` of them at a time, so the machine that fits never
-holds more. Rows keep their global order, so the model does not depend on partitions or workers. A lost
-worker's partitions are computed again by Dask; one that gives no answer for `WAIT` seconds is an error.
+Where the table is wanted on this machine, partitions are asked for one after the other, `AHEAD` of them
+at a time, and written to scratch. Rows keep their global order. A lost worker's partitions are computed
+again by Dask; one that gives no answer for `WAIT` seconds is an error.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from pellucid.data.io.shared_tables import as_arrow
+from pellucid.data.io.source import did_you_mean, listing
 from pellucid.data.sources.block_source import BlockSource
 from pellucid.data.sources.spool import from_stream
 from pellucid.data.sources.streams import same_dictionaries
@@ -23,16 +25,63 @@ AHEAD = 4  # partitions that are computed while one is written
 WAIT = 600.0  # seconds for one partition
 
 
+@dataclass(frozen=True)
+class DaskTable:
+    """A Dask frame and the client whose workers fit models to it; `features` as in `BlockSource`."""
+
+    frame: Any
+    client: Any
+    features: tuple[str, ...] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [str(name) for name in self.frame.columns]
+
+    def require(self, name: str) -> None:
+        """Refuse a column that the frame does not have."""
+        if name not in self.names:
+            hint = did_you_mean(str(name), self.names)
+            raise DataError(f"the Dask frame has no column {name!r}.{hint} {listing(self.names)}")
+
+    def features_beside(self, taken: Sequence[str]) -> list[str]:
+        """The columns that a model uses, if those in `taken` have another role."""
+        used = self.names if self.features is None else self.features
+        return [name for name in used if name not in taken]
+
+    def gathered(self) -> BlockSource:
+        """The table on this machine, computed by the workers."""
+        return replace(from_dask(self.frame, self.client), features=self.features)
+
+
+def dask_table(X: Any, client: Any = None) -> DaskTable | None:
+    """A Dask frame with the client that computes it; None without one, and for other tables."""
+    if isinstance(X, DaskTable):
+        return X
+    if not hasattr(type(X), "__dask_graph__"):
+        return None
+    client = client or _current_client()
+    if client is None:
+        return None
+    check_frame(X)
+    return DaskTable(X, client)
+
+
 def from_dask(X: Any, client: Any = None) -> BlockSource:
     """A source of a Dask frame, computed once, in the order of its partitions, into scratch."""
+    check_frame(X)
+    tables = _partitions(X, client)
+    batches = (batch for table in tables for batch in table.to_batches())
+    return from_stream("the Dask frame", map(same_dictionaries, batches))
+
+
+def check_frame(X: Any) -> None:
+    """Refuse Dask collections without named columns."""
     if not hasattr(X, "to_delayed") or not hasattr(X, "columns"):
         raise DataTypeError(
             "Dask collections are given as a dask.dataframe with named columns, not as "
             f"{type(X).__name__}. Use dask.dataframe.from_dask_array(X, columns=[...])."
         )
-    tables = _partitions(X, client)
-    batches = (batch for table in tables for batch in table.to_batches())
-    return from_stream("the Dask frame", map(same_dictionaries, batches))
 
 
 def _arrow(part: Any) -> pa.Table:

@@ -18,7 +18,7 @@ from pellucid.data.sources.block_source import DAMAGE, BlockSource
 from pellucid.errors import DataError
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
-_BUFFER = 2**20  # bytes of a column chunk that are read at once
+_BUFFER = 2**18  # bytes of a column chunk that are read at once
 
 
 def is_data_set(X: str | Path) -> bool:

@@ -24,7 +24,8 @@ def scan(
     table: str | None = None,
     query: str | None = None,
     client: Any = None,
-) -> BlockSource:
+    gather: bool = False,
+) -> Any:
     """A table that need not fit into memory, for `fit` and `predict` of any model.
 
     Parameters
@@ -34,7 +35,9 @@ def scan(
         a Dask frame, or a connection of ADBC or Python's DB-API.
     features : the columns that the model uses; None uses all but the target, weights and offset.
     table, query : of a DuckDB file or a connection: the table to read, or the SQL query.
-    client : the Dask client that computes a Dask frame; None uses the current one, else threads.
+    client : the Dask client whose workers compute a Dask frame and fit models to it; None uses the
+        current one, else threads of this process.
+    gather : whether models are fitted to a Dask frame on this machine, to which its rows are moved.
 
     Rows keep the order of the source; files are read in the order of their paths. Streams, lazy frames
     and queries are run once, now, and written to a scratch file.
@@ -48,7 +51,10 @@ def scan(
     """
     if table is not None and query is not None:
         raise ParameterError("Give table or query, not both.")
-    found = _with_query(source, table, query) or source_of(source, client)
+    found: Any = _with_query(source, table, query)
+    if found is None and not gather:
+        found = on_workers(source, client)
+    found = found or source_of(source, client)
     if found is None:
         raise DataTypeError(
             f"scan takes a path, a data set, a lazy frame, a stream, a query or a Dask frame, not a "
@@ -61,6 +67,15 @@ def scan(
     for name in features:
         found.require(name)
     return replace(found, features=tuple(features))
+
+
+def on_workers(X: Any, client: Any = None) -> Any:
+    """A `DaskTable` if X is a Dask frame and there is a client, whose workers hold it; else None."""
+    if not hasattr(type(X), "__dask_graph__") and type(X).__name__ != "DaskTable":
+        return None
+    from pellucid.data.sources.dask_frames import dask_table
+
+    return dask_table(X, client)
 
 
 def _with_query(source: Any, table: str | None, query: str | None) -> BlockSource | None:
@@ -84,24 +99,28 @@ def _with_query(source: Any, table: str | None, query: str | None) -> BlockSourc
     return from_query(source, query)
 
 
-def source_of(X: Any, client: Any = None) -> BlockSource | None:
-    """The source that X is or names; None for a table in memory and for files that are read whole."""
+def source_of(X: Any, client: Any = None, text: Sequence[str] = ()) -> BlockSource | None:
+    """The source that X is or names; None for a table in memory and for files that are read whole.
+
+    `text`: columns of a CSV file that stay as they are written.
+    """
     if isinstance(X, BlockSource):
         return X
     if isinstance(X, str | Path):
         from pellucid.data.sources.files import from_path, is_data_set
+        from pellucid.data.sources.text_files import from_text
 
-        return from_path(X) if is_data_set(X) else None
+        return from_path(X) if is_data_set(X) else from_text(X, text)
     kind = type(X)
     package = kind.__module__.split(".")[0]
     if package == "pyarrow" and hasattr(X, "scanner") and hasattr(X, "count_rows"):
         from pellucid.data.sources.files import from_dataset
 
         return from_dataset(X)
-    if hasattr(kind, "__dask_graph__"):
-        from pellucid.data.sources.dask_frames import from_dask
+    if hasattr(kind, "__dask_graph__") or kind.__name__ == "DaskTable":
+        from pellucid.data.sources.dask_frames import DaskTable, from_dask
 
-        return from_dask(X, client)
+        return X.gathered() if isinstance(X, DaskTable) else from_dask(X, client)
     return _stream_of(X, package)
 
 
@@ -126,5 +145,9 @@ def _stream_of(X: Any, package: str) -> BlockSource | None:
 
 def is_large(source: BlockSource) -> bool:
     """Whether a source should be fitted through scratch files, because it would not fit in memory."""
-    cells = (source.n_rows or 0) * len(source.names)
+    return needs_scratch((source.n_rows or 0) * len(source.names))
+
+
+def needs_scratch(cells: int) -> bool:
+    """Whether a table of so many cells would not fit into memory."""
     return COPIES * 8 * cells > get_memory() - resident()

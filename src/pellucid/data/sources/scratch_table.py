@@ -21,6 +21,7 @@ from pellucid.data.sources.block_source import BlockSource
 from pellucid.data.sources.streaming import note
 from pellucid.data.targets import CodedLabels
 from pellucid.errors import MemoryLimitError
+from pellucid.parallel import passes
 from pellucid.parallel.memory import copy_into, get_memory, shown_size
 
 LEVELS = 16  # the levels of one column may take this part of the ceiling
@@ -102,6 +103,7 @@ def scratch_table(source: BlockSource, *roles: Any) -> tuple[Any, ...]:
         name: _Target(source.schema.field(name).type, n_rows) for name in dict.fromkeys(names)
     }
     start, began = 0, time.perf_counter()
+    passes.begin([slice(0, n_rows)])
     for batch in source.batches(list(dict.fromkeys([*features, *names]))):
         end = start + batch.num_rows
         if dense is not None:
@@ -111,7 +113,9 @@ def scratch_table(source: BlockSource, *roles: Any) -> tuple[Any, ...]:
                 copy_into(column.values[start:end], column.block(batch.column(column.name), start))
         for name, target in targets.items():
             target.fill(name, batch.column(name), start, end)
+        passes.done(slice(start, end))
         start = end
+    pa.default_memory_pool().release_unused()
     note(bytes_read=source.n_bytes, seconds_reading=time.perf_counter() - began)
     done = [column.finish() for column in columns]
     table = RawTable(n_rows, tuple(features), dense, columns=None if numbers else done)

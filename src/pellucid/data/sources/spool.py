@@ -54,11 +54,7 @@ class _Spool:
 
     def schema(self, name: str) -> pa.Schema:
         """The common types of all parts."""
-        if not self.schemas:
-            raise DataError(f"{name} has no rows.")
-        names = self.schemas[0].names
-        types = [[schema.field(i).type for schema in self.schemas] for i in range(len(names))]
-        return pa.schema([(n, _common(name, n, found)) for n, found in zip(names, types)])
+        return common_schema(name, self.schemas)
 
     def __call__(self, columns: list[str], rows: int) -> Iterator[Any]:
         for start in self.starts:
@@ -85,6 +81,15 @@ class _Place:
 
     def close(self) -> None:
         self.closed = True
+
+
+def common_schema(name: str, schemas: list[pa.Schema]) -> pa.Schema:
+    """The common types of the parts of a table."""
+    if not schemas:
+        raise DataError(f"{name} has no rows.")
+    names = schemas[0].names
+    types = [[schema.field(i).type for schema in schemas] for i in range(len(names))]
+    return pa.schema([(n, _common(name, n, found)) for n, found in zip(names, types)])
 
 
 def _common(source: str, name: str, types: list[pa.DataType]) -> pa.DataType:

@@ -1,0 +1,276 @@
+"""Fits on the workers of a Dask cluster: each fits its own rows, and only sums are exchanged.
+
+1. The partitions become Arrow tables on the workers; the client learns their numbers of rows.
+2. The rows are cut by their global number, in whole groups, into one part for each worker.
+3. Every worker runs the same fit on its part. Wherever a sum over rows is needed, the fits stop and
+   hand over the sums of their rows; the client gives all of them to all, and they go on. A pass is one
+   task per worker.
+4. A part whose worker is lost is begun again on another one, with the answers to all earlier passes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from pellucid.data.sources import dask_worker
+from pellucid.data.sources.dask_frames import DaskTable
+from pellucid.data.sources.dask_worker import Event, Part, Partition
+from pellucid.data.sources.spool import common_schema
+from pellucid.errors import DataError
+from pellucid.parallel.shard import GROUP, even_ends
+
+WAIT = 600.0  # seconds for a partition or a pass; dask.config "pellucid.timeout"
+LOOK = 0.5  # seconds between two looks at the list of workers
+RESTARTS = 20  # of all parts of a fit together
+
+
+@dataclass
+class _Process:
+    """A part of the rows, and the worker that fits it."""
+
+    rank: int
+    first: int
+    last: int
+    worker: str = ""
+    key: str = ""
+    future: Any = None
+    since: float = 0.0
+    event: Event | None = None
+
+
+@dataclass
+class Passes:
+    """A fit on workers while it goes on: the answers to all exchanges so far, and what it cost."""
+
+    client: Any
+    parts: list[Any]  # delayed Arrow tables
+    learn: Callable[[Any, int], Any]
+    features: tuple[str, ...]
+    wait: float
+    tables: list[Any] = field(default_factory=list)  # futures of `parts`, until all are read
+    partitions: list[Partition] = field(default_factory=list)
+    schema: pa.Schema = None
+    total: int = 0
+    processes: list[_Process] = field(default_factory=list)
+    answers: list[list[bytes]] = field(default_factory=list)
+    report: dict[str, Any] = field(default_factory=dict)
+
+    # 1 and 2 ------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Compute the partitions on the workers; only facts about them come to the client."""
+        self.tables = self.client.compute(self.parts)
+        found = self.client.map(dask_worker.facts, self.tables, pure=False)
+        self.partitions = [self._facts(number, future) for number, future in enumerate(found)]
+        self.schema = common_schema("the Dask frame", [p.schema for p in self.partitions])
+        self.total = sum(partition.rows for partition in self.partitions)
+        if not self.total:
+            raise DataError("the Dask frame has no rows.")
+        self.report |= {"rows": self.total, "columns": len(self.schema), "partitions": len(found)}
+
+    def _facts(self, number: int, future: Any) -> Partition:
+        try:
+            return future.result(timeout=self.wait)
+        except TimeoutError:
+            raise DataError(
+                f"partition {number} of the Dask frame has not been computed within {self.wait:g} "
+                "seconds. Look at the dashboard of the cluster: a worker may be stuck or without "
+                "memory."
+            ) from None
+
+    def cut(self) -> None:
+        """Parts of about equal size, one for each worker, in whole groups of rows."""
+        ends = even_ends(self.total, len(self._workers()))
+        self.processes = [_Process(k, a, b) for k, (a, b) in enumerate(pairwise(ends))]
+        self.report |= {"workers": len(self.processes), "passes": 0, "restarts": 0}
+        self.report |= {"bytes_to_client": 0, "bytes_from_client": 0}
+
+    def _workers(self) -> list[str]:
+        """Addresses of the workers; waits for one if there is none."""
+        deadline = time.monotonic() + self.wait
+        while not (workers := sorted(self.client.scheduler_info(n_workers=-1)["workers"])):
+            if time.monotonic() > deadline:
+                raise DataError(f"the Dask cluster has had no worker for {self.wait:g} seconds.")
+            time.sleep(LOOK)
+        return workers
+
+    # 3 ------------------------------------------------------------------------------------------
+
+    def run(self) -> bytes:
+        """Pass after pass until all processes are done: the result of the first one."""
+        homes = self._homes()
+        for process in self.processes:
+            self._begin(process, homes[process.rank])
+        while True:
+            events = self._collect()
+            self.tables = []  # Dask may free them: every process has its rows
+            for kind, _, value in events:
+                if kind == "error":
+                    raise pickle.loads(value)
+            if all(kind == "done" for kind, _, _ in events):
+                return self._agreed([value for _, _, value in events])
+            if len({(kind, label) for kind, label, _ in events}) > 1:
+                raise RuntimeError(f"the workers do different things: {[e[:2] for e in events]}.")
+            self._answer([value for _, _, value in events])
+
+    def _homes(self) -> list[str]:
+        """For each process a worker, if possible the one that has most of its rows already."""
+        _distributed().wait(self.tables, timeout=self.wait)
+        where, free = self.client.who_has(self.tables), self._workers()
+        homes = []
+        for process in self.processes:
+            held = dict.fromkeys(free, 0)
+            for start, number in self._needed(process):
+                end = start + self.partitions[number].rows
+                for worker in where.get(self.tables[number].key, ()):
+                    if worker in held:
+                        held[worker] += min(end, process.last) - max(start, process.first)
+            homes.append(max(free, key=lambda worker: held[worker]))
+            if len(free) > 1:
+                free.remove(homes[-1])
+        return homes
+
+    def _needed(self, process: _Process) -> Iterator[tuple[int, int]]:
+        """First row and number of the partitions with rows of a process."""
+        start = 0
+        for number, partition in enumerate(self.partitions):
+            if start < process.last and start + partition.rows > process.first:
+                yield start, number
+            start += partition.rows
+
+    def _begin(self, process: _Process, worker: str) -> None:
+        needed = list(self._needed(process))
+        tables = [self.tables[number] if self.tables else None for _, number in needed]
+        if not self.tables:
+            tables = self.client.compute([self.parts[number] for _, number in needed])
+        process.worker, process.key = worker, f"pellucid-{uuid.uuid4().hex}"
+        part = Part(
+            process.key, process.rank, process.first, process.last, self.total,
+            [start for start, _ in needed], [self.partitions[number] for _, number in needed],
+            self.schema, self.features, self.answers,
+        )  # fmt: skip
+        self._submit(process, "begin", dask_worker.begin, part, self.learn, *tables)
+
+    def _submit(
+        self, process: _Process, name: str, task: Callable[..., Event], *arguments: Any
+    ) -> None:
+        process.event, process.since = None, time.monotonic()
+        process.future = self.client.submit(
+            task, *arguments, key=f"{process.key}-{name}", workers=[process.worker], pure=False,
+            priority=10, retries=0,
+        )  # fmt: skip
+
+    def _answer(self, values: list[bytes]) -> None:
+        self.answers.append(values)
+        number, size = len(self.answers) - 1, sum(map(len, values))
+        self.report["passes"] += 1
+        self.report["bytes_to_client"] += size
+        self.report["bytes_from_client"] += size * len(self.processes)
+        for process in self.processes:
+            name = f"pass-{number}"
+            self._submit(process, name, dask_worker.go_on, process.key, number, values)
+
+    # 4 ------------------------------------------------------------------------------------------
+
+    def _collect(self) -> list[Event]:
+        """What every process says next; those of lost workers are begun again."""
+        wait = _distributed().wait
+        while waiting := [p for p in self.processes if p.event is None]:
+            with suppress(TimeoutError):
+                wait([p.future for p in waiting], timeout=LOOK)
+            finished = [p for p in waiting if p.future.status == "finished"]
+            for process, event in zip(finished, self._results(finished)):
+                process.event, process.future = event, None
+            self._look_after([p for p in waiting if p.event is None])
+        return [p.event for p in self.processes if p.event is not None]
+
+    def _results(self, finished: list[_Process]) -> list[Event]:
+        """Results of tasks; none if a worker is lost before all are here."""
+        futures = [p.future for p in finished]
+        try:
+            return self.client.sync(
+                lambda: self.client.gather(futures, asynchronous=True), callback_timeout=10 * LOOK
+            )
+        except Exception:  # the tasks themselves raise nothing
+            return []
+
+    def _look_after(self, waiting: list[_Process]) -> None:
+        if not waiting:
+            return
+        alive = self._workers()
+        for process in waiting:
+            status = process.future.status
+            if process.worker not in alive or status in ("error", "cancelled", "lost"):
+                self._begin_again(process, alive)
+            elif time.monotonic() - process.since > self.wait:
+                first, last = process.first // GROUP, (process.last - 1) // GROUP
+                raise DataError(
+                    f"the Dask worker {process.worker} has not answered pass {len(self.answers)} within "
+                    f"{self.wait:g} seconds: it fits the rows {process.first} to {process.last - 1} "
+                    f"(groups {first} to {last} of {GROUP} rows). It may be stuck or without memory. "
+                    'A longer time can be set with dask.config.set({"pellucid.timeout": seconds}).'
+                )
+
+    def _begin_again(self, process: _Process, alive: list[str]) -> None:
+        self.report["restarts"] += 1
+        if self.report["restarts"] > RESTARTS:
+            why = process.future.exception() if process.future.status == "error" else "it was lost"
+            raise DataError(
+                f"workers of the Dask cluster were lost {RESTARTS} times during this fit (the last: "
+                f"{process.worker}; {why}). They may have too little memory for their rows."
+            )
+        busy = [p.worker for p in self.processes if p is not process]
+        self._begin(process, min(alive, key=busy.count))
+
+    def _agreed(self, results: list[bytes]) -> bytes:
+        """The result, if all processes have learned the same."""
+        found = [pickle.loads(result) for result in results]
+        if len({digest for _, digest in found}) > 1:
+            raise RuntimeError("the workers have learned different models: this is a defect.")
+        return found[0][0]
+
+    def close(self) -> None:
+        """Let the workers forget this fit."""
+        for process in self.processes:
+            process.future = None
+            if process.worker:
+                last = self.client.submit(
+                    dask_worker.end, process.key, workers=[process.worker], pure=False, priority=10
+                )
+                _distributed().fire_and_forget(last)
+
+
+def _distributed() -> Any:
+    import distributed
+
+    return distributed
+
+
+@contextmanager
+def passes(
+    table: DaskTable, roles: Sequence[str], weights: str | None, learn: Callable[[Any, int], Any]
+) -> Iterator[Passes]:
+    """A fit on workers, ready to `run`; `learn` is called there with their rows and their rank."""
+    import dask
+
+    features = table.features_beside(roles)
+    frame = table.frame[list(dict.fromkeys([*features, *roles]))]
+    as_table = dask.delayed(dask_worker.as_table, pure=False)
+    parts = [as_table(part, weights) for part in frame.to_delayed()]
+    wait = float(dask.config.get("pellucid.timeout", WAIT))
+    found = Passes(table.client, parts, learn, tuple(features), wait)
+    try:
+        found.load()
+        found.cut()
+        yield found
+    finally:
+        found.close()

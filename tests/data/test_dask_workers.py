@@ -1,0 +1,162 @@
+"""Fits by Dask workers: the bits of one process, whatever the partitions, workers and accidents."""
+
+import os
+import random
+import signal
+import threading
+import time
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pellucid
+from pellucid.beyond_memory import digest
+from pellucid.errors import DataError
+from pellucid.linear_model import LinearRegression, LogisticRegression
+from pellucid.naive_bayes import GaussianNB
+from pellucid.neighbors import KNeighborsClassifier
+
+dask = pytest.importorskip("dask")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Sending large graph"),
+]
+N = 3 * 2**16 + 1_000
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    # On a busy machine a killed worker may need longer than 15 seconds to start again.
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, N))
+    group = rng.choice(["a", "b", "c"], N)
+    label = np.where(x + (group == "a") + rng.logistic(size=N) > 0, "yes", "no")
+    return pd.DataFrame({"x": np.where(z > 2, np.nan, x), "z": z, "group": group, "label": label})
+
+
+def partitioned(frame, sizes):
+    """A frame in partitions of random sizes, which Dask does not know."""
+    cuts = np.sort(np.random.default_rng(sizes).integers(0, len(frame), sizes - 1))
+    ends = [0, *cuts.tolist(), len(frame)]
+    parts = [dask.delayed(frame.iloc[a:b]) for a, b in pairwise(ends)]
+    return dd.from_delayed(parts, meta=frame.iloc[:0])
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3, 5, 8, 13, 21, 40])
+def test_partitions_do_not_change_a_bit(client, frame, partitions):
+    found = GaussianNB().fit(partitioned(frame, partitions), y="label")
+    assert digest(found._learned()) == digest(GaussianNB().fit(frame, "label")._learned())
+
+
+def test_the_number_of_workers_does_not_change_a_bit(cluster, client, frame):
+    lazy, learned = partitioned(frame, 6), {}
+    tables = {LinearRegression: ("z", ["x", "z"]), LogisticRegression: ("label", list(frame))}
+    for workers in (1, 4, 2):
+        cluster.scale(workers)
+        client.wait_for_workers(workers)
+        until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == workers)  # noqa: B023
+        for model, (y, names) in tables.items():
+            found = model().fit(lazy[names], y=y)
+            assert found.fit_report_["workers"] == workers
+            # Sums travel, rows do not: all passes together are far below the bytes of the table.
+            assert found.fit_report_["bytes_to_client"] < 0.05 * 8 * N * len(names)
+            learned.setdefault(model, set()).add(digest(found._learned()))
+    assert all(len(digests) == 1 for digests in learned.values())
+    whole = LinearRegression().fit(frame[["x", "z"]], "z")
+    assert learned[LinearRegression] == {digest(whole._learned())}
+
+
+def pids(cluster):
+    return [nanny.pid for nanny in cluster.workers.values()]
+
+
+def until(condition):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def fit_while_killing(cluster, client, model, lazy, y, delay):
+    """The fit, during which a worker is killed after `delay` seconds."""
+    victim = random.Random(delay).choice(pids(cluster))
+    timer = threading.Timer(delay, os.kill, (victim, signal.SIGKILL))
+    timer.start()
+    try:
+        return model.fit(lazy, y=y)
+    finally:
+        timer.join()
+        until(lambda: victim not in pids(cluster) and None not in pids(cluster))
+        until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"), [(GaussianNB(), "label"), (LogisticRegression(), "label")], ids=str
+)
+def test_a_killed_worker_is_replaced(cluster, client, frame, model, y):
+    lazy = partitioned(frame, 7)
+    expected = digest(model.fit(lazy, y=y)._learned())
+    seconds, restarts = model.fit_report_["seconds"], 0
+    for share in (0.3, 0.6, 0.9):
+        found = fit_while_killing(cluster, client, model, lazy, y, share * seconds)
+        assert digest(found._learned()) == expected
+        restarts += found.fit_report_["restarts"]
+    assert restarts > 0
+
+
+def test_a_stuck_worker_is_an_error_that_names_its_rows(cluster, client, frame):
+    victim = pids(cluster)[0]
+    timer = threading.Timer(1.0, os.kill, (victim, signal.SIGSTOP))
+    lazy = partitioned(frame, 4)
+    try:
+        with (
+            dask.config.set({"pellucid.timeout": 3}),
+            pytest.raises(DataError, match=r"has not (answered|been computed).* within 3 seconds"),
+        ):
+            timer.start()
+            while True:
+                LogisticRegression().fit(lazy, y="label")
+    finally:
+        os.kill(victim, signal.SIGCONT)
+
+
+def test_other_models_refuse_or_gather_on_demand(client, frame):
+    small = dd.from_pandas(frame[["x", "z", "label"]].dropna().head(500), npartitions=3)
+    with pytest.raises(DataError, match=r"cannot be fitted by Dask workers.*gather=True"):
+        KNeighborsClassifier().fit(small, y="label")
+    found = KNeighborsClassifier().fit(pellucid.scan(small, gather=True), y="label")
+    assert found.score(small.compute()[["x", "z"]], small.compute()["label"]) > 0.5
+    with pytest.raises(DataError, match="the name of one of its columns"):
+        GaussianNB().fit(small[["x", "z"]], y=small["label"])
+    with pytest.raises(DataError, match="has no column 'lbel'"):
+        GaussianNB().fit(small, y="lbel")
+
+
+def test_an_error_of_the_data_reaches_the_user(client, frame):
+    broken = frame[["x", "z"]].fillna(0.0)
+    broken.loc[N - 5, "z"] = np.inf
+    with pytest.raises(DataError, match="contains infinity"):
+        LinearRegression().fit(dd.from_pandas(broken, npartitions=5), y="x")

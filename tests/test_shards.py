@@ -1,0 +1,152 @@
+"""Models that processes fit together: the same as one process that holds all rows."""
+
+import copy
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pellucid.beyond_memory import digest
+from pellucid.decomposition import PCA
+from pellucid.discriminant_analysis import (
+    GaussianBayesClassifier,
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from pellucid.dummy import DummyClassifier, DummyRegressor
+from pellucid.linear_model import (
+    GammaRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+)
+from pellucid.naive_bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MixedNB,
+    MultinomialNB,
+    PoissonNB,
+)
+from pellucid.parallel.shard import LEVELS, Shard, Tree, even_ends, fold_all
+from tests.shards import fit_in_shards
+
+N = 2 * 2**16 + 5_000
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 3)) * [1.0, 2.0, 0.01] + [0.0, 500.0, 0.0]
+    group = rng.choice(["a", "b", "c"], N)
+    eta = X[:, 0] - 0.3 * (X[:, 1] - 500) + (group == "a")
+    late = np.where(np.arange(N) > N - 100, "rare", group)  # a level of the last process alone
+    return {
+        "x": np.where(rng.random(N) < 0.01, np.nan, X[:, 0]), "far": X[:, 1], "small": X[:, 2],
+        "group": pa.array(late), "flag": (X[:, 2] > 0).astype(int), "count": rng.poisson(2.0, N),
+        "y": eta + rng.normal(size=N), "label": np.where(eta + rng.logistic(size=N) > 1, "yes", "no"),
+        "class": rng.integers(0, 3, N) + (eta > 3),
+        "events": rng.poisson(np.exp(np.clip(eta / 4, -2, 2))),
+        "w": rng.integers(1, 4, N), "share": rng.uniform(0.5, 2.0, N), "shift": 0.1 * X[:, 0],
+    }  # fmt: skip
+
+
+ALL = ["x", "far", "small", "group", "flag"]
+COUNTS = ["flag", "count"]
+SAME = [
+    (LinearRegression(), ALL, "y", "share"),
+    (LinearRegression(fit_intercept=False), ["x", "small"], "y", None),
+    (Ridge(), ALL, "y", None),
+    (RidgeClassifier(class_weight="balanced"), ALL, "class", None),
+    (GaussianNB(), ALL, "label", "share"),
+    (MixedNB(), [*ALL, "count"], "class", None),
+    (CategoricalNB(), ["group", *COUNTS], "class", "share"),
+    (BernoulliNB(), COUNTS, "label", "share"),
+    (MultinomialNB(), COUNTS, "class", None),
+    (ComplementNB(), COUNTS, "class", None),
+    (PoissonNB(), COUNTS, "class", "w"),
+    (LinearDiscriminantAnalysis(), ALL, "class", "w"),
+    (QuadraticDiscriminantAnalysis(), ["x", "far", "small"], "class", None),
+    (GaussianBayesClassifier(), ["x", "far"], "label", "share"),
+    (DummyClassifier(), ALL, "class", "share"),
+    (DummyRegressor(), ALL, "y", "share"),
+    (PCA(2), ["far", "small", "flag"], None, None),
+]  # fmt: skip
+
+
+def fitted(model, columns, features, y=None, weights=None, offset=None, parts=3):
+    assert model._shares_rows
+    roles = [y, weights, offset]
+    table = pa.table({name: columns[name] for name in [*features, *filter(None, roles)]})
+    whole = copy.deepcopy(model)._learn(table, *roles)
+    found, exchange = fit_in_shards(model, table, *roles, ends=even_ends(N, parts))
+    assert len({digest(one._learned()) for one in found}) == 1
+    # What is exchanged does not grow with the rows: nothing near 8 bytes of a cell is sent.
+    assert exchange.bytes < N * len(features)
+    return whole, found[0]
+
+
+@pytest.mark.filterwarnings("ignore:QuadraticDiscriminantAnalysis")
+@pytest.mark.parametrize(
+    ("model", "features", "y", "weights"), SAME, ids=lambda v: type(v).__name__
+)
+def test_processes_learn_the_same_bits(columns, model, features, y, weights):
+    whole, found = fitted(model, columns, features, y, weights)
+    assert digest(found._learned()) == digest(whole._learned())
+
+
+NEAR = [
+    (LogisticRegression(), "label", "share", None),
+    (LogisticRegression(C=np.inf), "label", "w", None),
+    (LogisticRegression(C=10.0, class_weight="balanced"), "class", None, None),
+    (PoissonRegressor(alpha=0), "events", "share", "shift"),
+    (PoissonRegressor(alpha=0.1), "events", None, None),
+    (GammaRegressor(alpha=0), "share", None, None),
+]
+
+
+@pytest.mark.parametrize(("model", "y", "weights", "offset"), NEAR, ids=lambda v: type(v).__name__)
+def test_processes_find_the_same_optimum(columns, model, y, weights, offset):
+    whole, found = fitted(model, columns, ["x", "small", "group", "flag"], y, weights, offset)
+    scale = np.abs(whole.coef_).max()
+    np.testing.assert_allclose(found.coef_, whole.coef_, rtol=1e-12, atol=1e-12 * scale)
+    np.testing.assert_allclose(found.intercept_, whole.intercept_, rtol=1e-12, atol=1e-12 * scale)
+    if "inference_" in vars(whole):
+        errors = [np.linalg.norm(model.inference_["root"], axis=1) for model in (whole, found)]
+        np.testing.assert_allclose(errors[1], errors[0], rtol=1e-10)
+
+
+def test_the_number_of_processes_does_not_matter(columns):
+    models = [fitted(LogisticRegression(), columns, ALL, "label", parts=k)[1] for k in (1, 2, 3)]
+    assert len({digest(model._learned()) for model in models}) == 1
+
+
+def test_the_tree_of_sums_does_not_depend_on_who_holds_the_rows():
+    rng = np.random.default_rng(0)
+    step, n = 2**14, 2 ** LEVELS[1] * 2 + 3 * 2**16 + 7
+    rows = range(0, n, step)
+    parts = rng.normal(size=len(rows)) * 10.0 ** rng.integers(-8, 8, len(rows))
+
+    def fold(tree, first, last):
+        for row, part in zip(rows, parts.tolist()):
+            if first <= row < last:
+                tree.add(row, part)
+        return tree
+
+    total = fold(Tree(float.__add__), 0, n).total()
+    assert total != sum(parts.tolist())  # another order of summation would show
+    for size in (1, 2, 3, 7):
+        ends = even_ends(n, size)
+        held = []
+        for first, last in pairwise(ends):
+            here = Shard(first, last, n, 1, lambda label, value: [])
+            tree = fold(Tree(float.__add__, here), first, last)
+            tree.total()
+            held.append(tree.pieces)
+        assert max(map(len, held)) <= 2 * 64 + 2
+        here = Shard(0, n, n, 1, lambda label, value, held=held: held)
+        assert fold_all("sum", Tree(float.__add__, here), float.__add__, here) == total
