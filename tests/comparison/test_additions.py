@@ -34,11 +34,17 @@ def test_bound_is_the_order_statistic():
     with pytest.raises(ParameterError, match="between 0 and 1"):
         conformal.bound(errors, 90)
     many = np.random.default_rng(0).random(123_457)
-    assert len(conformal.kept(many)) == conformal.MOST
+    fold = np.random.default_rng(1).integers(0, 5, len(many))
+    kept, sizes = conformal.kept(many, fold, 6)
+    assert len(kept) <= conformal.MOST + 6
+    assert sizes.sum() == len(kept)
+    assert sizes[5] == 0
     for level in (0.5, 0.9, 0.99):
-        exact, thinned = conformal.bound(np.sort(many), level), conformal.bound(
-            conformal.kept(many), level)  # fmt: skip
-        assert 0 <= thinned - exact + 1e-12 < 1e-3
+        assert 0 <= conformal.bound(kept, level) - conformal.bound(many, level) < 4e-3
+    few, sizes = conformal.kept(many[:50], fold[:50], 5)  # all of few
+    assert sorted(few) == sorted(many[:50])
+    for k, part in enumerate(np.split(few, np.cumsum(sizes)[:-1])):
+        assert part.tolist() == sorted(many[:50][fold[:50] == k])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -53,8 +59,89 @@ def test_intervals_cover_new_rows(seed, tmp_path):
     path = result.save("tree", tmp_path / "tree.pellucid")
     tree = pellucid.load(path)
     wide = np.ptp(tree.predict_interval(new[list("abc")], 0.9), axis=1)
-    assert wide.min() == pytest.approx(wide.max())
-    assert wide[0] > np.ptp(ends[0])  # a worse model has wider intervals
+    assert wide.mean() > np.ptp(ends, axis=1).mean()  # a worse model has wider intervals
+
+
+def one_per_fold(result, name, X, ask):
+    """(rows, errors) what the model of each error's fold says, from fits of our own."""
+    plan, fitter = result.refitter.plan, result.refitter
+    found = result.predictions[name]
+    K = len(plan.dataset.classes or ())
+    out = np.empty((len(found["rows"]), len(X), K) if K else (len(found["rows"]), len(X)))
+    for k, (train, _) in enumerate(plan.folds):
+        model = fitter.contender(name).make().set_params(**fitter.by_fold[name][k]["tuned"])
+        frame = pd.DataFrame({c: plan.dataset.table[c].to_pylist() for c in "abc"})
+        labels = plan.dataset.y if plan.dataset.classes is None else np.array(
+            plan.dataset.classes)[plan.dataset.y]  # fmt: skip
+        out[found["fold"] == k] = ask(model.fit(frame.iloc[train], labels[train]), X)
+    return out
+
+
+def test_intervals_are_cv_plus():
+    """Against the definition of Barber et al. (2021), one row and one error at a time."""
+    frame, new = numbers(60), numbers(20, 5)[list("abc")]
+    result = compare(frame, "y", models=["ridge"], effort="quick", jobs=1, test_size=0)
+    assert result.data["intervals"]["method"] == "cv+"
+    found = result.predictions["ridge"]
+    errors = np.abs(result.refitter.plan.dataset.y[found["rows"]] - found["labels"])
+    mu = one_per_fold(result, "ridge", new, lambda m, X: m.predict(X))
+    for level in (0.5, 0.9):
+        r = int(np.ceil(61 * level))
+        low = [sorted(mu[:, j] - errors)[60 - r] for j in range(20)]
+        high = [sorted(mu[:, j] + errors)[r - 1] for j in range(20)]
+        np.testing.assert_allclose(
+            result.best_.predict_interval(new, level), np.column_stack([low, high]), rtol=1e-8
+        )
+    assert np.isinf(result.best_.predict_interval(new, 0.99)).all()  # 60 rows are too few
+
+
+@pytest.mark.parametrize("kind", ["smallest", "adaptive"])
+def test_sets_are_cv_plus(kind, tmp_path):
+    """Against the definition of Romano et al. (2020)."""
+    frame, new = classes(90, K=3), classes(20, 5, K=3)[list("abc")]
+    result = compare(frame, "y", models=["logistic"], effort="quick", jobs=1, test_size=0)
+    model = pellucid.load(result.save("logistic", tmp_path / "m.pellucid"))
+    found, y = result.predictions["logistic"], result.refitter.plan.dataset.y
+    proba = one_per_fold(result, "logistic", new, lambda m, X: m.predict_proba(X))
+
+    def score(p, c):
+        return 1 - p[c] if kind == "smallest" else sum(q for q in p if q >= p[c])
+
+    errors = [score(p, y[row]) for p, row in zip(found["proba"], found["rows"])]
+    for level in (0.5, 0.9):
+        wanted = [
+            [sum(e < score(proba[i, j], c) - 1e-7 for i, e in enumerate(errors)) < 91 * level
+             for c in range(3)]
+            for j in range(20)
+        ]  # fmt: skip
+        sets = model.predict_set(new, level, kind=kind, allow_empty=True)
+        np.testing.assert_array_equal(sets, wanted)
+        never = model.predict_set(new, level, kind=kind)
+        top = model.predict_proba(new).argmax(axis=1)
+        assert never[np.arange(20), top].all()
+        never[np.arange(20), top] = sets[np.arange(20), top]
+        np.testing.assert_array_equal(never, sets)
+    with pytest.raises(ParameterError, match="kind must be"):
+        model.predict_set(new, 0.9, kind="large")
+
+
+def test_the_models_of_the_folds_are_an_option(tmp_path):
+    """Stored or not, the prediction is the same."""
+    frame, new = numbers(120), numbers(5, 3)[list("abc")]
+    ask = {"models": ["ridge"], "effort": "quick", "jobs": 1, "out": tmp_path / "run"}
+    full = compare(frame, "y", **ask)
+    size = (tmp_path / "run" / "model.pellucid").stat().st_size
+    assert len(full.best_.fold_models_) == 5
+    plain = compare(frame, "y", **ask, intervals="plain", force=True)
+    assert plain.data["intervals"]["method"] == "plain"
+    assert (tmp_path / "run" / "model.pellucid").stat().st_size < size / 2
+    np.testing.assert_array_equal(full.best_.predict(new), plain.best_.predict(new))
+    middle, ends = plain.best_.predict(new), plain.best_.predict_interval(new)
+    np.testing.assert_allclose(ends[:, 1] - middle, middle - ends[:, 0])
+    assert full.best_.predict_interval(new) != pytest.approx(ends, rel=1e-12)
+    frame = frame.assign(when=pd.date_range("2020", periods=120))
+    later = compare(frame, "y", models=["ridge"], effort="quick", jobs=1, time="when")
+    assert later.data["intervals"]["method"] == "plain"  # later rows cannot be exchanged
 
 
 def test_sets_cover_new_rows():
@@ -83,8 +170,15 @@ def test_damaged_additions_are_refused(tmp_path):
     model = compare(classes(200), "y", models=["logistic"], effort="quick", jobs=1).best_
     path = tmp_path / "m.pellucid"
     for name, value in (
-        ("unseen_errors_", np.array([2.0, 1.0])),
-        ("unseen_errors_", np.array([-1.0, 1.0])),
+        ("unseen_errors_", model.unseen_errors_[::-1].copy()),
+        ("unseen_errors_", model.unseen_errors_ - 1.0),
+        ("adaptive_errors_", model.unseen_errors_[1:].copy()),
+        ("fold_sizes_", model.fold_sizes_[:-1].copy()),
+        ("fold_models_", model.fold_models_[:-1]),
+        (
+            "fold_models_",
+            [*model.fold_models_[:-1], pellucid.linear_model.Ridge().fit([[0], [1]], [0, 1])],
+        ),
         ("threshold_", np.float64(2.0)),
         ("calibration_", np.array([-1.0, 0.0, 0.0])),
     ):

@@ -178,7 +178,7 @@ def test_too_many_classes(complain):
     ("arguments", "message"),
     [
         (["--metric", "rocauc"], "Unknown metric 'rocauc'"),
-        (["--metric", "rmse"], "metric 'rmse' is not for classification"),
+        (["--metric", "rmse"], "metric 'rmse' cannot be used for classification"),
         (["--models", "logistik"], "unknown model 'logistik'. Did you mean 'logistic'?"),
         (["--models", "ols"], "model 'ols' is for regression"),
         (["--cv", "1"], "cv must be an integer from 2 to 100"),

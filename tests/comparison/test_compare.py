@@ -157,7 +157,7 @@ def test_what_only_judges_the_scores_is_told_but_does_not_bind_a_continued_run()
     )
     assert usual.key() == other.key()
     verdict = usual.settings.affecting_results().keys() - usual.settings.affecting_scores().keys()
-    assert verdict == {"margin", "prefer"}
+    assert verdict == {"margin", "prefer", "intervals"}
     assert other.settings.affecting_results() == usual.settings.affecting_results() | {
         "margin": 0.05,
         "prefer": "score",

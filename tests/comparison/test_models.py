@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from pellucid.comparison.analysis.holdout_scores import intervals
-from pellucid.comparison.execution.inner_search import MAX_ROUNDS
 from pellucid.comparison.execution.worker_data import Predictions
 from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.metric_bounds import bounds_of
@@ -118,7 +117,7 @@ def test_boosting_is_not_starved():
         entry = next(e for e in entries(task) if e.id == "gradient_boosting")
         assert entry.rounds == "max_iter"
         for params in entry.candidates("thorough"):
-            assert params["learning_rate"] * MAX_ROUNDS >= 9.9
+            assert params["learning_rate"] * entry.most_rounds >= 9.9
 
 
 @pytest.mark.parametrize("noise", [0.3, 5.0])
@@ -131,7 +130,7 @@ def test_quick_boosting_is_as_good_as_the_defaults_of_its_class(noise):
     def error(model):
         return np.mean((model.fit(X[:800], y[:800]).predict(X[800:]) - y[800:]) ** 2)
 
-    stopping = {"early_stopping": True, "max_iter": MAX_ROUNDS, "n_iter_no_change": 20}
+    stopping = {"early_stopping": True, "max_iter": entry.most_rounds, "n_iter_no_change": 20}
     models = [entry.make().set_params(**p, **stopping) for p in entry.candidates("quick")]
     found = [error(model.set_params(random_state=0)) for model in models]
     usual = error(entry.model_class()(random_state=0))

@@ -200,3 +200,11 @@ def test_a_wide_margin_also_holds_where_a_difference_is_not_significant():
 def test_a_score_equal_to_that_of_the_baseline_is_not_called_below_it():
     scores = {"mean": 0.5, "tree": 0.5, "knn": 0.4}
     assert reasons(verdict(scores)) == {"mean": BEST, "tree": NO_BETTER, "knn": BELOW}
+
+
+def test_a_baseline_without_scores_is_asked_nothing():
+    def p_of(one, other):
+        return {("forest", "ridge"): 1e-5}[one, other]  # a pair with the mean is a KeyError
+
+    found = judge(Board({"forest": 0.9, "ridge": 0.8}, p_of, "mean"), RANKS, {})
+    assert found.recommended == "forest" and found.marks["ridge"].p_baseline is None

@@ -41,12 +41,20 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
     began = time.monotonic()
     request = understand(ctx, data, given)
     from pellucid.comparison.execution.worker_pool import warm_up
+    from pellucid.comparison.large_table import large_table
     from pellucid.comparison.planning.prepare import prepare
+    from pellucid.parallel import set_memory
 
+    if given["memory"] is not None:
+        set_memory(given["memory"])
     finished = None if request.folder is None else _finished(request.folder, request.settings)
     if finished is None and not (given["only_plan"] or given["use"]):
         warm_up()
-    plan, findings = prepare(request.data, request.settings, note=request.messages.note)
+    large = large_table(request.data, request.settings)
+    if large is not None:
+        progress_text(request.messages, f"{large.words}\n")
+    table = request.data if large is None else large.opened
+    plan, findings = prepare(table, request.settings, note=request.messages.note)
     if given["only_plan"]:
         from pellucid.app.plan_text import plan_text
 
@@ -70,7 +78,7 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
             "gate", "a check found an error, and --strict is set: no model was trained"
         )
         return GATE
-    return run_plan(request, plan, findings, began)
+    return run_plan(request, plan, findings, began, large)
 
 
 def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> Request:
@@ -108,8 +116,11 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
     return Request(ctx.obj, data, settings, given, folder)
 
 
-def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
-    """Run, print the result, then write the report; the result is kept even if the report fails."""
+def run_plan(request: Request, plan: Any, findings: Any, began: float, large: Any = None) -> int:
+    """Run, print the result, then write the report; the result is kept even if the report fails.
+
+    `large`: the table behind the plan, if that is a sample; its best model is fitted again.
+    """
     from pellucid.app.progress import make_progress
     from pellucid.comparison.execution import run_folder as files
     from pellucid.comparison.run import Run
@@ -136,6 +147,8 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
             )
             return NO_RESULT
         reported = write_report(messages, result, folder)
+        if large is not None and result.complete and (folder / "model.pellucid").exists():
+            progress_text(messages, f"\n{large.refit(plan, result, folder)}")
     except KeyboardInterrupt:  # twice, or while the report is written
         messages.write("stopped", f"finished fits are kept. {resume}")
         return INTERRUPTED

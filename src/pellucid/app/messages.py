@@ -123,3 +123,10 @@ def format_options(*choices: str, envvar: str | None = None) -> Callable:
 def json_option(help: str = "Print JSON.") -> Callable:
     """Add `--json`, passed on as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help=help)
+
+
+memory_option = click.option(
+    "--memory", metavar="SIZE",
+    help="Memory that may be used, such as 2GB; larger tables go through scratch files. Default: "
+    "PELLUCID_MEMORY, else half of the machine's.",
+)  # fmt: skip

@@ -24,7 +24,7 @@ FILES = ("pellucid.toml", "pyproject.toml")
 # Options of the command line that a file may set too, besides the settings of a comparison.
 OWN = (
     "data", "out", "force", "strict", "fail_under", "format", "json", "open", "no_rows",
-    "no_progress", "color", "quiet", "verbose",
+    "no_progress", "color", "quiet", "verbose", "memory",
 )  # fmt: skip
 # Options whose parameters have another name in Python, and aliases of settings.
 PARAMETERS = {"format": "format_", "open": "open_", "json": "as_json"}

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from pellucid import persist
 from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.analysis.out_of_fold import collect
 from pellucid.comparison.execution import run_folder as files
@@ -28,7 +27,7 @@ def use(folder: Path, plan: Any, model: str, format_: str) -> int:
     keeper.refuse_foreign(model)
     path = folder / f"{model}.pellucid"
     with keeper.fitted(model) as (fitted, bench, job):
-        persist.save(fitted, str(path), keeper.provenance(model) | {"chosen": "by the user"})
+        keeper.save_fitted(fitted, job, path, chosen="by the user")
         test = None
         if len(plan.test):
             note_opening(journal_path, plan, model, keeper.chosen[model])

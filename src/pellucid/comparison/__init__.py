@@ -54,6 +54,7 @@ def compare(
     prefer: str = "simple",
     cost_false_alarm: float | None = None,
     cost_miss: float | None = None,
+    intervals: str = "auto",
     seed: int = 0,
     select: str | Sequence[str] = (),
     ignore: str | Sequence[str] = (),

@@ -16,6 +16,7 @@ from typing import Any
 
 from pellucid.comparison.execution import run_folder as files
 from pellucid.comparison.execution.worker_pool import warm_up
+from pellucid.comparison.large_table import large_table
 from pellucid.comparison.planning.prepare import prepare
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.result import Result
@@ -44,7 +45,9 @@ def compare(
     warm_up(modules_of(extra or {}))
     named = isinstance(target, str) or target is None
     known = Settings.of({**given, **({"target": target} if isinstance(target, str) else {})})
-    plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
+    large = large_table(data, known) if named else None
+    table = data if large is None else large.opened
+    plan, findings = prepare(table, known, None if named else target, dict(extra or {}))
     with (
         event_listener(progress, plan) as on_event,
         tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary,
@@ -53,6 +56,8 @@ def compare(
         where = f"{temporary}/run" if out is None else str(out)
         folder = files.new_folder(where, plan.dataset.name, force)
         result = Run(plan, folder, on_event, findings, began=began).run()
+        if large is not None and result.complete and (folder / "model.pellucid").exists():
+            result.notes[:] = [large.words, large.refit(plan, result, folder), *result.notes]
         if out is None:  # the model is kept in memory
             saved = (folder / "model.pellucid").exists()
             model = result.best_ if saved else result.model

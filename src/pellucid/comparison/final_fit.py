@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from pellucid import parallel
+from pellucid import conformal, parallel
+from pellucid.comparison.analysis.additions import LEVEL
 from pellucid.comparison.analysis.example_rows import changed, explained
 from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.analysis.model_details import NO_TIME, describe_model, importances
+from pellucid.comparison.execution import fold_models
 from pellucid.comparison.execution.candidate_choice import counted, reason
 from pellucid.comparison.execution.fold_task import FoldTask
 from pellucid.comparison.execution.run_folder import REPLAY
@@ -47,6 +49,8 @@ class FinalFitTask:
     # Attributes that the comparison adds to the model.
     additions: dict[str, Any] = field(default_factory=dict)
     details_incomplete: bool = False  # whether the final round could not describe the model
+    fold_tasks: list[FoldTask] = field(default_factory=list)  # whose models are stored, too
+    intervals: str = "plain"  # the setting
 
 
 def run_final_fit(task: FinalFitTask, channel: Any) -> None:
@@ -83,7 +87,8 @@ def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[s
     evaluator.add(fitted, task.additions)
     out |= {
         "warnings": counted(caught),
-        "saved": save_model(fitted, task),
+        **save_model(fitted, task),
+        "covered": coverage(evaluator, fitted, task),
         "pickled": _pickled(fitted),
     }
     return fitted, out
@@ -164,17 +169,37 @@ def _score(
     return evaluator.score((name,), fitted, X, rows, predictions)[name]
 
 
-def save_model(fitted: Any, task: FinalFitTask) -> str:
-    """Save the model; return the reason if it cannot be saved."""
-    from pellucid import persist
-
+def save_model(fitted: Any, task: FinalFitTask) -> dict[str, str]:
+    """Save the model: how its intervals are made, or the reason if it cannot be saved."""
     if not hasattr(fitted, "save"):
-        return f"{type(fitted).__name__} is not a Pellucid model and cannot be saved safely"
+        why = f"{type(fitted).__name__} is not a Pellucid model and cannot be saved safely"
+        return {"saved": why, "method": "plain"}
     try:
-        persist.save(fitted, task.path, task.provenance)
+        method = fold_models.save(
+            fitted, task.path, task.provenance, task.fold_tasks, task.intervals
+        )
     except CannotSaveError as error:
-        return str(error)
-    return ""
+        return {"saved": str(error), "method": "plain"}
+    return {"saved": "", "method": method}
+
+
+def coverage(evaluator: Evaluator, fitted: Any, task: FinalFitTask) -> dict[str, float]:
+    """Share of the test set in the intervals or sets, and their mean size; {} without a test set."""
+    rows = task.fold_task.test
+    if evaluator.foreign or not len(rows) or not conformal.has_errors(fitted):
+        return {}
+    X, y = evaluator.rows(rows), evaluator.y[rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not evaluator.shared.n_classes:
+            ends = conformal.interval(fitted, X, LEVEL)
+            inside = (ends[:, 0] <= y) & (y <= ends[:, 1])
+            return {"share": float(inside.mean()), "size": float(np.ptp(ends, axis=1).mean())}
+        sets = conformal.sets(fitted, X, LEVEL)
+    own = np.zeros((len(rows), evaluator.shared.n_classes), dtype=bool)
+    own[:, evaluator.codes(fitted.classes_)] = sets
+    inside = own[np.arange(len(y)), y]
+    return {"share": float(inside.mean()), "size": float(sets.sum(axis=1).mean())}
 
 
 def save_replay(evaluator: Evaluator, task: FinalFitTask) -> int | None:

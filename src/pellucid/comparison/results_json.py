@@ -45,7 +45,7 @@ def describe(
         "verdict": describe_verdict(plan, rows, reached),
         "pairs": found.matrix(list(reached.marks)),
         "test": describe_test(plan, final_fit, rows, best),
-        "intervals": describe_intervals(plan, own, final_fit.get("test")),
+        "intervals": describe_intervals(plan, own, final_fit),
         "threshold": None if own is None else threshold(plan, own),
         "complete": not stopped,
         "stopped": stopped,

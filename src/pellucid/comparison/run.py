@@ -30,7 +30,7 @@ from pellucid.comparison.analysis.report_data import ReportData
 from pellucid.comparison.checks.catalogue import Findings
 from pellucid.comparison.execution import run_folder as files
 from pellucid.comparison.execution.candidate_choice import reason
-from pellucid.comparison.execution.fold_task import FINAL
+from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.journal import Journal, RunState
 from pellucid.comparison.execution.refit import Refitter
 from pellucid.comparison.execution.scheduler import Scheduler
@@ -185,6 +185,8 @@ class Run:
             rows=self.report_data.pick(self.predictions.get(best)),
             folds=self.plan.folds,
             details_incomplete=details_incomplete(state.done[best, FINAL]),
+            fold_tasks=self.fold_tasks(refitter, scheduler, best, shared),
+            intervals=self.plan.settings.intervals,
         )
         worker = scheduler.pool.submit(run_final_fit, task, task.fold_task.estimator)
         budget = scheduler.budget
@@ -196,6 +198,18 @@ class Run:
             more = min(more, STOPPED_SECONDS)
         latest = budget.end - budget.report
         return collect_parts(worker, seconds, more, lambda: scheduler.stopping > 1, latest)
+
+    def fold_tasks(
+        self, refitter: Refitter, scheduler: Scheduler, best: str, shared: SharedTable
+    ) -> list[FoldTask]:
+        """The fold models to store; none for a model of another package, or if the time is over."""
+        budget = scheduler.budget
+        fits = [scheduler.state.done[best, str(k)] for k in range(len(refitter.by_fold[best]))]
+        seconds = 2 * sum(record["fit_seconds"] or 0.0 for record in fits)
+        if scheduler.stopping or budget.end - budget.report - time.monotonic() < seconds:
+            return []
+        foreign = refitter.contender(best).entry is None
+        return [] if foreign else refitter.fold_tasks(best, shared)
 
     # 5 -----------------------------------------------------------------------------------------
 

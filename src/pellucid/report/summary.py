@@ -30,7 +30,8 @@ sign: `plan.greater_is_better` tells whether higher is better. `schema` increase
           mean, ci [low, high], p, p_holm, p_baseline, lost, as_good, why, metrics {name: mean},
           folds {metric: [score by fold]}, recall {class: share} where a class is rare,
           fit_seconds, predict_seconds}]                 best first; rows without place have no mean
-    intervals: {level, coverage, test_coverage, reach | classes} | None   of the recommended model
+    intervals: {level, method, coverage, test_coverage, test_size, reach | classes, accuracy} | None
+        of the recommended model
     threshold: {threshold, cost_false_alarm, cost_miss, cost, cost_at_half} | None
     verdict: {best, as_good [models], scored, recommended, margin, prefer, beats_baseline}
     pairwise: {models: [..], better: [[share | None]],   P(row better than column)

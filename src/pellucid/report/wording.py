@@ -238,11 +238,15 @@ def intervals(data: Mapping[str, Any]) -> str:
     if "test_coverage" in found:
         covered += f" and {100 * found['test_coverage']:.1f} % on the test set"
     if "reach" in found:
-        wide = f"the prediction +- {found['reach']:.4g}"
+        wide = f"about the prediction +- {found['reach']:.4g}"
         return f"{level} prediction interval: {wide}; it covers {covered}."
-    return (
+    text = (
         f"{level} prediction set: {found['classes']:.2f} classes on average; it covers {covered}."
     )
+    if found["accuracy"] > found["level"]:
+        alone = f"{100 * found['accuracy']:.1f} %"
+        text += f" The most probable class alone is right for {alone}, and no set is empty."
+    return text
 
 
 def threshold(data: Mapping[str, Any]) -> str:

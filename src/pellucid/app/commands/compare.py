@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import format_options, message_options
+from pellucid.app.messages import format_options, memory_option, message_options
 from pellucid.app.options import config_option, setting_options
 
 
@@ -46,6 +46,7 @@ from pellucid.app.options import config_option, setting_options
     metavar="X",
     help="Exit with 1 if the score of the recommended model is worse than X.",
 )
+@memory_option
 @format_options("text", "json", "jsonl", "csv", "md", envvar="PELLUCID_FORMAT")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser at the end.")
 @click.option(
@@ -58,6 +59,9 @@ def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
 
     Holds out a test set, scores every model by nested cross-validation, recommends the simplest
     model that is as good as the best, scores it on the test set, and writes a report and a model file.
+
+    If DATA does not fit into memory, the models are compared on a stratified sample, and the
+    recommended one is fitted again on all rows but those of the test set.
     """
     from pellucid.app.compare_command import run_compare
 

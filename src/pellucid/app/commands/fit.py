@@ -4,20 +4,16 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Messages, json_option, message_options
-
-memory_option = click.option(
-    "--memory", metavar="SIZE",
-    help="Memory that may be used, such as 2GB; larger tables go through scratch files. Default: "
-    "PELLUCID_MEMORY, else half of the machine's.",
-)  # fmt: skip
+from pellucid.app.messages import Messages, json_option, memory_option, message_options
 
 
 @click.command()
 @click.argument("model")
 @click.argument("file", metavar="DATA")
 @click.option("-t", "--target", metavar="COLUMN", help="The column to predict.")
-@click.option("--weight", metavar="COLUMN", help="The column with sample weights.")
+@click.option(
+    "--weights", "--weight", "weight", metavar="COLUMN", help="The column with sample weights."
+)
 @click.option("--features", metavar="COLUMNS", help="The columns to use, separated by commas.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE",
@@ -43,7 +39,7 @@ def fit(
     """Fit MODEL, such as LogisticRegression, to DATA and save it.
 
     DATA is a file of any kind that 'pellucid compare' reads, an Arrow file, a folder of Parquet files
-    or a pattern in quotes. Parquet and Arrow data can be larger than memory.
+    or a pattern in quotes. All but Excel files can be larger than memory.
     """
     import json
 

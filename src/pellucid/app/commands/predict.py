@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Messages, message_options
+from pellucid.app.messages import Messages, memory_option, message_options
 
 NAMED = 5  # column names listed in a message
 EXPLAINED_ROWS = 4096  # at a time: contributions are rows x columns x classes
@@ -68,6 +68,7 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     is_flag=True,
     help="Write ' before texts that a spreadsheet would run as a formula (=, +, -, @ at the start).",
 )
+@memory_option
 @encoding_option
 @message_options
 @click.pass_obj
@@ -82,6 +83,7 @@ def predict(
     interval: float | None,
     allow_missing: bool,
     csv_safe: bool,
+    memory: str | None,
     encoding: str | None,
 ) -> None:
     """Predict the rows of DATA (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
@@ -98,9 +100,9 @@ def predict(
     predicted class of the row if there are more; regression has no 'why_class'. 'pellucid explain'
     uses the same class and the same signs.
 
-    If --out is a folder (it exists, or ends in /), DATA can be larger than memory: a Parquet or Arrow
-    file, a folder or a pattern in quotes. The folder gets Parquet files; the same command continues a
-    run that was stopped.
+    If --out is a folder (it exists, or ends in /), DATA can be larger than memory: a file, a folder or
+    a pattern in quotes. The folder gets Parquet files; the same command continues a run that was
+    stopped.
     """
     from pathlib import Path
 
@@ -108,6 +110,10 @@ def predict(
     from pellucid.data.io.write import format_of, write
     from pellucid.errors import DataError
 
+    if memory is not None:
+        from pellucid.parallel import set_memory
+
+        set_memory(memory)
     if out.endswith("/") or Path(out).is_dir():
         options = {
             "--explain": explained,
@@ -150,7 +156,7 @@ def intervals(fitted: Any, rows: Any, level: float, model: str) -> dict[str, Any
 
     if not hasattr(fitted, "schema_") or not conformal.has_errors(fitted):
         raise DataError(
-            f"{model} has no errors of unseen rows, from which --interval is made. 'pellucid compare' "
+            f"{model} cannot make intervals: it holds no errors of unseen rows. 'pellucid compare' "
             "stores them in the models that it saves."
         )
     with warnings.catch_warnings():  # the prediction has warned already
@@ -360,7 +366,8 @@ def predictions(fitted: Any, rows: Any, model: str) -> dict[str, Any]:
 def predict_folder(fitted: Any, file: str, out: str, ids: tuple[str, ...], options: Any) -> None:
     """Predict a table of any size into a folder of Parquet files; continues after a kill."""
     from pellucid.base import Estimator
-    from pellucid.data.opening import source_behind
+    from pellucid.data.io.read import read
+    from pellucid.data.sources.find import source_of
     from pellucid.errors import DataError, ParameterError
 
     used = [flag for flag, given in options.items() if given]
@@ -368,4 +375,9 @@ def predict_folder(fitted: Any, file: str, out: str, ids: tuple[str, ...], optio
         raise ParameterError(f"{used[0]} is not available when --out is a folder.")
     if not isinstance(fitted, Estimator) or not hasattr(fitted, "predict"):
         raise DataError(f"a {type(fitted).__name__} cannot predict into a folder: name a file.")
-    fitted.predict_to(source_behind(file) or file, out, copy=ids)
+    texts = [
+        name
+        for name, levels in known_levels(fitted).items()
+        if levels and all(isinstance(level, str) for level in levels)
+    ]
+    fitted.predict_to(source_of(file, text=texts) or read(file, text=texts), out, copy=ids)

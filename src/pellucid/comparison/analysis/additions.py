@@ -25,29 +25,43 @@ def additions(plan: Plan, found: Found | None) -> dict[str, Any]:
     errors = None if found is None else unseen_errors(plan, found)
     if found is None or errors is None:
         return {}
-    out: dict[str, Any] = {"unseen_errors_": conformal.kept(errors)}
+    kept, sizes = conformal.kept(*errors)
+    out: dict[str, Any] = {"unseen_errors_": kept, "fold_sizes_": sizes, "fold_models_": []}
+    if plan.dataset.classes is not None:
+        out["adaptive_errors_"] = conformal.kept(*unseen_errors(plan, found, "adaptive"))[0]
     chosen = threshold(plan, found)
     return out if chosen is None else out | {"threshold_": chosen["threshold"]}
 
 
-def unseen_errors(plan: Plan, found: Found) -> np.ndarray | None:
-    """|y - prediction| or 1 - probability of the own class; a row of weight k counts k times."""
+def unseen_errors(plan: Plan, found: Found, kind: str = "smallest") -> Any:
+    """Errors, the fold of each and the number of folds; a row of weight k counts k times.
+
+    None without probabilities.
+    """
     rows, places = _once(found)
-    errors = errors_of(plan.dataset.y[rows], found, places)
-    return None if errors is None else np.repeat(errors, _counts(plan, rows))
+    errors = errors_of(plan.dataset.y[rows], found, places, kind)
+    if errors is None:
+        return None
+    counts, fold = _counts(plan, rows), found["fold"][places]
+    return np.repeat(errors, counts), np.repeat(fold, counts), int(fold.max()) + 1
 
 
-def errors_of(y: np.ndarray, found: Mapping[str, Any], places: Any) -> np.ndarray | None:
+def errors_of(
+    y: np.ndarray, found: Mapping[str, Any], places: Any, kind: str = "smallest"
+) -> np.ndarray | None:
     """The errors of some predictions; None without probabilities."""
     if y.dtype.kind == "f":
         return np.abs(y - found["labels"][places])
     if found.get("proba") is None:
         return None
-    return 1.0 - found["proba"][places][np.arange(len(y)), y]
+    return conformal.class_scores(found["proba"][places], kind)[np.arange(len(y)), y]
 
 
 def _once(found: Found) -> tuple[np.ndarray, np.ndarray]:
-    """Each row once, with its place: repeated cross-validation predicts it several times."""
+    """Each row once, with its place: repeated cross-validation predicts it several times.
+
+    The first time counts, so that only the folds of the first repetition matter.
+    """
     return np.unique(found["rows"], return_index=True)
 
 
@@ -58,26 +72,27 @@ def _counts(plan: Plan, rows: np.ndarray) -> np.ndarray:
 
 
 def describe_intervals(
-    plan: Plan, found: Found | None, test: Mapping[str, Any] | None
+    plan: Plan, found: Found | None, final_fit: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """Size and coverage of the intervals or sets of the recommended model, for results.json."""
+    """Size and coverage of the intervals or sets of the recommended model, for results.json.
+
+    `accuracy` of the most probable class alone explains a coverage above the level: no set is empty.
+    """
     errors = None if found is None else unseen_errors(plan, found)
     if found is None or errors is None:
         return None
-    reach = conformal.bound(np.sort(errors), LEVEL)
-    out: dict[str, Any] = {"level": LEVEL, "coverage": coverage_by_folds(plan, found)}
+    reach = conformal.bound(errors[0], LEVEL)
+    out: dict[str, Any] = {"level": LEVEL, "method": final_fit.get("method", "plain")}
+    out["coverage"] = coverage_by_folds(plan, found)
     if plan.dataset.classes is None:
         out["reach"] = reach
     else:
-        out["classes"] = float(in_set(found["proba"], reach).sum(axis=1).mean())
-    if test is not None:
-        truth = np.asarray(test["truth"])
-        own = errors_of(truth, {k: test[k] for k in ("labels", "proba")}, slice(None))
-        if own is not None:
-            inside = own <= reach
-            if plan.dataset.classes is not None:
-                inside = in_set(test["proba"], reach)[np.arange(len(truth)), truth]
-            out["test_coverage"] = float(inside.mean())
+        proba = found["proba"]
+        out["classes"] = float(in_set(proba, reach).sum(axis=1).mean())
+        out["accuracy"] = float((proba.argmax(axis=1) == plan.dataset.y[found["rows"]]).mean())
+    if final_fit.get("covered"):
+        out["test_coverage"] = final_fit["covered"]["share"]
+        out["test_size"] = final_fit["covered"]["size"]
     return out
 
 

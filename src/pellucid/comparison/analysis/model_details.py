@@ -87,9 +87,9 @@ def coefficients(
     with suppress(Exception):  # coefficients without limits are still useful
         limits = model_diagnostics.coefficient_limits(evaluator, fitted, task, seconds)
     top = np.argsort(-np.abs(scaled).max(axis=0), kind="stable")[:MAX_TERMS]
-    classes = _codes(evaluator, fitted)
+    classes, terms = _codes(evaluator, fitted), fitted.terms_
     return {
-        "terms": [str(fitted.terms_[j])[:200] for j in top],
+        "terms": [str(terms[j])[:200] for j in top],
         "classes": classes[-len(values) :] if classes else [],
         "values": values[:, top].tolist(),
         "scaled": scaled[:, top].tolist(),

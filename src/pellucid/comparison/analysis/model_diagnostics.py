@@ -124,7 +124,8 @@ def path(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> Any:
     sizes = np.abs(values * spread)
     top = np.argsort(-sizes.max(axis=0), kind="stable")[:LINES]
     which = sizes[:, top].argmax(axis=0)  # the class where each term is largest
-    began, X, lines = time.process_time(), evaluator.rows(task.train), []
+    began, X, lines = time.process_time(), evaluator.rows_again(task.train), []
+    terms = fitted.terms_
     for k, value in enumerate(along):
         model = evaluator.unfitted({**others, name: value}, "path", str(k))
         again = coefficients_of(evaluator.fit(model, X, task.train))
@@ -135,7 +136,7 @@ def path(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> Any:
             return None
     return {
         "param": name, "x": [float(v) for v in along], "chosen": float(chosen[name]),
-        "terms": [str(fitted.terms_[j])[:200] for j in top],
+        "terms": [str(terms[j])[:200] for j in top],
         "y": np.transpose(lines).tolist(), "classes": len(values),
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.execution.candidate_choice import best_of
+from pellucid.comparison.execution.candidate_choice import best_of, pooled
 from pellucid.comparison.execution.fold_task import FINAL
 from pellucid.comparison.execution.inner_search import part_path
 from pellucid.comparison.execution.journal import RunState
@@ -36,46 +36,47 @@ def searches(plan: Plan, state: RunState) -> dict[str, list[dict[str, Any]]]:
 
 
 def chosen_by(plan: Plan, state: RunState, model: str) -> int:
-    """The candidate that a model's search on all training rows chose.
-
-    If that search has not ended, it is the best candidate so far, else the one that most folds chose.
-    """
+    """The candidate of a model's final fit."""
     last = state.done.get((model, FINAL))
-    if last is not None:
-        return last["best"]
-    best = best_of(state.candidates.get((model, FINAL), {}), plan.metric)
-    if best is not None:
-        return best
-    folds = (state.done.get((model, str(k))) for k in range(len(plan.folds)))
-    chosen = [done["best"] for done in folds if done] or [0]
-    return min(set(chosen), key=lambda c: (-chosen.count(c), c))
+    return final_choice(plan, state, model)[0] if last is None else last["best"]
 
 
 def params_of(plan: Plan, state: RunState, model: str, fold: str = FINAL) -> dict[str, Any]:
-    """The parameters that a model's search chose in a round, with those that were tuned on the way.
-
-    If the final search has not ended, what was tuned is the median (weights: the mean) over the folds.
-    """
+    """The parameters that a model's search chose in a round, with those that were tuned on the way."""
     contender = next(c for c in plan.contenders if c.id == model)
     record = state.done.get((model, fold))
     if record is None:
-        best = chosen_by(plan, state, model)
-        folds = (state.done.get((model, str(k))) for k in range(len(plan.folds)))
-        known = [r["tuned"] for r in folds if r and r["best"] == best and r.get("tuned")]
-        return contender.candidates[best] | _typical(known)
+        best, tuned = final_choice(plan, state, model)
+        return contender.candidates[best] | tuned
     return contender.candidates[record["best"]] | (record.get("tuned") or {})
 
 
-def _typical(known: list[dict[str, Any]]) -> dict[str, Any]:
+def final_choice(plan: Plan, state: RunState, model: str) -> tuple[int, dict[str, Any]]:
+    """The candidate of a model's final fit, and what is tuned: by the searches of all folds together."""
+    rounds = [(model, str(k)) for k in range(len(plan.folds))]
+    best = best_of(pooled([state.candidates.get(r, {}) for r in rounds], plan.metric), plan.metric)
+    done = [state.done[r] for r in rounds if r in state.done]
+    if best is None:  # nothing was searched
+        chosen = [record["best"] for record in done] or [0]
+        best = min(set(chosen), key=lambda c: (-chosen.count(c), c))
+    scored = [state.candidates.get(r, {}).get(best, {}) for r in rounds]
+    fitted = [count for record in scored for count in record.get("rounds", ())]
+    return best, _typical([record.get("tuned") or {} for record in done], fitted)
+
+
+def _typical(known: list[dict[str, Any]], rounds: list[int]) -> dict[str, Any]:
+    """The median of the numbers of rounds; means of a calibration and of weights."""
     out: dict[str, Any] = {}
     for name in known[0] if known else ():
-        values = [own[name] for own in known]
+        values = [own[name] for own in known if name in own]
         if isinstance(values[0], dict):
             models = sorted({model for own in values for model in own})
             means = {m: sum(own.get(m, 0.0) for own in values) / len(values) for m in models}
             out[name] = {m: w for m, w in means.items() if w}
+        elif isinstance(values[0], list):
+            out[name] = np.mean(values, axis=0).tolist()
         elif isinstance(values[0], int) and not isinstance(values[0], bool):
-            out[name] = int(np.median(values))
+            out[name] = int(np.median(rounds or values))
         else:
             out[name] = values[0]
     return out

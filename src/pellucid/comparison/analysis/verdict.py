@@ -150,7 +150,9 @@ def _outside(board: Board, name: str) -> str:
 def _against_baseline(board: Board, best: str, name: str, mark: Mark) -> Mark:
     gain = board.gain(best)
     lost = (board.scores[best] - board.scores[name]) / gain if gain > 0 else None
-    p = None if name == board.baseline else _known(board.p_of(name, board.baseline))
+    p = None
+    if name != board.baseline and board.baseline in board.scores:  # it may have timed out
+        p = _known(board.p_of(name, board.baseline))
     return replace(mark, p_baseline=p, lost=lost)
 
 

@@ -3,7 +3,7 @@
 Steps: 1. choose the weights by greedy selection on what the models predicted for the inner folds of the
 outer training rows, each with the candidate that its own search chose there; 2. combine the models'
 predictions for the outer test rows, which the weights have not seen; 3. score and save them. The final
-round does 1 on all training rows, fits the blend and describes it.
+round does 1 on the out-of-fold predictions of all training rows, fits the blend and describes it.
 Invariant: the blend is nested like any model, so its score is as honest as theirs.
 """
 
@@ -85,11 +85,8 @@ class BlendRunner(FoldTaskRunner):
         """Step 1: the weights of the picked models."""
         from pellucid.ensemble.blend import selection  # the fork server waits for no family
 
-        task = self.task
-        splits = self.evaluator.inner_splits(task.train, task.fold, self.ranking.name)
-        rows = np.concatenate([test for _, test in splits])
-        paths = {m.model: inner_path(task.parts, m.model, task.fold) for m in task.members}
-        values = {model: np.load(path) for model, path in paths.items() if path.exists()}
+        final = self.task.fold == FINAL
+        rows, values = self.out_of_fold() if final else self.out_of_inner_fold()
         values = {m: v for m, v in values.items() if len(v) == len(rows) and np.isfinite(v).all()}
         if not values:
             raise DataError("no model has predictions on the inner folds")
@@ -99,6 +96,32 @@ class BlendRunner(FoldTaskRunner):
         )  # fmt: skip
         shares = selection.weights_of(picks, len(values))
         return {m: float(w) for m, w in zip(values, shares) if w}
+
+    def out_of_inner_fold(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Rows of the inner folds, and what each model predicted for them."""
+        task = self.task
+        splits = self.evaluator.inner_splits(task.train, task.fold, self.ranking.name)
+        paths = {m.model: inner_path(task.parts, m.model, task.fold) for m in task.members}
+        found = {model: np.load(path) for model, path in paths.items() if path.exists()}
+        return np.concatenate([test for _, test in splits]), found
+
+    def out_of_fold(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Rows of the folds, and what each model predicted for them."""
+        task, found, rows = self.task, dict[str, np.ndarray](), np.empty(0, dtype=np.int64)
+        for member in task.members:
+            names = [part_path(task.parts, member.model, str(k)) for k in range(task.n_folds)]
+            parts = [dict(np.load(name)) for name in names]
+            rows = np.concatenate([part["rows"] for part in parts])
+            values = [
+                self.evaluator.own_values(
+                    part["rows"], Predictions(part["labels"], part.get("proba"))
+                )
+                for part in parts
+            ]
+            known = [own for own in values if own is not None]
+            if len(known) == len(parts):
+                found[member.model] = np.concatenate(known)
+        return rows, found
 
     def loss(self, rows: np.ndarray) -> Callable[..., float]:
         """Log loss for classes; for numbers the metric that ranks the models, if it is ours."""

@@ -66,6 +66,50 @@ def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
     return min(tied, key=lambda c: (_loss(found[c]), -round(usable[c], 12)))
 
 
+def pooled(searches: list[dict[int, dict[str, Any]]], metric: Metric) -> dict[int, dict[str, Any]]:
+    """The records of several searches joined, for the choice of one candidate.
+
+    A candidate that a search dropped or did not reach is taken to lose as much to the best of that
+    search in the folds it missed as in those it has, or as in the other searches.
+    """
+    best = [best_of(own, metric) for own in searches]
+    used = [(own, own[b]) for own, b in zip(searches, best) if b is not None and own[b]["scores"]]
+    out = {}
+    for c in sorted({c for own, _ in used for c in own}):
+        records = [(own.get(c) or {"scores": []}, top) for own, top in used]
+        if any(record["scores"] is None for record, _ in records):
+            continue  # it failed
+        lost = [_gaps(record, top) for record, top in records]
+        known = [gap.mean(axis=1) for gap in lost if gap.size]
+        if not known:
+            continue
+        scores, losses = list[float](), list[float]()
+        for gap, (_, top) in zip(lost, records):
+            whole = np.array([_numbers(top["scores"]), _numbers(top["losses"])])
+            typical = gap.mean(axis=1) if gap.size else np.mean(known, axis=0)
+            missed = np.repeat(typical[:, None], whole.shape[1] - gap.shape[1], axis=1)
+            filled = whole - np.concatenate([gap, missed], axis=1)
+            scores += filled[0].tolist()
+            losses += filled[1].tolist()
+        out[c] = {"scores": scores, "losses": losses}
+    return out
+
+
+def _gaps(record: dict[str, Any], top: dict[str, Any]) -> np.ndarray:
+    """(2, folds) by how much a candidate's scores and losses are below those of the best."""
+    n = min(len(record["scores"]), len(top["scores"]))
+    return np.array(
+        [
+            _numbers(top[name][:n]) - _numbers((record.get(name) or [])[:n])
+            for name in ("scores", "losses")
+        ]
+    ).reshape(2, n)
+
+
+def _numbers(values: list[float | None]) -> np.ndarray:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
 def _tied(best: list[float], other: list[float]) -> bool:
     """Whether the mean difference is within its corrected standard error, on the folds of both."""
     pairs = list(zip(best, other))

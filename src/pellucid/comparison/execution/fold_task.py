@@ -1,8 +1,8 @@
 """The work on one outer fold, in a worker process: search, fit, score, save.
 
 Steps: 1. score every candidate on the inner folds, with one message each; 2. fit the best one on the
-outer training rows; 3. score it on the outer test rows; 4. save the predictions. The final round does
-1 and 2 on all training rows and describes the fitted model instead of scoring it.
+outer training rows; 3. score it on the outer test rows; 4. save the predictions. The final round fits
+what the searches of all folds chose to all training rows and describes the model instead of scoring it.
 Models without probabilities are calibrated by their scores on the inner folds.
 """
 
@@ -27,7 +27,7 @@ from pellucid.comparison.execution.worker_data import (
     SharedTable,
 )
 from pellucid.comparison.execution.worker_pool import limit_memory
-from pellucid.comparison.planning.plan import HALVING_ROWS, Contender, Plan
+from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.model_selection.metrics import metric
 
 FINAL = "final"
@@ -59,11 +59,14 @@ class FoldTask:
     tuned: dict[str, Any] = field(default_factory=dict)  # parameters that the search found besides
     members: tuple[Member, ...] = ()  # of a blend
     rounds: str = ""  # the parameter that early stopping chooses
+    most_rounds: int = 0
+    searching: dict[str, Any] = field(default_factory=dict)  # parameters that make a search cheaper
     in_order: bool = False  # whether the candidates are tried in their order, not from the middle
-    halving: bool = False  # whether the search drops the worse half after each inner fold
+    halving: bool = True  # whether the search drops the worse half after each inner fold
     keep_inner: bool = False  # whether a blend will need the predictions on the inner folds
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
     cut: bool = False  # whether time allows fewer candidates than planned
+    n_folds: int = 0  # of one repetition
 
     @classmethod
     def of(
@@ -86,9 +89,11 @@ class FoldTask:
             candidates=contender.candidates, fold=fold, train=train,
             metrics=plan.metrics,
             rounds="" if contender.entry is None else contender.entry.rounds,
+            most_rounds=0 if contender.entry is None else contender.entry.most_rounds,
+            searching={} if contender.entry is None else dict(contender.entry.searching),
             in_order=contender.entry is not None and bool(contender.entry.portfolio),
-            halving=len(plan.train) >= HALVING_ROWS,
             keep_inner=blended or (own and uncalibrated),
+            n_folds=len(plan.folds) // plan.repeats,
             **{"test": test, **options},
         )  # fmt: skip
 
@@ -105,6 +110,7 @@ class FoldTask:
             return BlendEvaluator(self.shared, self.model, self.estimator, self.members)
         own = Evaluator(self.shared, self.model, self.estimator, self.dropped, self.foreign)
         own.calibration = self.tuned.get(CALIBRATION)
+        own.rounds_chosen = bool(self.rounds)
         return own
 
 
@@ -133,11 +139,10 @@ class FoldTaskRunner:
 
     def run(self) -> dict[str, Any]:
         """Run all steps; the message that ends the task."""
-        search = InnerSearch(self.task, self.evaluator, self.channel, self.caught, self.start)
-        best, cut = search.run()
-        self.task = task = replace(self.task, best=best, tuned=search.tuned(best))
-        search.save_inner(best)
-        self.evaluator.calibration = search.calibration(best)
+        cut = self.task.cut
+        if self.task.fold != FINAL:
+            cut = self.search()
+        task, best = self.task, self.task.best
         searched = len(self.caught)
         X = self.evaluator.rows(task.train)
         started = time.perf_counter()
@@ -152,6 +157,15 @@ class FoldTaskRunner:
         else:
             message |= self.score(fitted)
         return message | {"warnings": counted(self.caught[searched:])}
+
+    def search(self) -> bool:
+        """Step 1: choose the candidate; whether time ran out."""
+        search = InnerSearch(self.task, self.evaluator, self.channel, self.caught, self.start)
+        best, cut = search.run()
+        self.task = replace(self.task, best=best, tuned=search.tuned(best))
+        search.save_inner(best)
+        self.evaluator.calibration = search.calibration(best)
+        return cut
 
     def describe(self, fitted: Any) -> dict[str, Any]:
         """The description of the fitted model; a failure here does not affect the scores."""

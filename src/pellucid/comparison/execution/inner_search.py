@@ -1,8 +1,9 @@
 """The search of one round: the candidates of a model on the inner folds of its training rows.
 
-Every candidate is scored on every inner fold; on large tables the worse half is dropped after each
-fold (successive halving), and the candidates that reached the last fold are compared. A model that adds
-up rounds (boosting) stops early on each inner fold and is refitted with the median number of rounds.
+The worse half of the candidates is dropped after each inner fold (successive halving; `python -m
+benchmarks halving` measures what that costs), and those that reached the last fold are compared. A model
+that is fitted in rounds (boosting, networks) stops early on each inner fold and is refitted with the
+median number. What our models compute from the rows alone (encoded tables) is computed once.
 Invariant: the deadline and a request to stop are checked between two fits.
 """
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 SEARCH_SHARE = 0.8  # share of a round's time that the search may use
 TIE_BREAK = "log_loss"
-MAX_ROUNDS, PATIENCE = 1000, 20  # of early stopping on the inner folds
+PATIENCE = 20  # rounds without improvement that end a fit on an inner fold
 
 
 class OutOfTime(Exception):
@@ -167,13 +168,16 @@ class InnerSearch:
         task, evaluator, (train, test) = self.task, self.evaluator, self.splits[f]
         X, params = self.cached(f, "train", train), task.candidates[c]
         if not task.rounds:
-            return evaluator.fit(evaluator.unfitted(params, task.fold, f), X, train)
-        stopping = {"early_stopping": True, "n_iter_no_change": PATIENCE, task.rounds: MAX_ROUNDS}
-        model = evaluator.unfitted(params | stopping, task.fold, f)
+            own = params | {n: v for n, v in task.searching.items() if v < params.get(n, np.inf)}
+            return evaluator.fit(evaluator.unfitted(own, task.fold, f), X, train)
+        model = evaluator.unfitted(params | self.stopping(n_iter_no_change=PATIENCE), task.fold, f)
         fitted = evaluator.fit_stopping(model, X, train, self.cached(f, "test", test), test)
-        best = int(np.argmax(fitted.validation_score_))
-        record.setdefault("rounds", []).append(max(1, best))
+        record.setdefault("rounds", []).append(best_round(fitted))
         return fitted
+
+    def stopping(self, **more: Any) -> dict[str, Any]:
+        """Parameters of a fit that stops early."""
+        return {"early_stopping": True, self.task.rounds: self.task.most_rounds, **more}
 
     def tuned(self, best: int) -> dict[str, Any]:
         """What the search found besides the candidate: the median number of rounds."""
@@ -183,7 +187,7 @@ class InnerSearch:
         sampled = sum(len(test) for _, test in self.splits) < len(self.task.train)
         if not rounds or (sampled and self.evaluator.shared.split_by != "time"):
             # Without a search on all rows, a part of the training rows decides.
-            return {"early_stopping": True, self.task.rounds: MAX_ROUNDS}
+            return self.stopping()
         return {self.task.rounds: int(np.median(rounds))}
 
     def late(self) -> bool:
@@ -193,7 +197,7 @@ class InnerSearch:
     def cached(self, f: int, part: str, rows: np.ndarray) -> Any:
         """Rows of the table, cached because every candidate uses the same inner folds."""
         if (f, part) not in self.tables:
-            self.tables[f, part] = self.evaluator.rows(rows)
+            self.tables[f, part] = self.evaluator.rows_again(rows)
         return self.tables[f, part]
 
     def choose(self) -> int:
@@ -264,6 +268,16 @@ class InnerSearch:
         partial = path.with_name(f".{path.name}.{os.getpid()}.npy")
         np.save(partial, values)
         partial.replace(path)
+
+
+def best_round(fitted: Any) -> int:
+    """The round with the best score on the validation rows: of trees, or of passes over the rows."""
+    passes = vars(fitted).get("validation_scores_")
+    if passes is not None:
+        return 1 + int(np.argmax(passes))
+    return max(
+        1, int(np.argmax(fitted.validation_score_))
+    )  # the first score is before the first tree
 
 
 def part_path(folder: str | Path, model: str, fold: str) -> Path:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid import persist
 from pellucid.comparison.analysis.additions import additions
 from pellucid.comparison.analysis.out_of_fold import chosen_by, params_of
+from pellucid.comparison.execution import fold_models
 from pellucid.comparison.execution.blend_task import members_of
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.journal import RunState
@@ -41,6 +41,8 @@ class Refitter:
     tuned: dict[str, dict[str, Any]]  # their parameters
     members: tuple[Member, ...]  # the models that a blend may combine
     additions: dict[str, dict[str, Any]]  # attributes that the comparison adds to the models
+    # By model, what its search chose in each fold of the first repetition: fields of its task.
+    by_fold: dict[str, list[dict[str, Any]]]
 
     @classmethod
     def of(
@@ -54,6 +56,7 @@ class Refitter:
             {name: params_of(plan, state, name) for name in scored},
             members_of(plan, state, FINAL),
             {name: additions(plan, predictions.get(name)) for name in scored},
+            {c.id: _by_fold(plan, state, c) for c in plan.running if c.id in scored},
         )
 
     def contender(self, model: str) -> Contender:
@@ -97,6 +100,14 @@ class Refitter:
             members=self.members if contender.blends else (), **options,
         )  # fmt: skip
 
+    def fold_tasks(self, model: str, shared: SharedTable) -> list[FoldTask]:
+        """The tasks of fitting the models of the folds again."""
+        own = self.contender(model)
+        return [
+            FoldTask.of(self.plan, own, str(k), shared, deadline=self.plan.model_timeout, **fields)
+            for k, fields in enumerate(self.by_fold[model])
+        ]
+
     @contextmanager
     def fitted(self, model: str) -> Iterator[tuple[Any, Evaluator, FoldTask]]:
         """The model, fitted in this process, with the evaluator and the task of the fit."""
@@ -114,9 +125,17 @@ class Refitter:
     def save(self, model: str, path: str | Path) -> Path:
         """Fit and save."""
         self.refuse_foreign(model)
-        with self.fitted(model) as (fitted, _, _):
-            persist.save(fitted, str(path), self.provenance(model))
+        with self.fitted(model) as (fitted, _, task):
+            self.save_fitted(fitted, task, path)
         return Path(path)
+
+    def save_fitted(self, fitted: Any, task: FoldTask, path: str | Path, **more: Any) -> None:
+        """Save a model that `fitted` gave, with the models of the folds."""
+        model = task.model
+        fold_models.save(
+            fitted, str(path), self.provenance(model) | more,
+            self.fold_tasks(model, task.shared), self.plan.settings.intervals,
+        )  # fmt: skip
 
     def refuse_foreign(self, model: str) -> None:
         """Only models of Pellucid can be saved safely."""
@@ -125,3 +144,16 @@ class Refitter:
             raise CannotSaveError(
                 f"{type(made).__name__} is not a Pellucid model and cannot be saved safely."
             )
+
+
+def _by_fold(plan: Plan, state: RunState, contender: Contender) -> list[dict[str, Any]]:
+    if plan.folds_name == "time":
+        return []
+    return [
+        {
+            "best": state.done[contender.id, str(k)]["best"],
+            "tuned": params_of(plan, state, contender.id, str(k)),
+            "members": members_of(plan, state, str(k)) if contender.blends else (),
+        }
+        for k in range(len(plan.folds) // plan.repeats)
+    ]

@@ -1,7 +1,7 @@
 """Runs a plan: workers do the fits, this process writes the journal and watches the time.
 
 Each (model, fold) is one task, called a round. Cheap models run first. The final round of each model
-(search and fit on all training rows) comes after all folds, so that scores are available early.
+(a fit on all training rows) comes after all folds, so that scores are available early.
 
 - The plan limits the work of each model in advance (`limits`); a worker that far exceeds it is killed.
 - With `--model-timeout`, each round has an equal share of that time. A search stops between two
@@ -27,7 +27,7 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from pellucid.comparison.analysis.out_of_fold import chosen_by
+from pellucid.comparison.analysis.out_of_fold import final_choice
 from pellucid.comparison.execution.blend_task import blend_work, members_of
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask, work
 from pellucid.comparison.execution.inner_search import part_path
@@ -242,10 +242,14 @@ class Scheduler:
         share = None if timeout is None else timeout / (len(self.plan.folds) + 1)
         seconds = min(inf if share is None else share, self.budget.deadline(contender, most))
         known = self.state.candidates.get((contender.id, fold), {})
+        best, tuned = 0, dict[str, Any]()
+        if fold == FINAL:
+            best, tuned = final_choice(self.plan, self.state, contender.id)
         task = FoldTask.of(
             self.plan, contender, fold, self.shared, deadline=seconds, memory=self.memory_limit,
             parts=str(self.parts), known=known, plane=self.plane if fold == FINAL else None,
-            best_known_only=best_known_only, max_candidates=most, cut=most < planned,
+            best_known_only=best_known_only, max_candidates=most, best=best, tuned=tuned,
+            cut=most < planned and fold != FINAL,
             members=members_of(self.plan, self.state, fold) if contender.blends else (),
         )  # fmt: skip
         worker = self.pool.submit(blend_work if contender.blends else work, task, task.estimator)
@@ -339,12 +343,12 @@ class Scheduler:
             self.fail(running, "failed", _died(running))
 
     def without_final_search(self, model: str) -> dict[str, Any]:
-        """The record of a model whose final round has not ended.
-
-        Its parameters are the best of those that were scored, else those that most folds chose.
-        """
-        best = chosen_by(self.plan, self.state, model)
-        return {"best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": []}
+        """The record of a model whose final round has not ended."""
+        best, tuned = final_choice(self.plan, self.state, model)
+        return {
+            "best": best, "tuned": tuned, "cut": True, "fit_seconds": None, "portrait": {},
+            "warnings": [],
+        }  # fmt: skip
 
     def can_refit_best(self, running: RunningTask) -> bool:
         """Whether the search of a killed round had scored a candidate that can be fitted instead."""

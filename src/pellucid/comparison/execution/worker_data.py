@@ -10,7 +10,8 @@ from __future__ import annotations
 import copy
 import json
 import re
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from pellucid.comparison.planning import fold_choice
 from pellucid.comparison.planning.plan import LARGE_TABLE, Plan
 from pellucid.comparison.planning.registry import words_read
 from pellucid.data import Table, Text
+from pellucid.data.intake import raw_table
 from pellucid.data.io import shared_tables
-from pellucid.errors import DataError
+from pellucid.errors import ConvergenceWarning, DataError
 from pellucid.model_selection.copies import fit, fresh
 from pellucid.model_selection.metrics import Metric, metric
 
@@ -113,11 +115,20 @@ class Evaluator:
         self.text = [name for name in shared.text if name not in dropped]
         self.labels = None if shared.classes is None else label_array(shared.classes)
         self.calibration: list[float] | None = None  # of a classifier without probabilities
+        self.rounds_chosen = False  # whether to reach the last round is no news
+        self.targets: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # of rows that are used again
 
     def rows(self, rows: np.ndarray) -> Any:
         """Some rows of the table, in the container that the model reads."""
         part = shared_tables.take(self.table, rows)
         return shared_tables.native(part, self.shared.container) if self.foreign else part
+
+    def rows_again(self, rows: np.ndarray) -> Any:
+        """As `rows`, for many fits: what our models compute from the rows alone is computed once."""
+        if self.foreign:
+            return self.rows(rows)
+        self.targets[id(rows)] = rows, self.target(rows)
+        return replace(raw_table(self.rows(rows)), memo={})
 
     def inner_splits(
         self, rows: np.ndarray, fold: str, ranking: str
@@ -170,7 +181,9 @@ class Evaluator:
 
     def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
         """Fit a model on X, the given rows of the table."""
-        with parallel.one_blas_thread():
+        with parallel.one_blas_thread(), warnings.catch_warnings():
+            if self.rounds_chosen:
+                warnings.simplefilter("ignore", ConvergenceWarning)
             fitted = fit(model, X, self.target(rows), self.weights[rows])
         if self.calibration is not None:
             fitted.calibration_ = np.array(self.calibration)
@@ -187,7 +200,8 @@ class Evaluator:
         w, w_val = self.weights[rows], self.weights[validation]
         if (w == 1.0).all() and (w_val == 1.0).all():
             w = w_val = None
-        with parallel.one_blas_thread():
+        with parallel.one_blas_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it may reach the last round
             return model.fit(
                 X, self.target(rows), w,
                 X_val=X_val, y_val=self.target(validation), sample_weight_val=w_val,
@@ -202,6 +216,8 @@ class Evaluator:
 
     def target(self, rows: np.ndarray) -> np.ndarray:
         """The labels or numbers of some rows."""
+        if id(rows) in self.targets:
+            return self.targets[id(rows)][1]
         codes: np.ndarray = self.y[rows]
         return codes if self.labels is None else self.labels[codes]
 
@@ -263,7 +279,7 @@ class BlendEvaluator(Evaluator):
         self, shared: SharedTable, name: str, model: Any, members: tuple[Member, ...]
     ) -> None:
         super().__init__(shared, name, model, (), foreign=False)
-        self.members = members
+        self.members, self.rounds_chosen = members, True
 
     def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
         """The blend of the models in params["weights"]; each is the one that a fit alone would give."""

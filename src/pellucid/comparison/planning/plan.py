@@ -35,7 +35,6 @@ STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is 
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
 # Above this number of training rows, a search runs on a sample of the second number of rows.
 LARGE_TABLE, SAMPLED_ROWS = 50_000, 20_000
-HALVING_ROWS = 2000  # training rows above which the search drops the worse half after each fold
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
     "classification": (
@@ -129,8 +128,8 @@ class Plan:
 
     @property
     def n_fits(self) -> int:
-        """Number of fits of the run: nested search, outer fits, and the final search of each model."""
-        return (len(self.folds) + 1) * sum(self.fits_of_round(c.n_planned) for c in self.running)
+        """Number of fits of the run: nested search, outer fits, and the final fit of each model."""
+        return sum(len(self.folds) * self.fits_of_round(c.n_planned) + 1 for c in self.running)
 
     @property
     def search_rows(self) -> int:
@@ -146,12 +145,7 @@ class Plan:
         return 1 + sum(self.candidates_by_fold(most)) if most > 1 else 1
 
     def candidates_by_fold(self, most: int) -> list[int]:
-        """How many of `most` candidates are fitted on each inner fold.
-
-        On large tables the worse half is dropped after each fold (successive halving).
-        """
-        if len(self.train) < HALVING_ROWS:
-            return [most] * self.inner
+        """How many of `most` candidates are fitted on each inner fold: successive halving."""
         return [max(min(most, 2), -(-most // 2**f)) for f in range(self.inner)]
 
     def key(self) -> str:
@@ -212,7 +206,7 @@ def _metric(dataset: Dataset, settings: Settings, y: np.ndarray) -> tuple[Metric
     if found.needs != "model" and numbers != (dataset.task == "regression"):
         fitting = ", ".join(SHOWN[dataset.task])
         raise ParameterError(
-            f"metric {found.name!r} is not for {dataset.task}. Use one of {fitting}."
+            f"metric {found.name!r} cannot be used for {dataset.task}. Use one of {fitting}."
         )
     if found.name == "poisson_deviance" and (dataset.y < 0).any():
         raise ParameterError(

@@ -31,7 +31,8 @@ from pellucid.errors import ParameterError
 from pellucid.model_selection.grids import Geometric, candidates
 
 EFFORTS = ("quick", "normal", "thorough")
-PORTFOLIO = {"quick": 3, "normal": 6, "thorough": 12}  # settings of a portfolio that are tried
+PORTFOLIO = {"quick": 2, "normal": 6, "thorough": 12}  # settings of a portfolio that are tried
+QUICK_RATE = 0.1  # with this learning rate, quick effort needs half the rounds
 FREQUENT = 300  # words of a text column that a model with dense input uses
 
 
@@ -74,9 +75,12 @@ class Entry:
     params: dict[str, Any] = field(default_factory=dict)
     space: Mapping[str, Range | Choices] = field(default_factory=dict)
     # Settings that complement each other, the most useful first, instead of a space; quick effort
-    # tries the first three, normal effort the first six.
+    # tries the first two in larger steps, normal effort the first six.
     portfolio: tuple[dict[str, Any], ...] = ()
     rounds: str = ""  # the parameter that early stopping on the inner folds chooses
+    most_rounds: int = 1000
+    # Parameters that a search uses instead, to be cheaper: they change no ranking of candidates.
+    searching: Mapping[str, Any] = field(default_factory=dict)
     only: str = ""  # "", "text", "counts", "positive" or "skewed": what the data must be
     max_rows: int | None = None  # above this a fit takes too long
     in_units: tuple[str, ...] = ()  # parameters searched in standard deviations of the target
@@ -114,7 +118,9 @@ class Entry:
     def candidates(self, effort: str, unit: float = 1.0) -> list[dict[str, Any]]:
         """All candidates, simple ones first; `unit` is the standard deviation of the target."""
         if self.portfolio:
-            return list(self.portfolio[: PORTFOLIO[effort]])
+            tried = list(self.portfolio[: PORTFOLIO[effort]])
+            faster = {"learning_rate": QUICK_RATE}
+            return [params | faster for params in tried] if effort == "quick" else tried
         found = candidates(self.axes(effort))
         if unit == 1.0:
             return found
@@ -190,6 +196,8 @@ _BOOST = (
     _boost(0.03, 31, 1, 0.4, 0.8, 3.0), _boost(0.05, 31, 64, 0.6, 1.0, 0.0),
     _boost(0.05, 128, 5, 0.4, 0.8, 3.0), _boost(0.05, 8, 5, 0.5, 0.7, 1.0),
 )  # fmt: skip
+_FEWER_TREES = {"n_estimators": 40}
+_NETWORK = {**_SCALED, "dtype": "float32"}  # twice as fast, and as accurate
 _FIXED_ROUNDS = {"early_stopping": False}  # the inner folds choose their number
 _ADABOOST = {
     "learning_rate": Choices((1.0,), (0.3, 1.0), (0.3, 0.55, 1.0)),
@@ -225,11 +233,11 @@ ENTRIES = (
     _c("svm_linear", "svm.LinearSVC", 1, 0.8, "Linear support vector machine", "linear boundary with the widest margin", params=_SCALED, space={"C": _MARGIN}),
     _c("svm_rbf", "svm.SVC", 4, 2.0, "Support vector machine (RBF kernel)", "curved boundary with the widest margin", params=_SCALED, space=_SVM_RBF, max_rows=20_000),
     _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "AdaBoost", "small trees, misclassified rows weighted up", space=_ADABOOST, greedy=True),
-    _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
-    _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST),
-    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST, greedy=True),
+    _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True, searching=_FEWER_TREES),
+    _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST, searching=_FEWER_TREES),
+    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST, greedy=True, searching=_FEWER_TREES),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", params=_FIXED_ROUNDS, portfolio=_BOOST, rounds="max_iter"),
-    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP),
+    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", params=_NETWORK, space=_MLP, rounds="max_iter", most_rounds=200),
     _c("blend", "ensemble.BlendClassifier", 7, 9.0, "Blend", "weighted mean of the other models", blends=True),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "Mean", "always the mean of the target"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "Linear regression", "least squares without a penalty"),
@@ -246,11 +254,11 @@ ENTRIES = (
     _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", params=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
     _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "curve that ignores errors below a threshold", params=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "AdaBoost", "small trees, upweighting large errors", space=_ADABOOST, greedy=True),
-    _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
-    _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS),
-    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS, greedy=True),
+    _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True, searching=_FEWER_TREES),
+    _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS, searching=_FEWER_TREES),
+    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS, greedy=True, searching=_FEWER_TREES),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", params=_FIXED_ROUNDS, portfolio=_BOOST, rounds="max_iter"),
-    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP_OF_NUMBERS),
+    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", params=_NETWORK, space=_MLP_OF_NUMBERS, rounds="max_iter", most_rounds=200),
     _r("blend", "ensemble.BlendRegressor", 7, 9.0, "Blend", "weighted mean of the other models", blends=True),
 )  # fmt: skip
 

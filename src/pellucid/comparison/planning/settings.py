@@ -64,6 +64,7 @@ SETTINGS = (
     Setting("prefer", "choice", "simple", "Recommend the simplest model that is as good as the best, or the model with the best score.", ("simple", "score"), verdict_only=True),
     Setting("cost_false_alarm", "float", None, "Cost of predicting the positive class wrongly; chooses the threshold of a saved model for two classes.", low=0, verdict_only=True),
     Setting("cost_miss", "float", None, "Cost of missing the positive class; chooses the threshold of a saved model for two classes.", low=0, verdict_only=True),
+    Setting("intervals", "choice", "auto", "Prediction intervals and sets of the saved model: cv+ stores the models of the folds as well, for guaranteed coverage; plain uses the saved model alone; auto is cv+ unless the file would grow by more than 50 MB.", ("auto", "cv+", "plain"), verdict_only=True),
     Setting("seed", "int", 0, "Random seed.", low=0),
     Setting("select", "list", (), "Run only these data checks, by code or prefix."),
     Setting("ignore", "list", (), "Skip these data checks, by code or prefix."),

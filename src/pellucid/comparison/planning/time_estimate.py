@@ -1,7 +1,7 @@
 """A rough estimate of how long a run takes, before any fit.
 
     seconds of a fit = start + cells * (a + b * min(rows, columns) + c * rows)
-    seconds of a run = START + sum over models of (folds + LAST) * fits of a round * a fit / jobs
+    seconds of a run = START + sum over models of (folds * fits of a round + LAST) * a fit / jobs
 
 `SPEED` holds start, a, b and c of each model, measured on one core of a machine of 2025 on seven
 tables of 120 x 4 to 39,000 x 15. The number of columns is the one that the model sees: a categorical
@@ -22,7 +22,7 @@ from pellucid.data.io.shared_tables import n_distinct
 from pellucid.parallel import get_threads
 
 START = 2.5  # the first process, the final fit, the report
-LAST = 2.0  # the final round also describes the model, so it counts as two
+LAST = 4.0  # the final round also describes the model, so it counts as several fits
 DESCRIPTION = 0.1  # seconds that describing a model takes at least
 SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picoseconds per cell
     "adaboost": (40, 1000, 0, 0), "bagging": (25, 2200, 0, 0), "bayesian_ridge": (15, 90, 400, 0),
@@ -59,10 +59,11 @@ def seconds(plan: Plan, load: float | None = None) -> tuple[float, float]:
 
 def by_model(plan: Plan) -> dict[str, float]:
     """Seconds of all rounds of each model."""
-    rounds, fits = len(plan.folds) + LAST, fit_seconds(plan)
+    each = fit_seconds(plan)
     return {
         c.id: min(
-            rounds * plan.work_of_round(c.n_planned) * fits[c.id] + DESCRIPTION, plan.model_timeout
+            (len(plan.folds) * plan.work_of_round(c.n_planned) + LAST) * each[c.id] + DESCRIPTION,
+            plan.model_timeout,
         )
         for c in plan.running
     }
@@ -90,8 +91,8 @@ def affordable(plan: Plan, contender: Contender, each: float, seconds: float) ->
 
     One fit takes `each` seconds. 1 means the middle candidate without a search, 0 not even that.
     """
-    rounds, full = len(plan.folds) + LAST, len(contender.candidates)
-    fits = (seconds - DESCRIPTION) / (rounds * each)
+    full = len(contender.candidates)
+    fits = ((seconds - DESCRIPTION) / each - LAST) / len(plan.folds)
     if fits < 1:
         return 0
     return max([most for most in range(1, full + 1) if plan.work_of_round(most) <= fits], default=1)

@@ -15,6 +15,7 @@ from pellucid.data import Problem
 from pellucid.ensemble import collection
 from pellucid.ensemble.blend import base_models, selection
 from pellucid.errors import DataError, ParameterError
+from pellucid.numerics.random_folds import random_folds
 from pellucid.parameters import (
     Array,
     EstimatorInstance,
@@ -323,12 +324,9 @@ def _calibrated(base: Any, sigmoid: Any) -> Any:
 
 
 def _folds(problem: Problem, n_folds: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """The fold of each row: rows in random order, by class, are dealt to the folds in turn."""
+    """The fold of each row, stratified by class."""
     codes = problem.y if problem.classes is not None else np.zeros(problem.n, dtype=np.int64)
-    order = parallel.stream(seed, "blend folds").permutation(problem.n)
-    fold = np.empty(problem.n, dtype=np.int64)
-    fold[order[np.argsort(codes[order], kind="stable")]] = np.arange(problem.n) % n_folds
-    return fold
+    return random_folds(codes, n_folds, parallel.stream(seed, "blend folds"))
 
 
 def _sentence(event: Any, numbers: dict[str, float]) -> str:

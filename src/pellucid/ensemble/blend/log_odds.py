@@ -8,6 +8,9 @@ they are c_j (p(1) - p(0)) / sum_j c_j.
 
 import numpy as np
 
+from pellucid.numerics.objectives.links import expit
+from pellucid.numerics.objectives.losses import softmax
+
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 
@@ -19,28 +22,18 @@ def to_probability(base: np.ndarray, parts: np.ndarray) -> tuple[np.ndarray, np.
     total = parts.sum(axis=1)
     out = np.zeros_like(parts)
     for node, weight in zip(NODES, WEIGHTS):
-        p = _softmax(base + node * total)[:, None, :]
+        p = softmax(base + node * total)[:, None, :]
         out += weight * p * (parts - (parts * p).sum(axis=2, keepdims=True))
-    start = _softmax(base[None, :])[0]
+    start = softmax(base[None, :])[0]
     # What the quadrature leaves over is divided in proportion.
-    gap = _softmax(base + total) - start - out.sum(axis=1)
+    gap = softmax(base + total) - start - out.sum(axis=1)
     size = np.abs(out) + 1e-300
     return start, out + size / size.sum(axis=1, keepdims=True) * gap[:, None, :]
 
 
 def _two_classes(base: np.ndarray, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     total = parts.sum(axis=1)  # (n, 1)
-    start, end = _logistic(base), _logistic(base + total)
+    start, end = expit(base), expit(base + total)
     small = np.abs(total) < 1e-9
     slope = np.where(small, start * (1 - start), (end - start) / np.where(small, 1.0, total))
     return start, parts * slope[:, None, :]
-
-
-def _logistic(z: np.ndarray) -> np.ndarray:
-    half = np.exp(-np.abs(z))
-    return np.where(z >= 0, 1.0, half) / (1.0 + half)
-
-
-def _softmax(z: np.ndarray) -> np.ndarray:
-    e = np.exp(z - z.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)

@@ -1,0 +1,117 @@
+"""Comparisons on tables that do not fit into memory.
+
+1. A stratified sample that fits below the memory ceiling is drawn; the models are compared on it, and
+   its test set is held out as always.
+2. The recommended model, or the best one that can be fitted beyond memory, is fitted again on all rows
+   but those of the test set, and scored on the test set.
+
+Invariant: no row of the test set is used in any fit.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid import persist
+from pellucid.base import Estimator
+from pellucid.comparison.execution.worker_data import share_table
+from pellucid.comparison.planning.dataset import PATH, SourceTable
+from pellucid.comparison.planning.settings import Settings
+from pellucid.data.io import shared_tables
+from pellucid.data.opening import source_behind
+from pellucid.data.sources.find import is_large, scan
+from pellucid.data.sources.row_choice import Sample, stratified, without_rows
+from pellucid.errors import DataError
+from pellucid.parallel.memory import get_memory, shown_size
+
+MOST_ROWS = 100_000  # of a sample
+SHARE = 16  # a sample takes at most this part of the ceiling
+
+
+@dataclass(frozen=True)
+class LargeTable:
+    """A table that does not fit into memory, and the sample on which models are compared."""
+
+    source: Any
+    sample: Sample
+    opened: SourceTable
+
+    @property
+    def words(self) -> str:
+        """What is compared, and why."""
+        return (
+            f"{self.source.n_rows:,} rows do not fit below {shown_size(get_memory())}: the models are "
+            f"compared on a stratified sample of {len(self.sample.rows):,} rows"
+        )
+
+    def refit(self, plan: Any, result: Any, folder: Path) -> str:
+        """Fit the best model that can be fitted beyond memory on all rows but the test set, and save
+        it; what was done, in words."""
+        if plan.settings.group or plan.settings.time:
+            return (
+                "with --group or --time, the saved model is the one that was fitted to the sample"
+            )
+        ranked = sorted(
+            result.rows, key=lambda row: not row["recommended"]
+        )  # the others: best first
+        for row in ranked:
+            if row["status"] == "ok":
+                with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch:
+                    task = result.refitter.task(row["model"], share_table(plan, scratch))
+                    evaluator = task.evaluator()
+                    model = evaluator.unfitted(task.params, "final")
+                    if isinstance(model, Estimator) and not model._substitute:
+                        return self._refit(plan, result, task, evaluator, model, folder)
+        return "no model of the leaderboard can be fitted beyond memory: the saved one knows the sample"
+
+    def _refit(
+        self, plan: Any, result: Any, task: Any, evaluator: Any, model: Any, folder: Path
+    ) -> str:
+        dataset, weights = plan.dataset, plan.settings.weights
+        test = plan.test[plan.test < len(dataset.rows) - dataset.n_test]
+        held_out = self.sample.rows[dataset.rows[test]]
+        rest = without_rows(self.source, np.sort(held_out), dataset.target, self.sample.n_missing)
+        given = {} if weights is None else {"sample_weight": weights}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the leaderboard shows them already
+            model.fit(scan(rest, features=evaluator.table.column_names), y=dataset.target, **given)
+        said = f"{task.model} was fitted again on {rest.n_rows:,} rows, all but the test set"
+        if task.model != result.recommended:
+            said = f"{result.recommended} needs the whole table in memory. The best other model, {said}"
+        if len(plan.test):
+            name, X = plan.metric.name, evaluator.rows(plan.test)
+            predictions = evaluator.predict(model, X)
+            found = evaluator.score((name,), model, X, plan.test, predictions)[name]
+            said += f": {name} {found:.4g} on the {len(plan.test):,} rows of the test set"
+        evaluator.add(model, result.refitter.additions[task.model])
+        provenance = result.refitter.provenance(task.model) | {"rows": rest.n_rows}
+        persist.save(model, str(folder / "model.pellucid"), provenance)
+        return said
+
+
+def large_table(data: Any, settings: Settings) -> LargeTable | None:
+    """The table behind a path or another source if it does not fit into memory, with its sample."""
+    source = None if isinstance(data, SourceTable) or data == "-" else source_behind(data)
+    if source is None or not is_large(source):
+        return None
+    if settings.target is None:
+        raise DataError(
+            f"which column of {source.name} should be predicted? Name it with --target."
+        )
+    source.require(settings.target)
+    kind = source.schema.field(settings.target).type
+    numbers = (
+        str(kind).startswith(("float", "double", "halffloat")) or settings.task == "regression"
+    )
+    most = min(MOST_ROWS, max(get_memory() // SHARE // (8 * len(source.names)), 1000))
+    sample = stratified(source, settings.target, not numbers, most, settings.seed)
+    name = Path(str(source.name)).name.split(".")[0].strip("*?[]") or "table"
+    fingerprint = shared_tables.fingerprint(sample.table)
+    opened = SourceTable(sample.table, name, str(source.name), fingerprint, PATH)
+    return LargeTable(source, sample, opened)
