@@ -223,3 +223,43 @@ def test_private_words_do_not_come_back(word):
             if re.search(rf"\b(?:{word})\b", line, re.I):
                 wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}")
     assert not wrong, f"say {WORDS[word]!r}:\n" + "\n".join(wrong)
+
+
+def test_no_function_is_written_twice():
+    """Bodies of at least three statements that are equal but for the names of variables."""
+    seen: dict[str, str] = {}
+    twice = []
+    for path in source_files(".py"):
+        if "plain" in path.parts:  # the constructions are read one at a time
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef) or _size(node) < 3:
+                continue
+            where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+            first = seen.setdefault(_shape(node), where)
+            if first != where:
+                twice.append((first, where))
+    assert not twice
+
+
+def _size(node: ast.FunctionDef) -> int:
+    inside = [n for stmt in _code(node) for n in ast.walk(stmt)]
+    return sum(isinstance(n, ast.stmt) for n in inside)
+
+
+def _code(node: ast.FunctionDef) -> list[ast.stmt]:
+    return node.body[ast.get_docstring(node) is not None :]
+
+
+def _shape(node: ast.FunctionDef) -> str:
+    """The code with its own variables numbered in the order in which they appear."""
+    body = ast.parse("\n".join(ast.unparse(stmt) for stmt in _code(node)))
+    own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    own |= {
+        n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    numbers: dict[str, int] = {}
+    for n in ast.walk(body):
+        if isinstance(n, ast.Name) and n.id in own:
+            n.id = f"v{numbers.setdefault(n.id, len(numbers))}"
+    return ast.dump(body)

@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid import _sklearn, beyond_memory, conformal, default_scores, parameters
 from pellucid.data import InputSpec, Problem, Schema, prepare
-from pellucid.data.encode import encode
+from pellucid.data.encode import encode_once
 from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import large_source, opened
 from pellucid.data.targets import known_classes
@@ -37,6 +37,8 @@ class Estimator(SklearnEstimator):
     _takes_text: ClassVar[bool] = False
     # Whether predictions read float32 cells as they are; then no copy of a table is made for them.
     _reads_float32: ClassVar[bool] = False
+    # Whether predictions read codes in C order, as they stand in the user's array.
+    _reads_rows: ClassVar[bool] = False
     # Why `pellucid.watching` records no steps, if it records none.
     _no_steps: ClassVar[str] = "this fit has no iterations."
     _watches_rows: ClassVar[bool] = False  # whether steps name the rows that they used
@@ -48,17 +50,23 @@ class Estimator(SklearnEstimator):
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
     schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
     unseen_errors_: np.ndarray = learned(conformal.UNSEEN_ERRORS)
-    if TYPE_CHECKING:  # `_rows` and `_substitute` are properties of some classes
+    fold_sizes_: np.ndarray = learned(conformal.FOLD_SIZES)
+    fold_models_: list[Any] = learned(conformal.FOLD_MODELS)
+    if TYPE_CHECKING:  # these are properties of some classes
 
         @property
         def _rows(self) -> str: ...
         @property
         def _substitute(self) -> str: ...
+        @property
+        def _shares_rows(self) -> bool: ...
         def __getattr__(self, name: str) -> Any: ...  # learned attributes are stored by `_store`
     else:
         _rows = "user"  # one of `pellucid.data.problem.ROWS`
         # What to use for a table beyond memory ({kind}: the task), "" if this model can.
         _substitute = ""
+        # Whether processes that share the rows can fit it together, exchanging sums.
+        _shares_rows = False
 
     def _coding(self) -> str:
         """How levels become columns: "onehot", or "reference" for unpenalised linear models."""
@@ -90,18 +98,16 @@ class Estimator(SklearnEstimator):
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
         X may be a path or another source; y, weights, offset may be names of its columns; `options` go
-        to `_fit`. A source that does not fit into memory is fitted below the memory ceiling.
+        to `_fit`. A source that does not fit into memory is fitted below the memory ceiling, a Dask
+        frame by the workers of its client.
         """
-        vars(self).pop("_fit_report", None)
         with fitting(self):
-            X, large = large_source(X)
-            if not large:
-                return self._learn_once(X, y, weights, offset, options)
-            learn = partial(self._learn_once, X, y, weights, offset, options)
-            beyond_memory.fit_below_ceiling(self, X, learn)
-            return self
+            X, done = beyond_memory.fit_elsewhere(self, X, (y, weights, offset), options)
+            return self if done else self._learn_once(X, y, weights, offset, options)
 
-    def _learn_once(self, X: Any, y: Any, weights: Any, offset: Any, options: dict) -> Self:
+    def _learn_once(
+        self, X: Any, y: Any, weights: Any, offset: Any, options: dict, report: Any = None
+    ) -> Self:
         warm = getattr(self, "warm_start", False)
         before = self._learned() if parameters.Boolean.accepts(warm) and warm else {}
         if not before:
@@ -114,7 +120,7 @@ class Estimator(SklearnEstimator):
         work._check_problem(problem)
         learned = work._fit(problem, **options)
         work._replace_learned({})
-        return self._take_over(work, learned, problem, rows)
+        return self._take_over(work, learned, problem, rows, report)
 
     def _warm(self, spec: InputSpec, before: dict[str, Any]) -> InputSpec:
         """A warm start keeps columns and classes, so that what was learned still fits."""
@@ -162,17 +168,18 @@ class Estimator(SklearnEstimator):
         return model
 
     def _take_over(
-        self, work: Self, learned: dict[str, Any], problem: Problem, rows: RawTable
-    ) -> Self:
+        self, work: Self, learned: dict[str, Any], problem: Problem, rows: RawTable,
+        report: dict[str, Any] | None = None,
+    ) -> Self:  # fmt: skip
         """Complete the learned attributes on the working copy, then take them over in one step."""
         work._store(learned, problem)
         work._after_fit(rows)
-        self._replace_learned(learned | work._learned())
+        self._replace_learned(learned | work._learned(), report)
         work._warn()
         return self
 
-    def _replace_learned(self, learned: dict[str, Any]) -> None:
-        self.__dict__ = self._not_learned() | learned
+    def _replace_learned(self, learned: dict[str, Any], report: Any = None) -> None:
+        self.__dict__ = self._not_learned() | learned | beyond_memory.kept_report(report)
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema
@@ -234,9 +241,8 @@ class Estimator(SklearnEstimator):
     def _encode_table(
         self, rows: RawTable, quiet: bool = False, finite: bool = False, narrow: bool = False
     ) -> Any:
-        who, sparse, view = type(self).__name__, self._takes_sparse, self._rows == "user_view"
-        rows = self.schema_.align(rows, who)
-        return encode(self.schema_, rows, sparse, who, finite, quiet, view, narrow)
+        who, sparse, view = type(self).__name__, self._takes_sparse, self._reads_rows
+        return encode_once(self.schema_, rows, sparse, who, finite, quiet, view, narrow)
 
     @property
     def terms_(self) -> tuple[str, ...]:
@@ -286,6 +292,7 @@ class Classifier(Estimator, task=True):
     _kind = "classifier"
     _target = "classes"
     classes_: np.ndarray = learned(shared.CLASSES)
+    adaptive_errors_: np.ndarray = learned(conformal.ADAPTIVE_ERRORS)
     calibration_: np.ndarray = learned(conformal.CALIBRATION)
     threshold_: float = learned(conformal.THRESHOLD)
     # Whether the model learns from a single class; only the baseline does.

@@ -8,6 +8,7 @@ from pellucid import _sklearn
 from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown, warn
+from pellucid.numerics.moments import sums_of_squares
 
 
 def accuracy(model: Any, X: Any, y: Any, weights: Any, offset: Any = None) -> float:
@@ -33,7 +34,7 @@ def r2_of(owner: str, predicted: np.ndarray, y: Any, weights: Any) -> float:
     y = numbers(y, owner, several=True)
     check_lengths(len(predicted), len(y))
     if len(y) < 2:
-        warn("R2 is not defined for fewer than two rows.", UserWarning)
+        warn("R2 needs at least two rows: it is NaN.", UserWarning)
         return float("nan")
     if y.size != predicted.size:
         raise DataError(f"y has shape {y.shape}, but {owner} predicts {predicted.shape}.")
@@ -42,12 +43,7 @@ def r2_of(owner: str, predicted: np.ndarray, y: Any, weights: Any) -> float:
 
 def r2_score(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
     """1 - squared errors / squared distances from the mean, the mean over targets (n,) or (n, k)."""
-    # R2 has no unit: relative to the largest number no square overflows.
-    top = -int(np.frexp(max(np.abs(y).max(), np.abs(predicted).max()))[1])
-    y, predicted = np.ldexp(y, top), np.ldexp(predicted, top)
-    w = w.reshape((-1,) + (1,) * (y.ndim - 1))
-    residual = (w * (y - predicted) ** 2).sum(axis=0)
-    spread = (w * (y - (w * y).sum(axis=0) / w.sum()) ** 2).sum(axis=0)
+    residual, spread = sums_of_squares(y, predicted, w)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(spread > 0, 1 - residual / spread, np.where(residual == 0, 1.0, 0.0))
     return float(np.mean(found))

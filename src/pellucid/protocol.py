@@ -259,7 +259,7 @@ class SklearnEstimator:
         """All other attributes: parameters, and what a subclass sets before fit."""
         cls: Any = type(self)
         declared = parameters.attributes_of(cls)
-        return {k: v for k, v in vars(self).items() if k not in declared}
+        return {k: v for k, v in vars(self).items() if k not in declared and k != "_fit_report"}
 
     def _check_fitted(self) -> None:
         if "n_features_in_" not in self.__dict__:

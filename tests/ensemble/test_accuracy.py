@@ -1,8 +1,7 @@
 """Accuracy of forests and boosting on real tables: as scikit-learn's, to the noise of paired rows.
 
 Every held-out row is judged by both; the mean difference of their losses must not lie above three of
-its standard errors. By hand, on 8,000 rows of each table in three folds with LightGBM too:
-`docs/methods/random_forest.md` and `docs/methods/gradient_boosting.md` hold the figures.
+its standard errors. `python -m benchmarks pages` compares them on larger samples, with LightGBM too.
 """
 
 import numpy as np

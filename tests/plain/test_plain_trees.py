@@ -253,7 +253,9 @@ def test_gradient_boosting_for_numbers(table):
 @pytest.mark.parametrize("table", WINE)
 def test_gradient_boosting_for_classes(table):
     X, y = WINE[table]()
-    model = ensemble.GradientBoostingClassifier(n_estimators=6, max_depth=2).fit(X, y)
+    model = ensemble.HistGradientBoostingClassifier(
+        max_iter=6, max_depth=2, min_samples_leaf=1, max_leaf_nodes=None, early_stopping=False
+    ).fit(X, y)
     made = plain.GradientBoostedTrees("logistic", rounds=6, max_depth=2).fit(X, y)
     np.testing.assert_allclose(made.predict_proba(X), model.predict_proba(X), rtol=0, atol=1e-9)
     np.testing.assert_array_equal(made.predict(X), model.predict(X))

@@ -162,10 +162,8 @@ class RowTable:
         return labels, finite and not self.by_products
 
     def each(self, function: Callable[[slice], Any]) -> list[Any]:
-        """The results of `function` for every block, in order; a single block runs without threads."""
-        if len(self.blocks) == 1:
-            return [function(self.blocks[0])]
-        return parallel.map(function, self.blocks)
+        """The results of `function` for every block, in order."""
+        return parallel.each(function, self.blocks)
 
     def own_distances(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Squared distance of every row to the centre of its label."""

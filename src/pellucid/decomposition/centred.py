@@ -40,10 +40,13 @@ class Centred(Rows):
     ) -> None:
         super().__init__(X)
         self.known, self.checked = known, checked
-        self.roots = None if (weights == 1.0).all() else np.sqrt(weights)
-        self.total = float(weights.sum())
+        self.roots = None if parallel.all_rows((weights == 1.0).all()) else np.sqrt(weights)
+        self.total = float(parallel.sum_rows(weights))
         if known is None:
-            self.shift = self.dense(slice(0, self.n, max(self.n // SAMPLE, 1))).mean(axis=0)
+            step = max(self.n_here // SAMPLE, 1)
+            self.shift = parallel.of_first_rows(
+                lambda: self.dense(slice(0, None, step)).mean(axis=0)
+            )
         else:
             self.shift = known.mean
         # Means that probably lie within a standard deviation of 0 cost no digits: no copy is needed.
@@ -72,7 +75,7 @@ class Centred(Rows):
     def centred_copy(self) -> np.ndarray:
         """All rows, centred, as a dense array."""
         self.compute_mean()
-        rows = slice(0, self.n)
+        rows = slice(0, self.n_here)
         out = self.block(rows) - np.outer(self.root(rows), self.correction)
         self._check_range(out)
         return out
@@ -117,8 +120,8 @@ class Centred(Rows):
 
         A first column sqrt(w) makes the other columns orthogonal to the constant, which centres them.
         """
-        step = max(parallel.block_rows(self.p), 4 * (self.p + 1))
-        blocks = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
+        step = max(parallel.block_rows(self.p), 2 ** (4 * self.p + 3).bit_length())
+        blocks = [slice(i, min(i + step, self.n_here)) for i in range(0, self.n_here, step)]
         R = block_qr(lambda r: np.column_stack([self.root(r), self.block(r)]), blocks)
         self._check_range(R[:, 1:])
         self._set_mean(R[0, 1:] / R[0, 0] * self.total)

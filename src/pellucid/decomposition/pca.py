@@ -95,6 +95,8 @@ class PCA(Transformer):
     n_components_: int = learned("Number of components that were kept.")
     n_samples_: int = learned("Number of training rows, counted by weight.")
 
+    _shares_rows = True
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the axes. `y` is ignored; a row of weight k counts as k identical rows."""
         return self._learn(X, y, weights=sample_weight)
@@ -116,7 +118,7 @@ class PCA(Transformer):
                 table = Centred(problem.X, weights, known, checked=True)
                 found = self._axes(table, n_axes, limit)
         except OutOfRange:
-            power = int(np.frexp(largest_cell(problem.X))[1])
+            power = int(np.frexp(parallel.largest(largest_cell(problem.X)))[1])
             table = Centred(divided(problem.X, power), weights)
             found = self._axes(table, n_axes, limit)
         divisor = table.total * (1.0 - 1.0 / n) if table.total != n else n - 1.0

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.encode import check_room
 from pellucid.data.schema import TEXT
@@ -61,7 +62,7 @@ class ClassCovariances:
 def wide(problem: Problem) -> bool:
     """Whether the rows are fewer than the columns, and of ordinary size."""
     assert problem.classes is not None
-    few = problem.n + len(problem.classes) < problem.p
+    few = problem.n_all + len(problem.classes) < problem.p
     return few and not problem.schema.units(EXTREME).any()
 
 
@@ -78,7 +79,7 @@ def class_covariances(problem: Problem, own: bool) -> ClassCovariances:
     K, units, w = len(problem.classes), problem.schema.units(EXTREME), problem.weights
     check_size(problem, K if own else 1)
     X = np.ldexp(problem.table, -units) if units.any() else problem.table
-    w = np.ldexp(w, -int(np.frexp(w.max())[1]))
+    w = np.ldexp(w, -int(np.frexp(parallel.largest(w.max()))[1]))
     found = class_moments(X, problem.y, w, K, "own" if own else "shared")
     if not own:
         return ClassCovariances(

@@ -115,6 +115,9 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
     )
 
     _takes_sparse = False
+    _shares_rows = property(
+        lambda self: self.shrinkage != "auto" and self.covariance_estimator is None
+    )
     _takes_text = True
     _reads_float32 = True
 
@@ -130,7 +133,7 @@ class LinearDiscriminantAnalysis(Classifier, Transformer):
         if problem.total <= len(problem.classes):
             raise DataError(
                 "The number of samples must be more than the number of classes: "
-                f"there are {problem.n} row(s) and {len(problem.classes)} classes."
+                f"there are {problem.n_all} row(s) and {len(problem.classes)} classes."
             )
         most = min(len(problem.classes) - 1, problem.p)
         if self.n_components is not None and self.n_components > most:

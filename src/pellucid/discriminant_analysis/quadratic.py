@@ -116,6 +116,12 @@ class QuadraticClassifier(Classifier):
     outside_: float = learned("Inverse variance of all classes outside `span_`.")
 
     _takes_sparse = False
+    # Not with Ledoit and Wolf's shrinkage, or an estimator of others: they see the rows of a class.
+    _shares_rows = property(
+        lambda self: (
+            self.shrinkage != "auto" and getattr(self, "covariance_estimator", None) is None
+        )
+    )
     _takes_text = True
 
     def _log_density(self, X: np.ndarray) -> np.ndarray:

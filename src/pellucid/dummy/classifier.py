@@ -60,11 +60,12 @@ class DummyClassifier(Classifier):
 
     _one_class = True
     _min_rows = 1
+    _shares_rows = True
     _poor_score = True
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        weight = np.bincount(problem.y, problem.weights, minlength=len(problem.classes))
+        weight = parallel.count_rows(problem.y, problem.weights, len(problem.classes))
         if self.strategy == "constant" and self.constant not in problem.classes:
             raise DataError(
                 f"The constant target value must be present in the training data. You provided "

@@ -41,6 +41,7 @@ class DummyRegressor(Regressor):
     several_: bool = learned("Whether y had several columns.")
 
     _min_rows = 1
+    _shares_rows = property(lambda self: self.strategy in ("mean", "constant"))
     _several_targets = True
     _poor_score = True
     _target = "several"
@@ -55,9 +56,7 @@ class DummyRegressor(Regressor):
 
     def _value(self, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if self.strategy == "mean":
-            with np.errstate(over="ignore", invalid="ignore"):
-                mean = np.average(Y, axis=0, weights=weights)
-            return mean if np.isfinite(mean).all() else weighted_mean(Y, weights)
+            return np.asarray(weighted_mean(Y, weights))
         if self.strategy == "median":
             return np.array([middle_quantile(column, weights, 0.5) for column in Y.T])
         if self.strategy == "quantile":

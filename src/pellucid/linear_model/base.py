@@ -46,8 +46,8 @@ class LinearPredictor(Regressor):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _propagates_nan(self) -> bool:
-        """True unless a coefficient is 0, because then its column is never read."""
-        return bool(np.all(self.coef_))
+        """True unless one of several targets has a coefficient of 0, whose column is never read."""
+        return self.coef_.ndim == 1 or bool(np.all(self.coef_))
 
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, self._scale)
@@ -137,8 +137,8 @@ CLASS_FACTORS = shared.CLASS_WEIGHT.replace(
 
 def column_means(X: Any, w: np.ndarray) -> np.ndarray:
     """Weighted means of the columns. Weights are normalised first, so that no sum overflows."""
-    share = w / w.max()
-    share /= 2 * share.sum()
+    share = w / parallel.largest(w.max())
+    share /= 2 * parallel.sum_rows(share)
     half = parallel.reduce(lambda rows: X[rows].T @ share[rows], np.add, blocks_of(X))
     top = np.finfo(float).max / 2
     return 2 * np.clip(half, -top, top)
@@ -167,8 +167,8 @@ class LinearClassifier(Classifier):
         return self._answer(self._scores, X, direct=True)
 
     def _propagates_nan(self) -> bool:
-        """True unless a coefficient is 0: then scores do not depend on that column's cells."""
-        return bool(np.all(self.coef_))
+        """True unless one of several classes has a coefficient of 0, whose column is never read."""
+        return len(self.coef_) == 1 or bool(np.all(self.coef_))
 
     def _scores(self, X: Any) -> np.ndarray:
         return class_scores(X, self.coef_, self.intercept_)

@@ -20,17 +20,20 @@ DIRECT_WORK = 2**33
 LARGEST_ROOT = 2**24
 
 
-def _check_size(coef: np.ndarray, terms: tuple[str, ...]) -> None:
+def _check_size(coef: np.ndarray, problem: Problem) -> None:
+    if np.isfinite(coef).all():
+        return
     for j in np.flatnonzero(~np.isfinite(coef).all(axis=0)):
         raise DataError(
-            f"The coefficient of {terms[j]!r} overflows float64, because this column is many orders of "
-            "magnitude smaller than y. Rescale it, for example by 1e18."
+            f"The coefficient of {problem.schema.terms[j]!r} overflows float64, because this column is "
+            "many orders of magnitude smaller than y. Rescale it, for example by 1e18."
         )
 
 
-def _status(aliased: np.ndarray, terms: tuple[str, ...]) -> Status:
+def _status(aliased: np.ndarray, problem: Problem) -> Status:
     if not len(aliased):
         return Status("ok", "Solved directly.")
+    terms = problem.schema.terms
     named = ", ".join(terms[j] for j in aliased[:10]) + (", ..." if len(aliased) > 10 else "")
     return Status(
         "ok",
@@ -50,15 +53,17 @@ def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
         "exponent": found.exponent,
         "unit_error": found.unit_error,
         "total": problem.total,
-        "rows": problem.n,
+        "rows": problem.n_all,
         "constant": bool(intercept),
         "condition": found.condition,
-        "log_weights": float(np.log(problem.weights).sum()),
-        "mass": float(problem.weights.sum()),
+        "log_weights": (
+            0.0 if problem.unweighted else float(parallel.sum_rows(np.log(problem.weights)))
+        ),
+        "mass": float(parallel.sum_rows(problem.weights)),
     }
     if found.null is not None and found.root.size <= LARGEST_ROOT:
         null, left = found.null, np.zeros(found.null.shape[1])
-        if problem.n > found.rank + 1:  # else there are no intervals
+        if len(left) and problem.n_all > found.rank + 1:  # else there are no intervals
             left = slack(problem.X, null, -found.mean @ null)
         facts |= {"null": null, "slack": left, "root": found.root}
         facts |= {"centre": found.centre, "drift": found.drift}
@@ -130,6 +135,7 @@ class LinearRegression(LinearPredictor):
     )
 
     _several_targets = True
+    _shares_rows = property(lambda self: self.solver == "auto" and not self.positive)
     _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     _target = "several"
     _invariant = ("weight scale", "column scale")
@@ -150,7 +156,7 @@ class LinearRegression(LinearPredictor):
                 learned = self._fit_iteratively(problem, Y)
             else:
                 learned = self._fit_directly(problem, Y)
-        _check_size(learned["coef_"], problem.schema.terms)
+        _check_size(learned["coef_"], problem)
         value = learned.pop("objective")
         learned["history_"] = {"iteration": np.ones(1), "objective": np.array([value])}
         learned["n_iter_"] = 1
@@ -172,7 +178,7 @@ class LinearRegression(LinearPredictor):
             "rank_": found.rank,
             "singular_": found.singular,
             "aliased_": found.aliased,
-            "status_": _status(found.aliased, problem.schema.terms),
+            "status_": _status(found.aliased, problem),
             "inference_": _facts(found, problem, self.fit_intercept),
             "objective": _half_sum(found),
         }

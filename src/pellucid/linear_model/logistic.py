@@ -145,6 +145,11 @@ class LogisticRegression(LogisticModel):
         return "reference" if np.isinf(self.C) else "onehot"
 
     @property
+    def _shares_rows(self) -> bool:
+        exact = self.solver not in ("sgd", "gd", "cd") and not self.firth
+        return exact and not self.standardize and (self.l1_ratio == 0 or np.isinf(self.C))
+
+    @property
     def _rows(self) -> str:
         """Mini-batches depend on the order of the rows, so 'sgd' needs a canonical one."""
         return "canonical" if self.solver == "sgd" else "user"

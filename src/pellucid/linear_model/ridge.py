@@ -89,6 +89,10 @@ class Ridge(LinearPredictor):
     _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     _target = "several"
 
+    _shares_rows = property(
+        lambda self: self.solver != "gd" and not self.positive and not self.standardize
+    )
+
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return penalised_evenly(self, bool(np.any(self.alpha)), problem, self._fit_columns)
 
@@ -159,6 +163,8 @@ class RidgeClassifier(LinearClassifier):
     history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
     _proba = conformal.calibrated_probabilities
+
+    _shares_rows = property(lambda self: not self.positive and not self.standardize)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         """Fit, with columns divided by their standard deviations if `standardize` is set."""

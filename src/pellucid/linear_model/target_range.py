@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.errors import DataError
 from pellucid.parameters import Boolean, param
 from pellucid.persist.fitted_state import expect_array
@@ -33,7 +34,8 @@ def learn_range(model: Any, y: np.ndarray, offset: np.ndarray | None = None) -> 
         return {}
     with np.errstate(over="ignore", under="ignore"):
         rates = y if offset is None else y / np.exp(offset)
-    return {"bounds_": np.array([rates.min(), min(rates.max(), np.finfo(float).max)])}
+    low, high = parallel.everywhere(rates.min(), min), parallel.largest(rates.max())
+    return {"bounds_": np.array([low, min(high, np.finfo(float).max)])}
 
 
 def clip_to_range(model: Any, mean: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:

@@ -67,16 +67,11 @@ class Divergence:
             one = self._exact(Y, measure, attract, repel)
         else:
             one = self._grouped(Y, measure, attract, repel)
-        sums = np.array(self._each(one))
+        sums = np.array(parallel.each(one, self.blocks))
         Z, cross = float(np.add.reduce(sums[:, 0])), float(np.add.reduce(sums[:, 1]))
         factor = 2.0 * (self.dof + 1.0) / self.dof
         gradient = factor * (exaggeration * attract - repel / Z)
         return self.negative_entropy - cross + float(np.log(Z)) if measure else np.nan, gradient
-
-    def _each(self, one: Any) -> list[tuple[float, float]]:
-        if len(self.blocks) == 1:
-            return [one(self.blocks[0])]
-        return parallel.map(one, self.blocks)
 
     def _exact(self, Y: np.ndarray, measure: bool, attract: np.ndarray, repel: np.ndarray) -> Any:
         def one(b: slice) -> tuple[float, float]:

@@ -52,7 +52,7 @@ def label_pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"{which[0]} holds texts, but {which[1]} holds numbers: no label agrees.")
     for name, values in zip(("y_true", "y_pred"), pair, strict=True):
         if values.dtype.kind == "f" and (values != np.floor(values)).any():
-            raise DataError(f"{name} holds numbers that are not whole: these are no labels.")
+            raise DataError(f"{name} holds numbers that are not whole, so they cannot be labels.")
     return pair
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, ParameterError, UndefinedMetricWarning, shown, warn
 from pellucid.metrics.inputs import check_lengths, weights
+from pellucid.numerics.moments import sums_of_squares
+from pellucid.numerics.quantiles import middle_quantile
 
 MEAN = "uniform_average"
 
@@ -117,16 +119,9 @@ def median_absolute_error(
     errors = np.abs(y - f)
     if sample_weight is None:
         return _combined(np.median(errors, axis=0), multioutput)
-    return _combined(np.array([_weighted_median(e, w) for e in errors.T]), multioutput)
-
-
-def _weighted_median(values: np.ndarray, w: np.ndarray) -> float:
-    order = np.argsort(values[w > 0], kind="stable")
-    values, cumulated = values[w > 0][order], np.cumsum(w[w > 0][order])
-    half = cumulated[-1] / 2
-    low = int(np.searchsorted(cumulated, half))
-    high = min(low + 1, len(values) - 1) if cumulated[low] == half else low
-    return float((values[low] + values[high]) / 2)
+    counted = w > 0
+    errors, w = errors[counted], w[counted]
+    return _combined(np.array([middle_quantile(e, w, 0.5) for e in errors.T]), multioutput)
 
 
 def max_error(y_true: Any, y_pred: Any) -> float:
@@ -176,8 +171,7 @@ def r2_score(
     if len(y) < 2:
         warn("R2 needs at least two rows: it is NaN.", UndefinedMetricWarning)
         return float("nan")
-    left = w @ (y - f) ** 2
-    total = w @ (y - np.average(y, axis=0, weights=w)) ** 2
+    left, total = sums_of_squares(y, f, w)
     return _combined(_explained(left, total, force_finite), multioutput, total)
 
 

@@ -12,6 +12,7 @@ from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.canonical import row_hash
 from pellucid.errors import DataError
+from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import (
     Array,
     Choice,
@@ -308,9 +309,7 @@ class GaussianMixture(Estimator):
         return out
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
-        joint = self._joint(X)
-        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
+        return softmax(self._joint(X))
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
         """Log joint densities minus their mean over the components; their softmax is `predict_proba`.

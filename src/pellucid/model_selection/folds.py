@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.errors import DataError, ParameterError
+from pellucid.numerics.random_folds import random_folds
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -51,12 +52,9 @@ class _RandomFolds:
     seed: Any = 0
     repeat: int = 0
 
-    def _by_turns(self, codes: np.ndarray) -> Iterator[Split]:
-        """Rows in random order, sorted by code: row i of these goes to fold i mod K."""
+    def _by_code(self, codes: np.ndarray) -> Iterator[Split]:
         _check(self.n_folds, len(codes))
-        order = _rng(self.seed, self.repeat).permutation(len(codes))
-        fold = np.empty(len(codes), dtype=np.int64)
-        fold[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % self.n_folds
+        fold = random_folds(codes, self.n_folds, _rng(self.seed, self.repeat))
         return _splits(fold, self.n_folds)
 
 
@@ -65,7 +63,7 @@ class PlainFolds(_RandomFolds):
     """Shuffled folds: row i of a random permutation goes to fold i mod K."""
 
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
-        return self._by_turns(np.zeros(len(y)))
+        return self._by_code(np.zeros(len(y)))
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class StratifiedFolds(_RandomFolds):
     """Folds with equal class proportions: the rows of a class differ by at most one between folds."""
 
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
-        return self._by_turns(np.unique(np.asarray(y), return_inverse=True)[1])
+        return self._by_code(np.unique(np.asarray(y), return_inverse=True)[1])
 
 
 @dataclass(frozen=True)

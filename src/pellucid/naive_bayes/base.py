@@ -44,6 +44,7 @@ class NaiveBayes(Classifier):
         "Weight of the cells that are not missing, by class and encoded column."
     )
 
+    _shares_rows = True
     _prior_name: ClassVar[str] = "class_prior"  # the parameter with the priors
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.schema import TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
@@ -82,14 +83,16 @@ class CategoricalNB(NaiveBayes):
         y, w, least = problem.y, problem.weights, self._min_levels(d)
         counts, present = [], np.zeros((K, d))
         for j in range(d):
-            present[:, j] = np.bincount(y, w * ~np.isnan(problem.X[:, j]), minlength=K)
+            present[:, j] = parallel.count_rows(y, w * ~np.isnan(problem.X[:, j]), K)
             if j in problem.words:
                 counts.append(count_words(BERNOULLI, problem.words[j], y, w, K))
                 continue
             codes = _codes(problem.X[:, j], problem.schema.name(j))
-            known = problem.n_levels[j] or max(int(codes.max(initial=0)) + 1, least[j])
+            known = problem.n_levels[j] or max(
+                int(parallel.largest(codes.max(initial=0))) + 1, least[j]
+            )
             counts.append(count_levels(codes, y, w, K, known))
-        total = np.bincount(y, w, minlength=K)
+        total = parallel.count_rows(y, w, K)
         return {"class_count_": total, "category_count_": counts, "present_": present}
 
     def _min_levels(self, d: int) -> np.ndarray:

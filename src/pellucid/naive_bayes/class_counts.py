@@ -48,9 +48,20 @@ def count_levels(
     codes: np.ndarray, y: np.ndarray, w: np.ndarray, K: int, levels: int
 ) -> np.ndarray:
     """Weight of each level in each class: (K, levels); codes below 0 are missing."""
+    total = parallel.reduce(
+        lambda rows: _level_weights(codes[rows], y[rows], w[rows], K, levels),
+        np.add,
+        parallel.row_blocks(len(y), 1),
+    )
+    return total.reshape(K, levels)
+
+
+def _level_weights(
+    codes: np.ndarray, y: np.ndarray, w: np.ndarray, K: int, levels: int
+) -> np.ndarray:
     known = codes >= 0
     cell = y[known].astype(np.int64) * levels + codes[known]
-    return np.bincount(cell, w[known], minlength=K * levels).reshape(K, levels).astype(float)
+    return np.bincount(cell, w[known], minlength=K * levels).astype(float)
 
 
 def match_levels(counts: np.ndarray, old: tuple[Any, ...], new: tuple[Any, ...]) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
@@ -79,7 +80,7 @@ class CountNaiveBayes(NaiveBayes):
         own_range = schema.plain and not self.__sklearn_is_fitted__()  # that of this table alone
         if not self._takes_negative and not (own_range and schema.low.min(initial=0.0) >= 0):
             check_counts(X, type(self).__name__, schema, problem.position)
-        count = np.bincount(problem.y, problem.weights, minlength=K)
+        count = parallel.count_rows(problem.y, problem.weights, K)
         present = np.repeat(count[:, None], schema.n_columns, axis=1)
         missing = None if schema.plain else missing_cells(X, schema)
         if missing is not None:

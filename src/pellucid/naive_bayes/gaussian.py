@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError
@@ -68,14 +69,14 @@ class GaussianNB(NaiveBayes):
         if units.any():
             X = np.ldexp(X, -units)
         w = problem.weights
-        power = int(np.frexp(w.max())[1])
+        power = int(np.frexp(parallel.largest(w.max()))[1])
         found = class_moments(X, problem.y, np.ldexp(w, -power), K, "diagonal", missing is not None)
         present = found.total
         if missing is None:
             present = np.repeat(present[:, None], X.shape[1], axis=1)
         with np.errstate(over="ignore"):
             return {
-                "class_count_": np.bincount(problem.y, w, minlength=K),
+                "class_count_": parallel.count_rows(problem.y, w, K),
                 "present_": np.ldexp(present, power),
                 "centres_": found.mean,
                 "spreads_": found.scatter / np.where(present > 0, present, 1.0),

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data.batches import empty
 from pellucid.data.intake import RawTable
 from pellucid.data.schema import CATEGORICAL, Schema
@@ -62,7 +63,7 @@ def missing_cells(X: Any, schema: Schema) -> np.ndarray | None:
         out = np.zeros((X.shape[0], schema.n_columns), dtype=bool)
         out[row, schema.owner[X.indices[hit]]] = True
     out[:, never] = True
-    return out if out.any() else None
+    return out if parallel.any_row(out.any()) else None
 
 
 def filled(X: Any, missing: np.ndarray, schema: Schema, value: float = 0.0) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.batches import empty
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
@@ -111,17 +112,19 @@ class MixedNB(NaiveBayes):
         for j, kind in enumerate(kinds):
             most = given[j].trials if j in given else None
             check_column(X[:, j], kind, problem.schema.name(j), most, problem.position)
-        power = int(np.frexp(w.max())[1])
+        power = int(np.frexp(parallel.largest(w.max()))[1])
         found = class_moments(A, y, np.ldexp(w, -power), K, "diagonal", holes=True)
         levels = [self._level_counts(problem, j, kind) for j, kind in enumerate(kinds)]
         numbers = problem.n_levels == 0  # codes of levels have no mean
         with np.errstate(over="ignore", invalid="ignore"):
             return {
-                "class_count_": np.bincount(y, w, minlength=K),
+                "class_count_": parallel.count_rows(y, w, K),
                 "present_": np.ldexp(found.total, power),
                 "centres_": found.mean * numbers,
                 "spreads_": found.scatter * numbers / np.where(found.total > 0, found.total, 1.0),
-                "trials_": _trials(np.nan_to_num(np.fmax.reduce(A, axis=0)) * numbers, given),
+                "trials_": _trials(
+                    parallel.largest(np.nan_to_num(np.fmax.reduce(A, axis=0))) * numbers, given
+                ),
                 "level_count_": levels,
                 "units_": units,
                 "distributions_": kinds,
@@ -339,7 +342,7 @@ class MixedNB(NaiveBayes):
 
 def _is_binary(column: np.ndarray) -> bool:
     """Whether a column contains only 0, 1 and missing cells."""
-    return bool(((column == 0) | (column == 1) | np.isnan(column)).all())
+    return parallel.all_rows(((column == 0) | (column == 1) | np.isnan(column)).all())
 
 
 def _trials(largest: np.ndarray, given: dict[int, Distribution]) -> np.ndarray:

@@ -1,12 +1,15 @@
 """Common parts of `MLPClassifier` and `MLPRegressor`: parameters, training, explanations, files."""
 
 import copy
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem
+from pellucid.data import Problem, prepare
+from pellucid.data.opening import opened
 from pellucid.data.row_view import RowView
 from pellucid.data.weighted_sampling import copies_of
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
@@ -14,6 +17,8 @@ from pellucid.neural_network.layers import LOSSES, Dense
 from pellucid.neural_network.network import Network
 from pellucid.neural_network.training_options import DTYPES, MLP_NAMES, NetworkParameters
 from pellucid.records import Status
+
+Validation = tuple[Any, Any, Any]  # X_val, y_val, sample_weight_val
 
 
 class MultiLayer(NetworkParameters):
@@ -47,8 +52,34 @@ class MultiLayer(NetworkParameters):
 
     # Fitting ------------------------------------------------------------------------------------
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        return self._train(problem, self.warm_start and self.__sklearn_is_fitted__())
+    def _log_likelihood(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
+        """As `_validation_score`, for validation rows of the user: smooth, unlike an accuracy."""
+        raise NotImplementedError
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:  # fmt: skip
+        """Learn from rows X and their targets y; weight k counts as k equal rows.
+
+        `X_val` and `y_val` are the validation rows for early stopping, instead of a part of X. Their log
+        loss (regression: squared error) decides when to stop.
+        """
+        if X_val is None and y_val is None:
+            return self._learn(X, y, weights=sample_weight)
+        if X_val is None or y_val is None:
+            raise ParameterError("X_val and y_val must be given together.")
+        if not self.early_stopping or self.solver == "lbfgs":
+            raise ParameterError(
+                "X_val and y_val need early_stopping=True and a solver other than 'lbfgs'."
+            )
+        return self._learn(
+            X, y, weights=sample_weight, validation=(X_val, y_val, sample_weight_val)
+        )
+
+    def _fit(self, problem: Problem, validation: Validation | None = None) -> dict[str, Any]:
+        warm = self.warm_start and self.__sklearn_is_fitted__()
+        return self._train(problem, warm, validation=validation)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         return self._train(problem, not first, more=True)
@@ -86,7 +117,9 @@ class MultiLayer(NetworkParameters):
         with np.errstate(over="ignore", invalid="ignore"):
             return rescaled(X, own["shift_"], own["scale_"])
 
-    def _train(self, problem: Problem, warm: bool, more: bool = False) -> dict[str, Any]:
+    def _train(
+        self, problem: Problem, warm: bool, more: bool = False, validation: Validation | None = None
+    ) -> dict[str, Any]:
         from pellucid.neural_network.integrated_gradients import column_means
         from pellucid.neural_network.training import OptimizerState, Trainer
 
@@ -103,7 +136,11 @@ class MultiLayer(NetworkParameters):
         X, rows = self._scaled_inputs(problem.X, scaling), None
         if isinstance(X, RowView):
             X, rows = X.table, X.places
-        training, validate = self._validation_split(problem, X, rows, Y, weights, seed, more)
+        training, validate = None, None
+        if validation is None:
+            training, validate = self._validation_split(problem, X, rows, Y, weights, seed, more)
+        else:
+            validate = self._validation_of(problem, validation, scaling, attributes)
         if training is not None:
             kept = np.flatnonzero(training)
             rows, Y, weights = kept if rows is None else rows[kept], Y[kept], training[kept]
@@ -162,6 +199,24 @@ class MultiLayer(NetworkParameters):
         own = {name: getattr(self, theirs) for name, theirs in MLP_NAMES.items()}
         own["batch"] = min(200, n) if self.batch_size == "auto" else int(self.batch_size)
         return TrainingOptions(**own | {"epochs": 1} if more else own)
+
+    def _validation_of(
+        self, problem: Problem, validation: Validation, scaling: dict[str, np.ndarray],
+        attributes: dict[str, Any],
+    ) -> Callable[[Network], float]:  # fmt: skip
+        """A function that scores a network on the user's validation rows."""
+        spec = replace(
+            self._input_spec(), schema=problem.schema, classes=problem.classes, rows="user",
+            min_rows=1,
+        )  # fmt: skip
+        X, y, w = opened(*validation)
+        held = prepare(X, y, w, None, self.table, spec)[0]
+        inputs, Y = self._scaled_inputs(held.X, scaling), self._held_targets(held, attributes)
+        return lambda network: self._log_likelihood(network, inputs, Y, held.weights)
+
+    def _held_targets(self, held: Problem, attributes: dict[str, Any]) -> np.ndarray:
+        """Targets of validation rows, as `_targets` gives those of the training rows."""
+        raise NotImplementedError
 
     def _validation_split(
         self, problem: Problem, X: Any, rows: np.ndarray | None, Y: np.ndarray, weights: np.ndarray,

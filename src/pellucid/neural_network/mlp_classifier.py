@@ -74,6 +74,17 @@ class MLPClassifier(MultiLayer, Classifier):
         correct = (Z[:, 0] > 0) == (Y[:, 0] > 0) if Z.shape[1] == 1 else Z.argmax(1) == Y.argmax(1)
         return float(np.average(correct, weights=w))
 
+    def _held_targets(self, held: Problem, attributes: dict[str, Any]) -> np.ndarray:
+        return held.y
+
+    def _log_likelihood(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
+        Z = network.scores(X)
+        if Z.shape[1] == 1:
+            own = -np.logaddexp(0.0, np.where(Y == 1, -Z[:, 0], Z[:, 0]))
+        else:
+            own = log_softmax(Z)[np.arange(len(Z)), Y]
+        return float(np.average(own, weights=w))
+
     def _proba(self, X: Any) -> np.ndarray:
         return _probabilities(self._raw(X))
 

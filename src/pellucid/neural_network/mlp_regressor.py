@@ -88,6 +88,13 @@ class MLPRegressor(MultiLayer, Regressor):
         spread = w @ (Y - np.average(Y, axis=0, weights=w)) ** 2
         return float(np.mean(1.0 - residual / np.where(spread > 0, spread, 1.0)))
 
+    def _held_targets(self, held: Problem, attributes: dict[str, Any]) -> np.ndarray:
+        shift, scale = attributes["target_shift_"], attributes["target_scale_"]
+        return (held.y.reshape(held.n, -1) - shift) / scale
+
+    def _log_likelihood(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
+        return -float(np.average((Y - network.answers(X)) ** 2, axis=0, weights=w).mean())
+
     def _predict(self, X: Any) -> np.ndarray:
         network = self._network()
         predicted = (

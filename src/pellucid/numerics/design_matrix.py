@@ -11,10 +11,10 @@ import numpy as np
 from pellucid import parallel
 from pellucid.numerics.double_double import loops
 from pellucid.numerics.linalg import EPS, block_qr
-from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.row_blocks import FIRST, Rows
+from pellucid.parallel.shard import shard
 
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
-FIRST = 1024  # rows whose mean is subtracted from columns far from 0
 FEW_EDGES = 3
 PANELS = 4  # of columns, from which a large matrix of products is made
 
@@ -48,7 +48,9 @@ class Design:
         return X if np.all(self.weights == 1.0) else X * np.sqrt(self.weights)[:, None]
 
     def gram(self) -> np.ndarray:
-        plain = not (self.X.sparse or self.shift.any() or np.any(self.weights != 1.0))
+        plain = not (
+            self.X.sparse or self.shift.any() or parallel.any_row(np.any(self.weights != 1.0))
+        )
         with np.errstate(over="ignore", invalid="ignore"):  # found and mended afterwards
             if plain:
                 return self._plain_gram()
@@ -74,7 +76,7 @@ class Design:
         c, p = int(self.constant), self.X.p
         G = np.empty((c + p + self.Y.shape[1],) * 2)
         inner = G[c : c + p, c : c + p]
-        if p > len(self.X.X[self.X.blocks[0]]):
+        if p > min(parallel.block_rows(p), self.X.n) and shard() is None:
             products_by_columns(self.X.X, inner)
             edge = self._edge(slice(None))
             cross, corner = edge @ self.X.X, edge @ edge.T
@@ -85,15 +87,19 @@ class Design:
                 self.X.blocks,
             )  # fmt: skip
             inner[:], cross = sums[:p], sums[p:]
-        ends = np.r_[:c, c + p : len(G)]
-        G[ends, c : c + p], G[c : c + p, ends] = cross, cross.T
-        G[np.ix_(ends, ends)] = corner
+        G[:c, c : c + p], G[c + p :, c : c + p] = cross[:c], cross[c:]
+        G[c : c + p, :c], G[c : c + p, c + p :] = cross[:c].T, cross[c:].T
+        G[:c, :c], G[:c, c + p :] = corner[:c, :c], corner[:c, c:]
+        G[c + p :, :c], G[c + p :, c + p :] = corner[c:, :c], corner[c:, c:]
         return G
 
     def _edge(self, rows: slice) -> np.ndarray:
         """The columns beside X, as rows: the constant, and the targets."""
-        Y = (self.Y[rows] - self.start).T
-        return np.concatenate([np.ones((1, Y.shape[1])), Y]) if self.constant else Y
+        c, Y = int(self.constant), self.Y[rows]
+        edge = np.empty((c + Y.shape[1], len(Y)))
+        edge[:c] = 1.0
+        np.subtract(Y, self.start, out=edge[c:].T)
+        return edge
 
     def triangle(self) -> np.ndarray:
         return block_qr(self.block, self.X.blocks)
@@ -110,15 +116,21 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
     """
     if not constant:
         return Design(X, Y, weights, False, np.zeros(X.p), np.zeros(Y.shape[1]))
+    return Design(X, Y, weights, True, *parallel.of_first_rows(lambda: _first_means(X, Y, weights)))
+
+
+def _first_means(X: Rows, Y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shifts of the columns of X and of Y."""
     rows = slice(0, min(X.blocks[0].stop, FIRST))
     w, first = weights[rows], X.dense(rows)
-    w = w / w.sum() if w.any() else np.full(len(w), 1 / len(w))
+    total = float(w.sum())
+    w = w / total if total else np.full(len(w), 1 / len(w))
     mean = w @ first
     with np.errstate(over="ignore", invalid="ignore"):
-        middle = mean if np.all(w == w[0]) else first.mean(axis=0)
+        middle = mean if (w == w[0]).all() else first.mean(axis=0)
         variance = np.einsum("ij,ij->j", first, first) / len(first) - middle**2
         shift = np.where(mean**2 <= NEAR**2 * variance, 0.0, mean)
-    return Design(X, Y, weights, True, shift, w @ Y[rows])
+    return shift, w @ Y[rows]
 
 
 def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

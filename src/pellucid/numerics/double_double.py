@@ -42,7 +42,7 @@ def residual_gradient(X: Rows, y: np.ndarray, weights: np.ndarray, b: Vector) ->
 
 def residuals(X: Rows, y: np.ndarray, b: Vector) -> np.ndarray:
     """y - x . b[:p] - b[p] of each row, rounded in the end alone."""
-    out = np.empty(X.n)
+    out = np.empty(X.n_here)
     parallel.map(
         lambda rows: loops.residuals(X.dense(rows), y[rows], b.high, b.low, out[rows]), X.blocks
     )
@@ -55,12 +55,19 @@ def inverse_gram_diagonal(X: Rows, weights: np.ndarray, constant: bool) -> np.nd
     Costs n p^2 double-double steps: for small tables, where ill conditioning would cost the digits.
     """
     p = X.p + constant
-    high, low = np.zeros((p, p)), np.zeros((p, p))
-    for rows in X.blocks:
-        block = X.dense(rows)
+
+    def partial(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        block, total = X.dense(rows), (np.zeros((p, p)), np.zeros((p, p)))
         if constant:
             block = np.column_stack([block, np.ones(len(block))])
-        loops.gram(block, weights[rows], high, low)
+        loops.gram(block, weights[rows], *total)
+        return total
+
+    def combine(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        loops.merge(*(part.ravel() for part in (*a, *b)))
+        return a
+
+    high, low = parallel.reduce(partial, combine, X.blocks)
     if not loops.cholesky(high, low):
         return None
     diagonal = np.empty(p)

@@ -11,10 +11,10 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.numerics import linalg
-from pellucid.numerics.design_matrix import FIRST, Design, make_design
+from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
 from pellucid.numerics.min_norm import Interpolation, interpolate
-from pellucid.numerics.row_blocks import Rows, exponents, lifted
+from pellucid.numerics.row_blocks import FIRST, Rows, exponents, lifted
 
 MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe
@@ -73,7 +73,7 @@ def find_moments(design: Design) -> Moments | None:
     if design.X.n <= p:
         return _wide_moments(design)
     G = design.gram()
-    total = float(G[0, 0]) if c else float(design.weights.sum())
+    total = float(G[0, 0]) if c else float(parallel.sum_rows(design.weights))
     with np.errstate(over="ignore", invalid="ignore"):
         drift = G[0, 1:] / total if c else np.zeros(G.shape[1])
         S = G[c:, c:] - total * np.outer(drift, drift)
@@ -108,7 +108,7 @@ def _wide_moments(design: Design) -> Moments | None:
     tiny = not np.all(squares[c : c + p] > 2.0**-600)
     if not np.isfinite(squares).all() or (tiny and extreme(design.X.largest())):
         return None
-    total = float(design.weights.sum())
+    total = float(parallel.sum_rows(design.weights))
     drift = triangle[0, 1:] / triangle[0, 0] if c else np.zeros(triangle.shape[1])
     R, targets = triangle[c:, c : c + p], triangle[c:, c + p :]
     R[:, np.linalg.norm(R, axis=0) <= design.noise(total)] = 0.0
@@ -166,10 +166,10 @@ def least_squares(
     4. Among equally good solutions take the shortest.
     """
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
-    lift = exponents(np.abs(Y).max(axis=0, initial=0.0))
+    lift = exponents(parallel.largest(np.abs(Y).max(axis=0, initial=0.0)))
     Y = lifted(Y, -lift)
     design = make_design(table, Y, weights, fit_intercept)
-    wild = extreme(np.abs(table.dense(slice(0, FIRST))).max(axis=0))
+    wild = parallel.of_first_rows(lambda: extreme(np.abs(table.dense(slice(0, FIRST))).max(axis=0)))
     if not wild and _leaves_no_freedom(table, weights):
         found = interpolate(design)
         if found is not None:
@@ -226,11 +226,12 @@ def _assemble(
     units: np.ndarray,
     lift: np.ndarray,
 ) -> LeastSquares:
-    """Back to the user's units, shortest solution, variances."""
+    """Back to the original scale, shortest solution, variances."""
     factor = moments.factor
     b = np.array([b for b, _ in fits])
     coef, intercept = b[:, :-1], b[:, -1]
-    variance = unit_variance(design, moments)
+    rows = factor.inverse_rows()
+    variance = unit_variance(design, moments, rows)
     null: np.ndarray | None = np.zeros((design.X.p, 0))
     if factor.rank < design.X.p:
         with np.errstate(over="ignore", invalid="ignore"):  # such coefficients are refused in words
@@ -247,7 +248,6 @@ def _assemble(
         singular = _singular_values(moments.R, units)
         mean = np.ldexp(moments.mean, -units)
         root = np.zeros((design.X.p, factor.rank))
-        rows = factor.inverse_rows()
         root[factor.order] = np.ldexp(rows, units[factor.order][:, None])
         drift = -moments.drift[factor.order] @ rows
         centre = np.ldexp(design.shift, -units)
@@ -272,6 +272,8 @@ def _assemble(
 
 def _singular_values(R: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Singular values of R on the original scale; those beyond the floats are infinite."""
+    if not units.any():
+        return np.linalg.svd(R, compute_uv=False)
     scaled = np.ldexp(R, -units)
     room = 0 if np.isfinite(scaled).all() else 64
     scaled = np.ldexp(R, -units - room) if room else scaled
@@ -290,10 +292,12 @@ def _shortest(
     return coef - (coef @ null) @ null.T, np.linalg.norm(null, axis=1) > np.sqrt(linalg.EPS), null
 
 
-def unit_variance(design: Design, moments: Moments) -> np.ndarray:
-    """diag((X' W X)^-1), the intercept last (NaN without one), in the units of the design."""
+def unit_variance(design: Design, moments: Moments, rows: np.ndarray) -> np.ndarray:
+    """diag((X' W X)^-1), the intercept last (NaN without one), in the units of the design.
+
+    `rows` are `Factor.inverse_rows`.
+    """
     factor, p = moments.factor, design.X.p
-    rows = factor.inverse_rows()
     diagonal = np.full(p + 1, np.nan)
     diagonal[factor.order] = np.sum(rows**2, axis=1)
     if design.constant:

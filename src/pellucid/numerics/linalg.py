@@ -39,6 +39,8 @@ class Factor:
     @property
     def aliased(self) -> np.ndarray:
         """Indices of the columns that the others already span."""
+        if self.rank == len(self.exponents):
+            return np.zeros(0, dtype=np.int64)
         spanned = np.ones(len(self.exponents), dtype=bool)
         spanned[self.order] = False
         return np.flatnonzero(spanned)

@@ -77,11 +77,36 @@ def moments(X: Any, weights: np.ndarray, full: bool = True) -> Moments:
     )
 
 
+def _weighted_sum(values: np.ndarray, weights: np.ndarray) -> Any:
+    return parallel.reduce(
+        lambda rows: weights[rows] @ values[rows],
+        lambda a, b: a + b,
+        parallel.row_blocks(len(values), 1),
+    )
+
+
 def weighted_mean(values: np.ndarray, weights: np.ndarray) -> Any:
     """The mean of the rows, also where their sum overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = weights @ values / weights.sum()
+        total = parallel.sum_rows(weights)
+        mean = _weighted_sum(values, weights) / total
         if not np.isfinite(mean).all():
-            mean = (weights / weights.sum()) @ values
-            mean = np.clip(mean, values.min(axis=0), values.max(axis=0))
+            mean = _weighted_sum(values, weights / total)
+            low = parallel.everywhere(values.min(axis=0), np.minimum)
+            mean = np.clip(mean, low, parallel.largest(values.max(axis=0)))
     return mean
+
+
+def sums_of_squares(
+    y: np.ndarray, predicted: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared errors and squared distances from the mean, summed over the rows of (n,) or (n, k).
+
+    Only their ratio matters: both are relative to the largest number, so that no square overflows.
+    """
+    top = -int(np.frexp(max(np.abs(y).max(), np.abs(predicted).max()))[1])
+    y, predicted = np.ldexp(y, top), np.ldexp(predicted, top)
+    w = weights.reshape((-1,) + (1,) * (y.ndim - 1))
+    residual = (w * (y - predicted) ** 2).sum(axis=0)
+    spread = (w * (y - (w * y).sum(axis=0) / w.sum()) ** 2).sum(axis=0)
+    return residual, spread

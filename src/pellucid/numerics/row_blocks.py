@@ -13,6 +13,7 @@ from pellucid.numerics.simd import fastest
 
 loops = fastest(_loops)
 
+FIRST = 1024  # rows that are looked at before all others
 LARGEST_PENALTY = 1e250  # beyond this strength a coefficient is 0 anyway
 
 
@@ -49,13 +50,17 @@ def inner_products(X: Any, Z: Any) -> np.ndarray:
 
 
 class Rows:
-    """The rows of a table `X` ((n, p) float64 ndarray, or SciPy CSR) in fixed blocks."""
+    """The rows of a table `X` ((n, p) float64 ndarray, or SciPy CSR) in fixed blocks.
+
+    n : rows of all processes that share the table; n_here : those of `X`.
+    """
 
     def __init__(self, X: Any):
         self.X = X
-        self.n, self.p = X.shape
+        self.n_here, self.p = X.shape
+        self.n = parallel.total_rows(self.n_here)
         self.sparse = not isinstance(X, np.ndarray)
-        self.blocks = parallel.row_blocks(self.n, self.p)
+        self.blocks = parallel.row_blocks(self.n_here, self.p)
 
     def dense(self, rows: slice) -> np.ndarray:
         """The block as a C-contiguous array; a view if the table is one already."""
@@ -90,8 +95,8 @@ def ordinary(table: Rows, limit: int) -> bool:
     """True only if every column's largest |x| surely lies between 2**-limit and 2**limit."""
     if table.sparse or not table.p:
         return False
-    block = table.X[table.blocks[0]]
-    first = np.maximum(block.max(axis=0), -block.min(axis=0))
+    block = table.X[:FIRST]
+    first = parallel.of_first_rows(lambda: np.maximum(block.max(axis=0), -block.min(axis=0)))
 
     least, top = 2.0**-limit, 2.0**limit
     return bool(first.min() > least) and top > parallel.reduce(

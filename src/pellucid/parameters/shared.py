@@ -28,7 +28,7 @@ FIT_INTERCEPT = param(
 N_JOBS = param(
     None,
     Jobs,
-    "Number of threads; -1 uses all CPUs, None the number of `pellucid.parallel.set_threads`. "
+    "Number of threads; -1 uses all CPUs, None the number of `pellucid.set_threads`. "
     "The results do not depend on it.",
 )
 NO_RANDOM_STATE = param(None, Ignored("no solver of this model draws random numbers.", RandomState))

@@ -30,11 +30,9 @@ def check_state(model: Any) -> None:
 
 def _check_additions(model: Any) -> None:
     """What a comparison adds to a model: errors of unseen rows, a threshold, a calibration."""
-    found, name = vars(model).get("unseen_errors_"), type(model).__name__
-    if found is not None:
-        right = type(found) is np.ndarray and found.dtype == np.float64 and found.ndim == 1
-        if not right or not len(found) or not (found >= 0).all() or (np.diff(found) < 0).any():
-            raise ModelFileError(f"its {name} has errors of unseen rows that are not in order")
+    name = type(model).__name__
+    if "unseen_errors_" in vars(model):
+        _check_errors(model, name)
     threshold = vars(model).get("threshold_")
     if threshold is not None:
         number = isinstance(threshold, float | np.floating) and 0 <= threshold <= 1
@@ -44,6 +42,32 @@ def _check_additions(model: Any) -> None:
         expect_array(model, "calibration_", len(model.classes_) + 1, finite=True)
         if model.calibration_[0] < 0:
             raise ModelFileError(f"its {name} has a negative slope")
+
+
+def _check_errors(model: Any, name: str) -> None:
+    """Errors sorted within each fold, and the models of the folds, for the same columns and classes."""
+    expect_array(model, "fold_sizes_", None, dtype=np.int64)
+    errors = ("unseen_errors_", *(["adaptive_errors_"] if model._target == "classes" else []))
+    sizes = model.fold_sizes_
+    for one in errors:
+        expect_array(model, one, None, finite=True)
+        found = vars(model)[one]
+        if (sizes < 0).any() or not sizes.any() or sizes.sum() != len(found) or found.min() < 0:
+            raise ModelFileError(f"its {name} has errors of unseen rows that are not in order")
+        for part in np.split(found, np.cumsum(sizes)[:-1]):
+            if (np.diff(part) < 0).any():
+                raise ModelFileError(f"its {name} has errors of unseen rows that are not in order")
+    models = vars(model).get("fold_models_")
+    if not isinstance(models, list) or len(models) not in (0, len(sizes)):
+        raise ModelFileError(f"its {name} has not one model for each fold")
+    for own in models:
+        same = getattr(own, "_kind", None) == model._kind and "schema_" in vars(own)
+        if not same or own.schema_.columns != model.schema_.columns:
+            raise ModelFileError(f"its {name} has a model of a fold with other columns")
+        if model._target == "classes" and not set(own.classes_.tolist()) <= set(
+            model.classes_.tolist()
+        ):
+            raise ModelFileError(f"its {name} has a model of a fold with other classes")
 
 
 def _check_diagnostics(model: Any, learned: dict[str, Any], name: str) -> None:

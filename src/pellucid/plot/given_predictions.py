@@ -13,8 +13,10 @@ import numpy as np
 from pellucid.data.opening import opened
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, ParameterError, shown
+from pellucid.metrics.inputs import check_lengths
 from pellucid.model_selection.copies import fresh
 from pellucid.model_selection.folds import PlainFolds, StratifiedFolds
+from pellucid.model_selection.given_folds import folds_of
 from pellucid.model_selection.rows import is_classifier, taken
 
 
@@ -40,7 +42,7 @@ def _holes(values: np.ndarray) -> bool:
 def pair(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred")) -> Any:
     """Two vectors of equal length."""
     first, second = vector(y_true, names[0]), vector(y_pred, names[1])
-    same_length(first, second, names)
+    check_lengths(first, second, names)
     return first, second
 
 
@@ -52,13 +54,6 @@ def label_pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
         which = ("y_true", "y_pred") if texts[0] else ("y_pred", "y_true")
         raise DataError(f"{which[0]} holds texts, but {which[1]} holds numbers: no label agrees.")
     return first, second
-
-
-def same_length(first: Any, second: Any, names: tuple[str, str]) -> None:
-    if len(first) != len(second):
-        raise DataError(
-            f"{names[0]} has {len(first)} rows and {names[1]} has {len(second)}. They must agree."
-        )
 
 
 def numbers(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -147,18 +142,11 @@ def column_of(classes: np.ndarray, positive: Any) -> int:
 
 
 def splits(cv: Any, X: Any, y: np.ndarray, stratify: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of training and test rows: from a number, a splitter, or a list of pairs."""
+    """Pairs of training and test rows; a number of folds takes the rows in random order."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         folds = StratifiedFolds(int(cv)) if stratify else PlainFolds(int(cv))
         return list(folds.split(y))
-    if isinstance(cv, str) or (not hasattr(cv, "__iter__") and not hasattr(cv, "split")):
-        raise ParameterError(
-            "cv must be a number of folds, an object with `split`, or a list of (training rows, "
-            f"test rows). Got {shown(cv)} instead."
-        )
-    if not hasattr(cv, "split"):
-        return [(np.asarray(train), np.asarray(test)) for train, test in cv]
-    return list(cv.split(X, y))
+    return folds_of(cv, X, y)
 
 
 def fitted_folds(

@@ -51,7 +51,13 @@ class ProgressLine:
 
 
 def _text(row: dict[str, Any]) -> str:
-    """`KMeans  iteration 3 of 300  objective 12.5`."""
+    """`KMeans  iteration 3 of 300  objective 12.5`, `KMeans  pass 3  60% of 90,000 rows  5 s left`."""
+    if "rows" in row:
+        share = row["rows"] / max(row["n_rows"], 1)
+        text = (
+            f"{row['source']}  pass {int(row['iteration'])}  {share:.0%} of {row['n_rows']:,} rows"
+        )
+        return f"{text}  {row['seconds_left']:.0f} s left"
     total = row.get("total")
     text = f"{row['source']}  iteration {int(row['iteration'])}"
     text += f" of {total}" if total else ""

@@ -245,7 +245,8 @@ def watching(
     progress : True for one line of text in a terminal or notebook; or a function that is called with
         one dict per iteration (`source`, `iteration`, `total`, `objective`, and what else the solver
         reports), one call at a time, possibly from a worker thread. An exception raised by it stops
-        the fit.
+        the fit. Below a memory ceiling it is also called during each pass over the table, with
+        `iteration` (the pass), `rows`, `n_rows` and `seconds_left`.
     max_states : largest number of steps that are kept per fit; longer fits are thinned evenly, and
         the first and the last step stay.
     keep : iterations whose steps stay however long the fit is, such as [50_000, 100_000]; at most

@@ -135,6 +135,10 @@ class LinearSVM(Estimator):
         """x . coef_ + intercept_: (n,) for one row of coefficients, else one column for each."""
         return class_scores(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
+    def _propagates_nan(self) -> bool:
+        """True unless one of several classes has a coefficient of 0, whose column is never read."""
+        return self.coef_.ndim == 1 or len(self.coef_) == 1 or bool(np.all(self.coef_))
+
     def _linear_parts(self, X: Any, scale: str) -> dict[str, Any]:
         dense, coef = as_dense(X), np.atleast_2d(self.coef_)
         base, scores = coef @ self.means_ + self.intercept_, self._linear_scores(X)

@@ -8,6 +8,7 @@ penalty small). The targets t are +-1 for a hinge loss, or numbers for an epsilo
 row of history per iteration.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -40,14 +41,22 @@ class LinearProblem:
     @property
     def margin(self) -> bool:
         """Whether the loss is the hinge loss."""
-        return bool(np.isnan(self.epsilon))
+        return math.isnan(self.epsilon)
 
     def scores(self, v: np.ndarray) -> np.ndarray:
         return np.asarray(self.X @ v[:-1]) + self.bias * v[-1]
 
     def transposed(self, r: np.ndarray) -> np.ndarray:
         """X'r, followed by the product of the constant column with r."""
-        return np.append(np.asarray(self.X.T @ r), self.bias * r.sum())
+        out = np.empty(self.X.shape[1] + 1)
+        out[:-1], out[-1] = self.X.T @ r, self.bias * r.sum()
+        return out
+
+    def wrong(self, z: np.ndarray) -> np.ndarray:
+        """Which scores have an error."""
+        if self.margin:
+            return self.targets * z < 1.0
+        return np.abs(self.targets - z) > self.epsilon
 
     def errors(self, z: np.ndarray) -> np.ndarray:
         """The error of each score, with the sign of the change that reduces it."""
@@ -59,14 +68,19 @@ class LinearProblem:
 
 def _blocks(problem: LinearProblem) -> list[slice]:
     n, p = problem.X.shape
-    return parallel.row_blocks(n, p + 1) if isinstance(problem.X, np.ndarray) else [slice(0, n)]
+    one = not isinstance(problem.X, np.ndarray) or n <= parallel.block_rows(p + 1)
+    return [slice(0, n)] if one else parallel.row_blocks(n, p + 1)
 
 
 def _part(problem: LinearProblem, block: slice) -> LinearProblem:
-    whole = block.stop - block.start == problem.X.shape[0]
-    X = problem.X if whole else problem.X[block]
+    if block.stop - block.start == problem.X.shape[0]:
+        return problem
     return LinearProblem(
-        X, problem.targets[block], problem.costs[block], problem.bias, problem.epsilon
+        problem.X[block],
+        problem.targets[block],
+        problem.costs[block],
+        problem.bias,
+        problem.epsilon,
     )
 
 
@@ -86,7 +100,7 @@ def squared_hessian(problem: LinearProblem, v: np.ndarray) -> np.ndarray:
 
     def partial(block: slice) -> np.ndarray:
         part = _part(problem, block)
-        rows = np.flatnonzero(part.errors(part.scores(v)))
+        rows = part.wrong(part.scores(v)).nonzero()[0]
         return _squares(part.X[rows], 2.0 * part.costs[rows], problem.bias)
 
     return parallel.reduce(partial, np.add, _blocks(problem))
@@ -103,9 +117,13 @@ def weighted_squares(problem: LinearProblem, weights: np.ndarray) -> np.ndarray:
 
 def _squares(X: Any, weights: np.ndarray, bias: float) -> np.ndarray:
     root = np.sqrt(weights)
-    A = X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsr()
-    G = A.T @ A
-    G = G if isinstance(G, np.ndarray) else G.toarray()
+    if isinstance(X, np.ndarray):
+        B = np.empty((X.shape[0], X.shape[1] + 1))
+        np.multiply(X, root[:, None], out=B[:, :-1])
+        np.multiply(root, bias, out=B[:, -1])
+        return B.T @ B
+    A = X.multiply(root[:, None]).tocsr()
+    G = (A.T @ A).toarray()
     side = np.asarray(A.T @ (root * bias)).ravel()
     corner = bias**2 * float(root @ root)
     return np.block([[G, side[:, None]], [side[None, :], np.array([[corner]])]])
@@ -129,7 +147,7 @@ def ridge_squared(
         if size > DIRECT:
             return _conjugate(problem, v)
         H = squared_hessian(problem, v)
-        H[np.diag_indices(size)] += 1.0
+        H.flat[:: size + 1] += 1.0
         return _factored(H)
 
     with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
@@ -146,13 +164,13 @@ def _distance(point: Point) -> dict[str, float]:
 
 def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     scale = 1.0 / np.sqrt(np.diagonal(H))
-    try:
-        root = linalg.cho_factor(H * scale * scale[:, None], check_finite=False)
-    except linalg.LinAlgError:  # the penalty was lost to rounding
-        values, vectors = linalg.eigh(H * scale * scale[:, None])
+    H = H * scale * scale[:, None]
+    root, failed = linalg.lapack.dpotrf(H)
+    if failed:  # the penalty was lost to rounding
+        values, vectors = linalg.eigh(H)
         inverse = 1.0 / np.maximum(values, 1e-15 * values[-1])
         return lambda g: scale * (vectors @ (inverse * (vectors.T @ (scale * g))))
-    return lambda g: scale * linalg.cho_solve(root, scale * g, check_finite=False)
+    return lambda g: scale * linalg.lapack.dpotrs(root, scale * g)[0]
 
 
 def _conjugate(problem: LinearProblem, v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

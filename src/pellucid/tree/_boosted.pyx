@@ -1,6 +1,6 @@
 """Rows through the trees of a boosted model: sums of leaves and contributions. NumPy only.
 
-The arrays are those of `boosting_trees.BoostedTrees`; X holds codes, column after column. Rows are
+The arrays are those of `boosting_trees.BoostedTrees`; X holds codes, in any order. Rows are
 independent and every row's sum is taken in the order of the trees, so blocks of rows may run in
 different threads.
 
@@ -157,7 +157,7 @@ cdef class Walkers:
                 following += 2
             i += 1
 
-    cdef void rank_rows(self, const double* x, Py_ssize_t n, Py_ssize_t start, Py_ssize_t m,
+    cdef void rank_rows(self, const double[:, :] X, Py_ssize_t start, Py_ssize_t m,
                         Py_ssize_t width, uint16_t* rows) noexcept nogil:
         cdef Py_ssize_t i, j, lane, n_used = self.used.shape[0]
         cdef double values[LANES]
@@ -167,7 +167,7 @@ cdef class Walkers:
             i = 0
             while i < m:
                 for lane in range(LANES):
-                    values[lane] = x[self.used[j] * n + start + min(i + lane, m - 1)]
+                    values[lane] = X[start + min(i + lane, m - 1), self.used[j]]
                 ranks(&self.cuts[self.first[j]], self.first[j + 1] - self.first[j], values, at)
                 for lane in range(LANES):
                     row = rows + (i + lane) * width + j
@@ -176,8 +176,8 @@ cdef class Walkers:
                         row[n_used] = 0 if isnan(values[lane]) else at[lane]
                 i += LANES
 
-    cdef int many(self, const double* x, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
-                  Py_ssize_t tree, Py_ssize_t end, double* out) noexcept nogil:
+    cdef int many(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last, Py_ssize_t tree,
+                  Py_ssize_t end, double* out) noexcept nogil:
         """As `add`, for blocks of rows whose ranks stand side by side."""
         cdef Py_ssize_t width = max(<Py_ssize_t> 1, (2 if self.missing else 1) * self.used.shape[0])
         cdef uint16_t* rows = <uint16_t*> calloc((BLOCK + LANES) * width, sizeof(uint16_t))
@@ -187,10 +187,10 @@ cdef class Walkers:
             return -1
         while start < last:
             m = min(<Py_ssize_t> BLOCK, last - start)
-            self.rank_rows(x, n, start, m, width, rows)
+            self.rank_rows(X, start, m, width, rows)
             for t in range(tree, end):
                 if self.has_sets[t]:
-                    self.each(x, n, start, start + m, t, out)
+                    self.each(X, start, start + m, t, out)
                     continue
                 i = 0
                 while i < m:
@@ -203,15 +203,15 @@ cdef class Walkers:
         free(rows)
         return 0
 
-    cdef void each(self, const double* x, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
-                   Py_ssize_t t, double* out) noexcept nogil:
+    cdef void each(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last, Py_ssize_t t,
+                   double* out) noexcept nogil:
         """One tree, row by row."""
         cdef Py_ssize_t i
         cdef int64_t node
         for i in range(first, last):
             node = self.start[t]
             while self.feature[node] >= 0:
-                node = self.below(self.start[t], node, x[self.feature[node] * n + i])
+                node = self.below(self.start[t], node, X[i, self.feature[node]])
             out[i * self.K + t % self.K] += self.value[node]
 
     cdef inline int64_t below(self, int64_t root, int64_t node, double x) noexcept nogil:
@@ -229,21 +229,21 @@ cdef class Walkers:
             left = self.sets[self.set_start[node] + (code >> 5)] >> (code & 31) & 1
         return root + (self.left[node] if left else self.right[node])
 
-    def add(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last, Py_ssize_t tree,
+    def add(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last, Py_ssize_t tree,
             Py_ssize_t end, double[:, ::1] out):
         """out[i, t % K] += the value of trees [tree, end), for rows [first, last)."""
         cdef Py_ssize_t t
         cdef int status = 0
         with nogil:
             if self.steps != NULL:
-                status = self.many(&X[0, 0], X.shape[0], first, last, tree, end, &out[0, 0])
+                status = self.many(X, first, last, tree, end, &out[0, 0])
             else:
                 for t in range(tree, end):
-                    self.each(&X[0, 0], X.shape[0], first, last, t, &out[0, 0])
+                    self.each(X, first, last, t, &out[0, 0])
         if status != 0:
             raise MemoryError
 
-    def contributions(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last,
+    def contributions(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last,
                       double[:, :, ::1] out):
         """out[i, f, t % K] += the changes of value at the splits by column f."""
         cdef Py_ssize_t i, t

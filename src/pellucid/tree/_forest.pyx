@@ -135,17 +135,22 @@ cdef void walk_sets(const Packed* t, const int32_t* n_levels, const int64_t* til
         tile += cells
 
 
-cdef void fill_tile(const double* x, Py_ssize_t n, Py_ssize_t m, const int32_t* used,
-                    Py_ssize_t n_used, bint twice, int64_t* tile) noexcept nogil:
-    """Copy m <= LANES rows of a table with n rows that begin at x."""
+cdef void fill_tile(const double* x, Py_ssize_t row_step, Py_ssize_t column_step, Py_ssize_t m,
+                    const int32_t* used, Py_ssize_t n_used, bint twice,
+                    int64_t* tile) noexcept nogil:
+    """Copy m <= LANES rows that begin at x; the next cell of a column is row_step away."""
     cdef const double* column
     cdef int64_t* cell
     cdef Py_ssize_t j
     cdef int lane
     for j in range(n_used):
-        column, cell = x + used[j] * n, tile + j * LANES
-        for lane in range(LANES):                  # behind the last row: that row again
-            cell[lane] = key_of(column[lane if lane < m else m - 1])
+        column, cell = x + used[j] * column_step, tile + j * LANES
+        if row_step == 1 and m == LANES:
+            for lane in range(LANES):
+                cell[lane] = key_of(column[lane])
+        else:
+            for lane in range(LANES):              # behind the last row: that row again
+                cell[lane] = key_of(column[row_step * (lane if lane < m else m - 1)])
         if twice:
             for lane in range(LANES):
                 cell[n_used * LANES + lane] = LOWEST if cell[lane] == HIGHEST else cell[lane]
@@ -300,12 +305,14 @@ cdef class Packing:
             height += 2
             following += 2
 
-    def add(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out,
+    def add(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out,
             bint apart=False):
         """out[i] += value of row i's leaf, tree after tree, for the rows [first, last); apart:
         out[i, j] is the value of tree j, which has one only."""
         cdef Py_ssize_t cells = LANES * self.width(), m = last - first, i, j
         cdef Py_ssize_t n_tiles = (m + LANES - 1) // LANES
+        cdef Py_ssize_t row_step = X.strides[0] // <Py_ssize_t> sizeof(double)
+        cdef Py_ssize_t column_step = X.strides[1] // <Py_ssize_t> sizeof(double)
         cdef Packed* t
         cdef int64_t* tiles = <int64_t*> malloc(n_tiles * cells * sizeof(int64_t))
         cdef int32_t* at = <int32_t*> malloc(n_tiles * LANES * sizeof(int32_t))
@@ -315,8 +322,9 @@ cdef class Packing:
             raise MemoryError
         with nogil:
             for i in range(n_tiles):
-                fill_tile(&X[first + i * LANES, 0], X.shape[0], min(m - i * LANES, <Py_ssize_t> LANES),
-                          &self.used[0], self.used.shape[0], self.missing, tiles + i * cells)
+                fill_tile(&X[first + i * LANES, 0], row_step, column_step,
+                          min(m - i * LANES, <Py_ssize_t> LANES), &self.used[0], self.used.shape[0],
+                          self.missing, tiles + i * cells)
             for j in range(self.n_trees):
                 t = self.trees + j
                 for i in range(0, t.n_nodes, 4):   # the rows would ask for them in any order

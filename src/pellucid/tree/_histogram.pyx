@@ -6,7 +6,8 @@ gradients g, of the curvatures h and of the samples c of its rows, as integers: 
 largest possible sum, h in the bits that c leaves free in a second word. So one addition of two words
 counts a cell, sums have no order, and the larger of two children is exactly the parent minus the
 smaller, which alone is counted. A split is good by the drop of the quadratic model of the loss,
-g^2 / (h + l2) summed over the children; values of leaves come from the gradients as they are.
+g^2 / (h + l2) summed over the children, or, with `weights` in place of h, by the variance of the
+gradients; values of leaves come from gradients and curvatures as they are.
 
 Steps of one batch of nodes
 1. `plan`: leaves are split best first; the next ones that are likely to be split form a batch;
@@ -92,7 +93,7 @@ cdef class Growth:
     threads, `store`."""
 
     cdef Setup s
-    cdef object kept                           # the arrays behind the pointers
+    cdef list kept                             # the arrays behind the pointers
     cdef const int32_t[::1] n_bins
     # Tree k grows in workspace k % n_workspaces, after tree k - n_workspaces: memory is for as many
     # trees as there are threads, however many classes.
@@ -102,11 +103,12 @@ cdef class Growth:
     cdef int failed                            # no memory
     cdef const int32_t[::1] round_rows         # None: all
     cdef const double[:, :, ::1] gradients
+    cdef const double[::1] weights             # None: splits are scored by curvatures
     cdef double[:, ::1] raw
     cdef GrownTrees grown
 
     def __cinit__(self, config):
-        self.kept, self.n_trees = config, config.n_trees
+        self.kept, self.n_trees = [config], config.n_trees
         self.n_workspaces = max(1, min(config.n_workspaces, self.n_trees))
         self.n_slots = max(config.n_slots, 1)
         self.grown = GrownTrees()
@@ -161,23 +163,25 @@ cdef class Growth:
                 before = self.trees + k % self.n_workspaces
                 t.rows, t.cells, t.ordered = before.rows, before.cells, before.ordered
                 continue
-            t.rows = <int32_t*> reallocated(NULL, n * sizeof(int32_t))
-            t.cells = <Cell*> reallocated(NULL, n * sizeof(Cell))
-            t.ordered = <Cell*> reallocated(NULL, n * sizeof(Cell))
+            t.rows = <int32_t*> self.array(n * sizeof(int32_t))
+            t.cells = <Cell*> self.array(n * sizeof(Cell))
+            t.ordered = <Cell*> self.array(n * sizeof(Cell))
         self.s.pool = <Cell*> reallocated(
             NULL,
             <size_t> self.n_workspaces * self.n_slots * histogram_size(&self.s) * sizeof(Cell))
         return 0
+
+    cdef void* array(self, size_t size) except NULL:
+        """Memory as long as the table, from NumPy: below a memory ceiling it is in scratch."""
+        cdef char[::1] made = np.empty(size + 1, dtype=np.int8)
+        self.kept.append(made)
+        return &made[0]
 
     def __dealloc__(self):
         cdef int k
         cdef GrowingTree* t
         for k in range(self.n_trees if self.trees != NULL else 0):
             t = self.trees + k
-            if k < self.n_workspaces:
-                free(t.rows)
-                free(t.cells)
-                free(t.ordered)
             free(t.nodes)
             free(t.front)
             free(t.jobs)
@@ -192,10 +196,12 @@ cdef class Growth:
 
     def begin(self, const double[:, :, ::1] gradients, const int32_t[::1] rows,
               const uint64_t[::1] keys, double[:, ::1] raw, double rate, double ccp_alpha,
-              bint update):
-        """A round begins at the roots. rows: those of the trees, sorted; None: all."""
+              bint update, const double[::1] weights):
+        """A round begins at the roots. rows: those of the trees, sorted; None: all. weights: what
+        splits are scored by in place of curvatures, or None."""
         cdef int k
         self.gradients, self.raw, self.round_rows, self.failed = gradients, raw, rows, 0
+        self.weights, self.s.weights = weights, NULL if weights is None else &weights[0]
         self.s.raw, self.s.rate, self.s.ccp_alpha, self.s.update = &raw[0, 0], rate, ccp_alpha, update
         self.s.idle = 0
         for k in range(self.n_trees):

@@ -14,13 +14,15 @@ cdef enum:                      # of `count_rows`: where the cells of the rows s
 cdef void count_rows(const uint32_t* words, const int32_t* rows, const Cell* cells, Py_ssize_t n,
                      Cell** columns, int where) noexcept nogil
 cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
-                    Units* units) noexcept nogil
-cdef double noise_of(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
-                     Py_ssize_t n) noexcept nogil
-cdef Cell to_cells(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
-                   Py_ssize_t n, const Units* units, Cell* cells, Cell* ordered) noexcept nogil
+                    const double* weights, Units* units) noexcept nogil
+cdef double noise_of(const Gradient* gradients, const double* weights, const int32_t* samples,
+                     const int32_t* rows, Py_ssize_t n) noexcept nogil
+cdef Cell to_cells(const Gradient* gradients, const double* weights, const int32_t* samples,
+                   const int32_t* rows, Py_ssize_t n, const Units* units, Cell* cells,
+                   Cell* ordered) noexcept nogil
 cdef Py_ssize_t partition_rows(const Split* s, const uint8_t* column, int32_t* rows, int32_t* scratch,
                                Py_ssize_t n, int n_bins) noexcept nogil
 cdef void gather_cells(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cell* out) noexcept nogil
 cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows,
                             Py_ssize_t n) noexcept nogil
+cdef double sum_weights(const double* weights, const int32_t* rows, Py_ssize_t n) noexcept nogil

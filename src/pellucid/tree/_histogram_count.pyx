@@ -66,23 +66,28 @@ cdef inline int exponent(double largest, int bits) noexcept nogil:
     return e
 
 
+cdef inline double h_of(const Gradient* gradients, const double* weights, int32_t row) noexcept nogil:
+    """What splits are scored by: the curvature of a row, or its weight."""
+    return gradients[row].h if weights == NULL else weights[row]
+
+
 cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
-                    Units* units) noexcept nogil:
+                    const double* weights, Units* units) noexcept nogil:
     """Units in which no sum over these rows can overflow."""
     cdef double g = 0.0, h = 0.0
     cdef Py_ssize_t i
     cdef int e
     for i in range(n):
         g = max(g, fabs(gradients[rows[i]].g))
-        h = max(h, gradients[rows[i]].h)
+        h = max(h, h_of(gradients, weights, rows[i]))
     e = exponent(g * n, 62)
     units.g = ldexp(1.0, -e)
     e = exponent(h * n, 62 - shift)
     units.h, units.shift = ldexp(1.0, -e), shift
 
 
-cdef double noise_of(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
-                     Py_ssize_t n) noexcept nogil:
+cdef double noise_of(const Gradient* gradients, const double* weights, const int32_t* samples,
+                     const int32_t* rows, Py_ssize_t n) noexcept nogil:
     """Sum of g^2, by sample, over the sum of h."""
     cdef double squares = 0.0, h = 0.0, c = 1.0
     cdef Py_ssize_t i
@@ -90,12 +95,13 @@ cdef double noise_of(const Gradient* gradients, const int32_t* samples, const in
         if samples != NULL:
             c = <double> samples[rows[i]]
         squares += gradients[rows[i]].g * (gradients[rows[i]].g / c)
-        h += gradients[rows[i]].h
+        h += h_of(gradients, weights, rows[i])
     return squares / h if h > 0.0 else 0.0
 
 
-cdef Cell to_cells(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
-                   Py_ssize_t n, const Units* units, Cell* cells, Cell* ordered) noexcept nogil:
+cdef Cell to_cells(const Gradient* gradients, const double* weights, const int32_t* samples,
+                   const int32_t* rows, Py_ssize_t n, const Units* units, Cell* cells,
+                   Cell* ordered) noexcept nogil:
     """Integers of the rows, and their sum; samples NULL: 1 each."""
     cdef Cell total
     cdef Py_ssize_t i
@@ -105,7 +111,7 @@ cdef Cell to_cells(const Gradient* gradients, const int32_t* samples, const int3
     for i in range(n):
         row = rows[i]
         cells[row].g = rounded(gradients[row].g * up_g)
-        cells[row].hc = (rounded(gradients[row].h * up_h) << units.shift) + (
+        cells[row].hc = (rounded(h_of(gradients, weights, row) * up_h) << units.shift) + (
             1 if samples == NULL else samples[row])
         add_words(&total, cells + row)
         if ordered != NULL:
@@ -156,4 +162,12 @@ cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows,
     for i in range(n):
         total.g += gradients[rows[i]].g
         total.h += gradients[rows[i]].h
+    return total
+
+
+cdef double sum_weights(const double* weights, const int32_t* rows, Py_ssize_t n) noexcept nogil:
+    cdef double total = 0.0
+    cdef Py_ssize_t i
+    for i in range(n):
+        total += weights[rows[i]]
     return total

@@ -122,6 +122,7 @@ cdef struct Setup:              # what the tasks of all trees share
     double* raw                 # (trees, n) predictions of the round, and the rest of its settings
     double rate, ccp_alpha
     bint update
+    const double* weights       # (n,) in place of curvatures where splits are scored, or NULL
 
 
 cdef inline double count_of(const Units* units, int64_t hc) noexcept nogil:

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from pellucid.tree._histogram_count cimport (
-    gather_cells, noise_of, partition_rows, set_units, sum_gradients, to_cells,
+    gather_cells, noise_of, partition_rows, set_units, sum_gradients, sum_weights, to_cells,
 )
 from pellucid.tree._histogram_records cimport (
     MANY, TIE, Gradient, GrowingTree, Node, Setup, count_of, curvature_of, gathered, is_larger,
@@ -110,9 +110,11 @@ cdef int plan(const Setup* s, GrowingTree* t) noexcept nogil:
 cdef void open_root(const Setup* s, GrowingTree* t) noexcept nogil:
     cdef Node* root = t.nodes
     cdef const int32_t* samples = s.samples
-    set_units(t.gradients, t.rows, root.end, s.shift, &t.units)
-    t.units.noise = noise_of(t.gradients, samples, t.rows, root.end) if s.has_sets else 0.0
-    root.total = to_cells(t.gradients, samples, t.rows, root.end, &t.units, t.cells,
+    set_units(t.gradients, t.rows, root.end, s.shift, s.weights, &t.units)
+    t.units.noise = 0.0
+    if s.has_sets:
+        t.units.noise = noise_of(t.gradients, s.weights, samples, t.rows, root.end)
+    root.total = to_cells(t.gradients, s.weights, samples, t.rows, root.end, &t.units, t.cells,
                           NULL if root.end == s.n else t.ordered)
     set_numbers(t, root)
 
@@ -246,7 +248,7 @@ cdef void set_leaf(const Setup* s, GrowingTree* t, int32_t number) noexcept nogi
     cdef double value = 0.0
     undo(t, number)
     total = sum_gradients(t.gradients, rows, node.end - node.start)
-    node.h = total.h
+    node.h = total.h if s.weights == NULL else sum_weights(s.weights, rows, node.end - node.start)
     if total.h + s.limits.l2 > 0:
         value = min(max(-total.g / (total.h + s.limits.l2), node.lower), node.upper)
     node.value = s.rate * value

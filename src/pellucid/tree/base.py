@@ -115,6 +115,7 @@ class TreeModel(Estimator):
 
     _layout = "codes"
     _rows = "user_view"
+    _reads_rows = True
     _invariant = ("weight scale", "column scale")
     _in_forest: ClassVar[bool] = False  # True for a copy that `estimators_` of a forest returns
 

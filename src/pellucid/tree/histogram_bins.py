@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data.row_view import RowView
+from pellucid.parallel.external import take
 from pellucid.tree._presort import level_bins, number_bins
 
 WIDTH = 4  # columns in a word of bins
@@ -44,7 +45,7 @@ class Bins:
             for j in range(block * WIDTH, min((block + 1) * WIDTH, d)):
                 self._fill(np.ascontiguousarray(table[:, self.column[j]]), j, cells)
             four = cells.view(np.uint32)[:, 0]
-            words[block] = four if order is None else four[order]
+            words[block] = four if order is None else take(four, order)
 
         parallel.map(fill, range(len(words)), _threads(n * d))
         return words

@@ -112,13 +112,15 @@ class HistogramGrower:
         rate: float,
         ccp_alpha: float = 0.0,
         update: bool = True,
+        weights: np.ndarray | None = None,
     ) -> None:
         """The trees of one round with the values of their leaves, pruned by `ccp_alpha`.
 
-        `rows`: of the trees, None: all. With `update` their predictions are brought up to date.
+        `rows`: of the trees, None: all. With `update` their predictions are brought up to date. With
+        `weights`, splits reduce the variance of the gradients; the values of leaves stay.
         """
         growth = self.growth
-        growth.begin(gradients, rows, keys, raw, rate, ccp_alpha, update)
+        growth.begin(gradients, rows, keys, raw, rate, ccp_alpha, update, weights)
         n = self.n if rows is None else len(rows)
         if self.threads > 1 and n * self.n_trees * self.d >= WORTH_THREADS:
             parallel.map(growth.work, range(self.threads), self.threads)

@@ -20,6 +20,7 @@ DEEPEST = 2**12  # `shap` visits a tree recursively
 SHAP_ROWS = 2**6
 PACKED_NODES = 2**18  # nodes of trees that are packed at once: 4 MB
 PARALLEL_NODES = 2**14  # nodes from which several threads pack trees
+WIDE = 2**8  # columns of which trees look at few
 FOREST_ROWS, FOREST_CELLS = 2**14, 2**18  # size of a block of rows that passes all packed trees
 
 
@@ -122,7 +123,7 @@ def sums(
 ) -> np.ndarray:
     """(n, K): sum over the trees of values[tree][leaf of the row], added up in tree order."""
     out = np.zeros((len(X), values[0].shape[1]))
-    missing = bool(np.isnan(X).any())
+    missing = has_missing(X, [tree.feature for tree in trees])
     for first, last in _groups([tree.n_nodes for tree in trees]):
         packing = _packed(trees[first:last], values[first:last], missing, n_jobs)
         _walk_all(packing, X, out, False, n_jobs)
@@ -132,10 +133,21 @@ def sums(
 def each(trees: list[Nodes], X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
     """(n, trees): value of the leaf of each row in each regression tree."""
     out = np.empty((len(X), len(trees)))
-    values, missing = [tree.value for tree in trees], bool(np.isnan(X).any())
+    values, missing = [tree.value for tree in trees], has_missing(X, [t.feature for t in trees])
     packing = _packed(trees, values, missing, n_jobs)
     _walk_all(packing, X, out, True, n_jobs)
     return out
+
+
+def has_missing(X: np.ndarray, features: list[np.ndarray]) -> bool:
+    """Whether some cell is missing; of a wide table only the columns of splits are looked at."""
+    if X.shape[1] > WIDE:
+        seen = np.zeros(X.shape[1] + 2, dtype=bool)  # leaves mark cells behind the columns
+        for feature in features:
+            seen[feature] = True
+        used = np.flatnonzero(seen[: X.shape[1]])
+        X = X[:, used] if 8 * len(used) < X.shape[1] else X
+    return bool(np.isnan(X).any())
 
 
 def _packed(trees: list[Nodes], values: list[np.ndarray], missing: bool, n_jobs: Any) -> Packing:

@@ -1,6 +1,7 @@
 """Gradient boosting with the names and defaults of scikit-learn's older classes.
 
-They run on the same histogram engine as the Hist classes; only parameters and scores differ.
+They run on the same histogram engine as the Hist classes; parameters, scores and the criterion of the
+splits differ.
 """
 
 from typing import Any, Self
@@ -44,8 +45,8 @@ class GradientBoosting(Estimator):
     min_impurity_decrease: float = param(
         0.0,
         Real(0, None),
-        "Smallest gain for which a node is split: twice the decrease of the quadratic approximation "
-        "of the mean loss.",
+        "Smallest gain for which a node is split: the decrease of the variance of the gradients, times "
+        "the share of the samples that reach the node.",
     )
     init: Any = param(
         None,
@@ -104,6 +105,7 @@ class GradientBoosting(Estimator):
     _layout = "codes"
     _substitute = "HistGradientBoosting{kind}"
     _rows = "canonical_view"
+    _reads_rows = True
     _invariant = ("column scale",)
     # The checks fit hundreds of times; a few rounds show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
@@ -169,7 +171,7 @@ class GradientBoosting(Estimator):
                 self.subsample < 1 or columns < problem.p, self.random_state
             ),
             start=None if self.init is None else np.zeros(outputs),
-            leaf_penalty=float(self.ccp_alpha),
+            by_variance=True, leaf_penalty=float(self.ccp_alpha),
         )  # fmt: skip
 
     _watches_rows, _at_step = True, base.at_step
@@ -252,8 +254,9 @@ class GradientBoostingClassifier(GradientBoosting, BoostingClassifier):
     where f are log-odds for two classes, and softmax(f) the probabilities of more.
 
     The engine is that of `HistGradientBoostingClassifier`: the values of a column are put into at
-    most 255 bins, and a split is scored by the decrease of the quadratic approximation of the loss.
-    Categorical columns are split into sets of levels, missing values are tried on both sides.
+    most 255 bins. A split is scored by the decrease of the variance of the gradients, as Friedman
+    proposed; the value of a leaf is a Newton step. Categorical columns are split into sets of
+    levels, missing values are tried on both sides.
 
     Examples
     --------
@@ -279,8 +282,9 @@ class GradientBoostingRegressor(GradientBoosting, BoostingRegressor):
         f(x) = f_0 + sum_t learning_rate * tree_t(x) + offset
 
     The engine is that of `HistGradientBoostingRegressor`: the values of a column are put into at
-    most 255 bins, and a split is scored by the decrease of the quadratic approximation of the loss.
-    Categorical columns are split into sets of levels, missing values are tried on both sides.
+    most 255 bins. A split is scored by the decrease of the variance of the gradients, as Friedman
+    proposed; the value of a leaf is a Newton step. Categorical columns are split into sets of
+    levels, missing values are tried on both sides.
 
     Examples
     --------

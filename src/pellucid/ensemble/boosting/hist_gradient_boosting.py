@@ -133,6 +133,7 @@ class HistGradientBoosting(Estimator):
 
     _layout = "codes"
     _rows = "canonical_view"
+    _reads_rows = True
     _invariant = ("column scale",)
     # The checks fit hundreds of times to a few dozen rows; leaves of 20 would allow hardly any split.
     _check_params = {"max_iter": 5, "min_samples_leaf": 5}

@@ -54,6 +54,7 @@ class Settings:
     score: Callable[[np.ndarray, Problem], float] | None = None
     seed: np.random.SeedSequence | None = None  # None: nothing is drawn
     start: np.ndarray | None = None  # (K,), None: the best constant
+    by_variance: bool = False  # splits reduce the variance of the gradients, not the loss
     leaf_penalty: float = 0.0  # in the unit of the gain of a split per weight (`ccp_alpha`)
 
 
@@ -271,7 +272,8 @@ def _one_round(
         penalty = float(np.ldexp(total, -train.units.loss_exponent))
     whole, renew = rows is None or len(rows) == n, train.units.objective.renew
     update = whole and renew is None
-    grower.grow(train.gradients, rows, keys, train.raw, settings.rate, penalty, update)
+    scored = np.ascontiguousarray(weights) if settings.by_variance else None
+    grower.grow(train.gradients, rows, keys, train.raw, settings.rate, penalty, update, scored)
     if renew is not None:
         residuals = train.y - train.raw[0]
         leaves = [own for _, own in grower.growth.leaf_rows()]

@@ -135,7 +135,7 @@ class BoostedTrees:
         """The compiled view of the arrays; packed once if that is worth it for the rows of X."""
         if X is None or len(X) < WORTH_PACKING or not len(self.feature):
             return self._view()
-        kept, missing = _PACKED.setdefault(self, {}), bool(np.isnan(X).any())
+        kept, missing = _PACKED.setdefault(self, {}), prediction.has_missing(X, [self.feature])
         if missing not in kept:
             walkers = self._view()
             walkers.pack(missing)

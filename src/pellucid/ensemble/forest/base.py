@@ -90,6 +90,7 @@ class Forest(Estimator):
     _layout = "codes"
     _substitute = "HistGradientBoosting{kind}"
     _rows = "canonical"
+    _reads_rows = True
     _splitter = "best"
     # The checks fit hundreds of times; five trees show the same faults as a hundred.
     _check_params = {"n_estimators": 5}

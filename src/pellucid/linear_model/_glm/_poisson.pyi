@@ -2,9 +2,11 @@
 
 from numpy import ndarray
 
+def logarithms(y: ndarray) -> ndarray: ...
 def visit(
     X: ndarray,
     y: ndarray,
+    logs: ndarray,
     w: ndarray,
     offset: ndarray,
     b: ndarray,

@@ -48,13 +48,27 @@ cdef void add_rows(
         i += 1
 
 
+def logarithms(const double[:] y):
+    """log y by the function that `visit` uses; 0 where y is not positive."""
+    cdef Py_ssize_t i, n = y.shape[0]
+    cdef double[::1] out = np.zeros(n)
+    with nogil:
+        for i in range(n):
+            if y[i] > 0.0:
+                out[i] = log(y[i])
+    return np.asarray(out)
+
+
 def visit(
-    const double[:, ::1] X, const double[:] y, const double[:] w, const double[:] offset,
-    const double[::1] b, double[::1] eta, double[::1] g,
+    const double[:, ::1] X, const double[:] y, const double[:] logs, const double[:] w,
+    const double[:] offset, const double[::1] b, double[::1] eta, double[::1] g,
 ):
-    """Sum of w times half the deviance; eta and the gradient g (p + 1,) are written."""
+    """Sum of w times half the deviance; eta and the gradient g (p + 1,) are written.
+
+    `logs` are the `logarithms` of y, if they are known.
+    """
     cdef Py_ssize_t n = X.shape[0], p = X.shape[1], i, j, first, rows
-    cdef bint shifted = offset.shape[0] > 0
+    cdef bint shifted = offset.shape[0] > 0, known = logs.shape[0] > 0
     cdef double total = 0.0, loss, mu, residual, all_residuals
     cdef double weighted[STRIP]
     cdef double[::1] part = np.empty(p + 1)
@@ -75,7 +89,7 @@ def visit(
                 residual = mu - y[i]
                 loss += w[i] * residual
                 if y[i] > 0.0:
-                    loss += w[i] * y[i] * (log(y[i]) - eta[i])
+                    loss += w[i] * y[i] * ((logs[i] if known else log(y[i])) - eta[i])
                 weighted[j] = w[i] * residual
                 all_residuals += weighted[j]
             part[:] = 0.0

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.data.opening import large_source, opened
+from pellucid.data.opening import large_source, on_workers, opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model.base import LinearPredictor
@@ -30,6 +31,7 @@ def _one_sign(X: Any) -> bool:
     """Whether a column is positive, or negative, in every row, so that it can act as an intercept."""
     ends = [X.min(axis=0), X.max(axis=0)]
     low, high = ends if isinstance(X, np.ndarray) else [end.toarray() for end in ends]
+    low, high = parallel.everywhere(low, np.minimum), parallel.largest(high)
     return bool(np.any((low > 0) | (high < 0)))
 
 
@@ -76,6 +78,9 @@ class GLMRegressor(LinearPredictor):
     )
 
     _scale = "link"
+    _shares_rows = property(
+        lambda self: self.solver != "gd" and not self.standardize and self.l1_ratio == 0
+    )
     l1_ratio = 0.0
     _no_steps = "it is solved directly. Use solver='gd' to watch gradient descent."
     bound_predictions = False
@@ -101,6 +106,13 @@ class GLMRegressor(LinearPredictor):
         multiplies its mean: exposure = exp(offset). Both can be names of columns, here and in
         prediction.
         """
+        if on_workers(X) is not None:
+            if exposure is not None:
+                raise ParameterError(
+                    "exposure cannot be given with a Dask frame: make a column with its logarithm and "
+                    "name it as offset."
+                )
+            return self._learn(X, y, weights=sample_weight, offset=offset)
         if isinstance(offset, str) or isinstance(exposure, str):
             X, large = large_source(X)
             if large and exposure is None:
@@ -144,10 +156,11 @@ class GLMRegressor(LinearPredictor):
                 f"row {problem.user_rows()[bad[0]]}, has {y[bad[0]]:g}). "
                 "Correct them, or use another family."
             )
-        equal, never = y.min() == y.max(), self._link() == "log" and not np.any(y > 0)
-        edge = never or (equal and y[0] in family.y_range)
+        least, most = float(parallel.everywhere(y.min(), min)), float(parallel.largest(y.max()))
+        equal, never = least == most, self._link() == "log" and not most > 0
+        edge = never or (equal and least in family.y_range)
         if edge and (self.fit_intercept or (self.alpha == 0 and _one_sign(problem.X))):
-            found = f"Every y is {y[0]:g}" if equal else "No y is positive"
+            found = f"Every y is {least:g}" if equal else "No y is positive"
             raise DataError(
                 f"{found}, so the best mean lies on the boundary of the {self._link()} link, and no "
                 "finite coefficients fit. Add rows with other values of y."

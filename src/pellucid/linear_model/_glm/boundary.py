@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.linear_model._glm.objective import GLMObjective
 from pellucid.numerics.collinearity import Aliases, find_aliases
 from pellucid.numerics.objectives.families import GLMLoss
@@ -59,15 +60,16 @@ def polished(objective: GLMObjective, found: Solution, loss: GLMLoss) -> Solutio
 def _gradient_sizes(objective: GLMObjective, x: np.ndarray) -> np.ndarray:
     """Sums of the absolute gradients of the rows, which cancel at an optimum."""
     objective.evaluate(x)
-    eta, total = objective.last["eta"], np.abs(np.append(objective.alpha * x[:-1], 0.0))
-    for rows in objective.X.blocks:
+    eta = objective.last["eta"]
+
+    def partial(rows: slice) -> np.ndarray:
         with np.errstate(all="ignore"):
             gradient = objective.curve.visit(objective.y[rows], eta[rows])[1]
         weighted = objective.weights[rows] * np.abs(gradient)
-        block = objective.block(rows)
-        total[:-1] += abs(block).T @ weighted
-        total[-1] += weighted.sum()
-    return total
+        return np.append(abs(objective.block(rows)).T @ weighted, weighted.sum())
+
+    total = parallel.reduce(partial, np.add, objective.X.blocks)
+    return total + np.abs(np.append(objective.alpha * x[:-1], 0.0))
 
 
 def unbounded_directions(objective: GLMObjective, x: np.ndarray, loss: GLMLoss) -> np.ndarray:
@@ -75,7 +77,7 @@ def unbounded_directions(objective: GLMObjective, x: np.ndarray, loss: GLMLoss) 
     none = np.zeros((objective.X.p + 1, 0))
     objective.evaluate(x)
     far = _on_edge(objective, loss)
-    if not far.any():
+    if not parallel.any_row(far.any()):
         return none
     unseen = table_aliases(objective, ~far).null
     R = objective.table_triangle()
@@ -92,13 +94,13 @@ def _on_edge(objective: GLMObjective, loss: GLMLoss) -> np.ndarray:
     """Rows without information, because their y lies on or beyond the boundary of the link."""
     y, eta = objective.y, objective.last["eta"]
     low, high = loss.link.domain
-    if loss.link.name == "log" and np.ptp(eta) < SHORT:
+    if loss.link.name == "log" and -sum(_ends(eta)) < SHORT:
         return np.zeros(len(y), dtype=bool)
     if loss.family.name == "binomial" and _separated(objective):
         return np.ones(len(y), dtype=bool)
     with np.errstate(all="ignore"):
         curvature = objective.curve.curvature(y, eta, expected=True)
-        far = (curvature <= TINY * curvature.max()) & ((y <= low) | (y >= high))
+        far = (curvature <= TINY * parallel.largest(curvature.max())) & ((y <= low) | (y >= high))
         if np.isfinite(high) and loss.family.name != "binomial":
             mu = loss.link.inverse(eta)
             far |= np.minimum(mu - low, high - mu) <= TINY * (high - low)
@@ -136,9 +138,16 @@ def saturated(objective: GLMObjective, loss: GLMLoss) -> Status | None:
 def _separated(objective: GLMObjective) -> bool:
     """Whether linear predictors are larger wherever y is 1 than wherever it is 0."""
     y, eta, ones = objective.y, objective.last["eta"], objective.y == 1.0
-    if not (objective.intercept and objective.offset is None and np.all(ones | (y == 0.0))):
+    plain = objective.intercept and objective.offset is None
+    if not (plain and parallel.all_rows(np.all(ones | (y == 0.0)))):
         return False
-    return float(eta[ones].min(initial=np.inf)) > float(eta[~ones].max(initial=-np.inf))
+    return _ends(eta[ones])[0] > -_ends(eta[~ones])[1]
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    """The smallest value, and minus the largest one, of all processes that share the rows."""
+    own = float(values.min(initial=np.inf)), -float(values.max(initial=-np.inf))
+    return parallel.everywhere(own, lambda a, b: (min(a[0], b[0]), min(a[1], b[1])))
 
 
 def table_aliases(objective: GLMObjective, counted: np.ndarray | None = None) -> Aliases:

@@ -147,9 +147,9 @@ class FittedRows:
         """
         with np.errstate(all="ignore"):
             if self.loss.family.name == "normal":
-                units = 0.5 * float(np.log(self.weights).sum()) if precision else 0.0
+                units = 0.5 * float(parallel.sum_rows(np.log(self.weights))) if precision else 0.0
                 return units - 0.5 * n * float(np.log(2 * np.pi * np.divide(self.deviance, n)) + 1)
-            scale = float(np.divide(self.deviance, self.weights.sum()))
+            scale = float(np.divide(self.deviance, parallel.sum_rows(self.weights)))
         total = parallel.reduce(
             lambda rows: np.array([self._block(rows, n, scale, precision)]),
             np.ndarray.__iadd__,

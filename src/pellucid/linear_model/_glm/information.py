@@ -72,20 +72,28 @@ def facts(
     likelihood = fitted.log_likelihood(problem.total)
     by_precision = likelihood
     if family.name not in EITHER_WEIGHTS:
-        by_precision = fitted.log_likelihood(float(problem.n), precision=True)
-    if family.name == "normal" and np.any(problem.weights % 1):
+        by_precision = fitted.log_likelihood(float(problem.n_all), precision=True)
+    if family.name == "normal" and parallel.any_row(np.any(problem.weights % 1)):
         likelihood = by_precision  # weights that are not whole are inverse variances
     return {
         "root": known.root, "centre": task.centre, "aliased": known.aliased, "null": known.null,
         "endless": task.directions(endless),
         "slack": slack(problem.X, known.null[:-1], known.null[-1]),
-        "rank": known.rank, "total": problem.total, "rows": problem.n, "deviance": 2 * own,
+        "rank": known.rank, "total": problem.total, "rows": problem.n_all, "deviance": 2 * own,
         "pearson": pearson,
         "null_deviance": 2 * null,
         "log_likelihood": likelihood, "log_likelihood_precision": by_precision,
-        "known": known_dispersion, "constant": bool(y.min() == y.max()),
+        "known": known_dispersion, "constant": is_constant(y),
         "family": family.name, "link": loss.link.name,
     }  # fmt: skip
+
+
+def is_constant(y: np.ndarray) -> bool:
+    """Whether y is the same in all rows."""
+    low, high = parallel.everywhere(
+        (y.min(), -y.max()), lambda a, b: (min(a[0], b[0]), min(a[1], b[1]))
+    )
+    return bool(low == -high)
 
 
 def information(task: Task, x: np.ndarray, endless: bool) -> Information:
@@ -116,7 +124,10 @@ def constant_scores(task: Task, loss: GLMLoss) -> np.ndarray | None:
     if task.objective.intercept and task.objective.offset is None:
         return None
     alone = replace(
-        task.objective, X=Rows(np.zeros((task.objective.X.n, 0))), alpha=np.zeros(0), shift=None
+        task.objective,
+        X=Rows(np.zeros((task.objective.X.n_here, 0))),
+        alpha=np.zeros(0),
+        shift=None,
     )
     empty = Task(alone, np.zeros(0), NONE, task.weights_lift)
     x = np.zeros(1)

@@ -21,6 +21,7 @@ from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.numerics.simd import fastest
+from pellucid.parallel.memory import is_limited
 
 loops = fastest(_poisson)
 
@@ -98,9 +99,11 @@ class GLMObjective(ShiftedRows):
         """F and its gradient; the result for the last array is kept."""
         if self.last.get("x") is x:
             return self.last["value"], self.last["gradient"]
-        eta = np.empty(self.X.n)
+        eta = np.empty(self.X.n_here)
         fused = isinstance(self.curve, PoissonCurve) and not self.X.sparse and self.X.p > 0
         visit = self._fused if fused else self._visit
+        if fused:
+            self._logs()
         loss, g = parallel.reduce(lambda rows: visit(rows, x, eta), _both, self.X.blocks)
         g[-1] *= self.intercept
         penalty = self.alpha * x[:-1]
@@ -136,7 +139,15 @@ class GLMObjective(ShiftedRows):
         offset = self.y[:0] if self.offset is None else self.offset[rows]
         g = np.empty(self.X.p + 1)
         block = np.ascontiguousarray(self.block(rows))
-        return loops.visit(block, self.y[rows], self.weights[rows], offset, x, eta[rows], g), g
+        y, w, logs = self.y[rows], self.weights[rows], self._logs()[rows]
+        return loops.visit(block, y, logs, w, offset, x, eta[rows], g), g
+
+    def _logs(self) -> np.ndarray:
+        """log y, kept from visit to visit; empty where memory is short."""
+        if "logs" not in self.last:
+            short = is_limited()
+            self.last["logs"] = np.zeros(0) if short else loops.logarithms(self.y)
+        return self.last["logs"]
 
     def curvature(self, x: np.ndarray, expected: bool = False, single: bool = False) -> np.ndarray:
         """Second derivatives of F (p + 1, p + 1), or their expectation; `single` computes in float32."""

@@ -20,7 +20,15 @@ from pellucid.numerics.moments import weighted_mean
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
-from pellucid.numerics.row_blocks import LARGEST_PENALTY, Rows, exponents, ordinary, scaled_penalty
+from pellucid.numerics.row_blocks import (
+    FIRST,
+    LARGEST_PENALTY,
+    Rows,
+    exponents,
+    ordinary,
+    scaled_penalty,
+)
+from pellucid.parallel.shard import shard
 from pellucid.records import Solution, Status, converting, converting_x, unwatched
 
 EXTREME = 100  # |log2| of a size beyond which it is scaled
@@ -62,7 +70,7 @@ def prepare(
 
     `largest` holds the largest |x| of each column, if it is known already.
     """
-    lift = int(exponents(weights.max()))
+    lift = int(exponents(parallel.largest(weights.max())))
     lift = lift if abs(lift) > 64 else 0
     weights = np.ldexp(weights, -lift) if lift else weights
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
@@ -71,21 +79,24 @@ def prepare(
     if largest is not None and np.any(np.abs(exponents(largest)) > EXTREME):
         units = -exponents(largest).astype(np.int64)
         table = table.scaled(units)
-    first = table.dense(table.blocks[0])
-    mean, spread = first.mean(axis=0), first.std(axis=0)
+    mean, spread = parallel.of_first_rows(lambda: _mean_and_spread(table.dense(slice(0, FIRST))))
     spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
     far = intercept and bool(np.any(np.abs(mean) > FAR * spread))
-    strength = scaled_penalty(alpha * float(weights.sum()), 2 * units)
+    strength = scaled_penalty(alpha * float(parallel.sum_rows(weights)), 2 * units)
     objective = GLMObjective(
         table, y, weights, offset, make_curve(loss), strength, intercept, mean if far else None
     )
     return Task(objective, spread, units, lift)
 
 
+def _mean_and_spread(first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return first.mean(axis=0), first.std(axis=0)
+
+
 def _possible(mean: float, y: np.ndarray, loss: GLMLoss) -> float:
     """The mean of y, or the nearest mean that is possible for the link."""
     low, high = loss.link.domain
-    top = min(high, float(np.abs(y).max(initial=0.0)))
+    top = min(high, float(parallel.largest(np.abs(y).max(initial=0.0))))
     if mean <= low:
         return low + 0.01 * (top - low)
     return mean if mean < high else high - 0.01 * (high - low)
@@ -99,17 +110,23 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
     mean = _possible(float(weighted_mean(y, w)), y, loss)
     if objective.intercept:
         if offset is not None and loss.link.name == "log":
-            top = float(offset.max())
-            x[-1] = np.log(mean) - top - np.log(float(w @ np.exp(offset - top) / w.sum()))
+            top = float(parallel.largest(offset.max()))
+            x[-1] = np.log(mean) - top - np.log(float(weighted_mean(np.exp(offset - top), w)))
         else:
-            middle = 0.0 if offset is None else float(w @ offset / w.sum())
+            middle = 0.0 if offset is None else float(weighted_mean(offset, w))
             x[-1] = float(loss.link.link(np.array(mean))) - middle
     if np.isfinite(objective.loss_of_constant(x[-1])):
         return x
+    if shard() is not None:
+        raise _no_start(loss)  # a rough fit needs all rows in one place
     rough = _rough_fit(task, loss.link.link((y + mean) / 2) - (0.0 if offset is None else offset))
     if np.isfinite(objective.evaluate(rough)[0]):
         return rough
-    raise DataError(
+    raise _no_start(loss)
+
+
+def _no_start(loss: GLMLoss) -> DataError:
+    return DataError(
         f"Found no start for the {loss.link.name} link at which every mean is possible for the "
         f"{loss.family.name} family. Use the log link, or an intercept."
     )
@@ -144,7 +161,7 @@ def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0:
     if x is None or not np.isfinite(objective.evaluate(x)[0]):
         x = start(task, loss)
     if solver == "lbfgs" or objective.X.p > NEWTON_SIZE:
-        total = float(objective.weights.sum())
+        total = float(parallel.sum_rows(objective.weights))
         return lbfgs(objective.evaluate, x, tol=tol * total, max_iter=max_iter)
     if x0 is None:
         x = head_start(task, x)
@@ -163,7 +180,7 @@ def head_start(task: Task, x: np.ndarray) -> np.ndarray:
     """On large tables: a rough solution for every SAMPLE-th row, if it is lower."""
     whole = task.objective
     n, p = whole.X.n, whole.X.p
-    if n < SAMPLE * max(SAMPLED_ROWS, 50 * p):
+    if n < SAMPLE * max(SAMPLED_ROWS, 50 * p) or shard() is not None:
         return x
     rows = slice(None, None, SAMPLE)
     few = whole.X.X[rows]
@@ -190,7 +207,7 @@ def descend(
     With `l1` > 0, the strength of |b| in the mean objective, every step is followed by a proximal
     step.
     """
-    total, p = float(objective.weights.sum()), objective.X.p
+    total, p = float(parallel.sum_rows(objective.weights)), objective.X.p
     x, curves = np.zeros(p + 1), []
     with np.errstate(all="ignore"):
         middle = start(Task(objective, np.ones(p), np.zeros(p, dtype=np.int64), 0), loss)
@@ -213,7 +230,8 @@ def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:
     x, p = x.copy(), X.shape[1]
     for j in aliased[aliased < p]:
         column = X[:, [j]]
-        low, high = float(column.min()), float(column.max())
+        low = float(parallel.everywhere(column.min(), min))
+        high = float(parallel.largest(column.max()))
         if low == high:
             x[-1] += x[j] * low
             x[j] = 0.0
@@ -238,7 +256,7 @@ def _fit_directly(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]
     from pellucid.linear_model._glm.information import facts, has_facts
     from pellucid.linear_model._ridge import solver
 
-    total = float(problem.weights.sum())
+    total = float(parallel.sum_rows(problem.weights))
     with np.errstate(over="ignore"):
         alpha = np.array([min(model.alpha * total, LARGEST_PENALTY)])
     given = (problem.X, _without_offset(problem), problem.weights, alpha)

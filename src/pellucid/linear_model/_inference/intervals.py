@@ -62,7 +62,7 @@ def t_reach(level: float, dof: float) -> float:
 def slack(X: Any, null: np.ndarray, edge: np.ndarray) -> np.ndarray:
     """Largest parts of training rows along the columns of null, which they do not determine."""
     parts = (X[rows] @ null + edge for rows in parallel.row_blocks(*X.shape))
-    return np.max([np.abs(part).max(axis=0) for part in parts], axis=0)
+    return parallel.largest(np.max([np.abs(part).max(axis=0) for part in parts], axis=0))
 
 
 def check_span(off: np.ndarray, size: np.ndarray, slack: Any = 0.0) -> None:

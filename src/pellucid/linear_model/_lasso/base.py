@@ -347,7 +347,7 @@ def _best(
     if not np.isfinite(mean).any():
         raise DataError(
             "No penalty has a finite error on the left-out rows: their squares are larger than the "
-            "largest float. Bring y to ordinary units."
+            "largest float. Rescale y."
         )
     r, a = np.unravel_index(int(np.nanargmin(mean)), mean.shape)
     return float(l1_ratios[r]), float(alphas[r][a]), float(mean[r, a])

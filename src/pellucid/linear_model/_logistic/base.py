@@ -11,8 +11,7 @@ import numpy as np
 from pellucid.errors import ModelFileError
 from pellucid.linear_model.base import LinearClassifier
 from pellucid.numerics import bayes
-from pellucid.numerics.objectives.links import expit
-from pellucid.numerics.objectives.losses import softmax
+from pellucid.numerics.objectives.losses import class_probabilities
 from pellucid.parameters import (
     Choice,
     Ignored,
@@ -89,12 +88,12 @@ class LogisticModel(LinearClassifier):
         return getattr(self, "multiclass", "softmax") == "one_vs_rest" and len(self.classes_) > 2
 
     def _proba(self, X: Any) -> np.ndarray:
-        return _probabilities(self._logits(X))
+        return class_probabilities(self._logits(X))
 
     def _codes(self, X: Any) -> np.ndarray:
         """Overrides the choice by probabilities, which are needed only where two scores are equal."""
         logits = self._logits(X)
-        return bayes.leading(logits, lambda rows: _probabilities(logits[rows]))
+        return bayes.leading(logits, lambda rows: class_probabilities(logits[rows]))
 
     def _logits(self, X: Any) -> np.ndarray:
         """Log-odds (n,) for two classes, else (n, K) logits whose softmax are the probabilities."""
@@ -159,7 +158,7 @@ class LogisticModel(LinearClassifier):
         )  # fmt: skip
         present, aliased = len(kept["present"]), len(kept["aliased"])
         if present < 2:
-            raise ModelFileError("its facts for inference are those of one class")
+            raise ModelFileError("its inference record covers one class only")
         separate = self._separate() and present > 2
         size = (present if separate else present - 1) * (p + 1)
         expect_increasing(self, kept["present"], K)
@@ -169,9 +168,3 @@ class LogisticModel(LinearClassifier):
         shapes = {"root": (size, None), "null_space": (p + 1, aliased), "slack": (aliased,)}
         expect_entries(self, "inference_", **shapes, **more)
         expect_full_rank(self, kept["null_space"][kept["aliased"]])
-
-
-def _probabilities(logits: np.ndarray) -> np.ndarray:
-    if logits.ndim == 1:
-        return np.column_stack([expit(-logits), expit(logits)])
-    return softmax(logits)

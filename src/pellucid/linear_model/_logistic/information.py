@@ -79,7 +79,7 @@ def facts(
     K, known = problem.n_classes, [fit.information for fit in fits]
     if len(known) * len(known[0].root) > INFERENCE_SIZE:
         return {}
-    counts = np.bincount(problem.y, w, minlength=K)
+    counts = parallel.count_rows(problem.y, w, K)
     sizes = [counts] if len(known) == 1 else [np.array([counts.sum() - c, c]) for c in counts]
     if intercept:
         null = sum(-float(xlogy(n, n / n.sum()).sum()) for n in sizes)
@@ -100,7 +100,7 @@ def facts(
         "centre": centre, "slack": slack(problem.X, table.null[:-1], table.null[-1]),
         "rank": int(sum(one.rank for one in known)),
         "log_likelihood": -float(sum(fit.loss for fit in fits)),
-        "null": -null, "rows": float(problem.total), "n": float(problem.n), "present": np.arange(K),
+        "null": -null, "rows": float(problem.total), "n": float(problem.n_all), "present": np.arange(K),
     }  # fmt: skip
     if len(known) > 1:
         found["joint"] = prepared.root(_joint_root(fits), centre)

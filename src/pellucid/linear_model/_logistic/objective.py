@@ -72,10 +72,11 @@ class Likelihood(ShiftedRows):
     def passes(self) -> list[slice]:
         """Blocks for products with vectors: (stored) cells and scores fit a cache."""
         if self.X.sparse and self.shift is None:
-            width = self.X.X.nnz // max(self.X.n, 1)
+            width = self.X.X.nnz // max(self.X.n_here, 1)
         else:
             width = self.X.p
-        return parallel.row_blocks(self.X.n, width + (2 * self.q if self.q > FEW_CLASSES else 0))
+        width += 2 * self.q if self.q > FEW_CLASSES else 0
+        return parallel.row_blocks(self.X.n_here, width)
 
     @functools.cached_property
     def views(self) -> dict[tuple[int, int], tuple[Any, Any]]:
@@ -336,4 +337,4 @@ class Likelihood(ShiftedRows):
             lambda rows: _loops.all_right(self.scores(self.block(rows), x), self.y[rows], True),
             self.passes,
         )
-        return all(parts)
+        return parallel.all_rows(all(parts))

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model.scaled_columns import ScaledColumns
 from pellucid.numerics.row_blocks import Rows, exponents, scaled_penalty
+from pellucid.parallel.shard import shard
 
 FAR = 8.0  # a column whose mean exceeds this number of standard deviations is centred
 FAR_SPARSE = 1e4  # the same for sparse tables, which lose their zeros by centring
@@ -75,18 +77,21 @@ def prepare_columns(
 ) -> Prepared:
     """Scale columns of extreme size and centre columns far from 0, judged by the first block."""
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
-    first = table.X[table.blocks[0]]
-    if np.any(np.abs(exponents(Rows(first).largest())) > EXTREME):
+    if parallel.of_first_rows(lambda: _is_extreme(table)):
         units = -exponents(table.largest()).astype(np.int64)
         table = table.scaled(units)
-        first = table.X[table.blocks[0]]
-    mean, spread = _mean_and_spread(first)
+    mean, spread = parallel.of_first_rows(lambda: _mean_and_spread(table.X[table.blocks[0]]))
     limit = FAR_SPARSE if table.sparse else FAR
     far = setting.intercept and bool(np.any(np.abs(mean) > limit * spread))
     alpha = scaled_penalty(setting.alpha, 2 * units)
     shift = mean if far else None
     likelihood = Likelihood(table, y, w, n_classes, alpha, setting.intercept, shift)
     return Prepared(likelihood, np.zeros_like(mean) if far else mean, spread, units)
+
+
+def _is_extreme(table: Rows) -> bool:
+    first = Rows(table.X[table.blocks[0]])
+    return bool(np.any(np.abs(exponents(first.largest())) > EXTREME))
 
 
 def _mean_and_spread(block: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -114,7 +119,7 @@ ABSENT = -1e9  # intercept of an absent class, which gives it the probability 0 
 
 def present_classes(problem: Problem, w: np.ndarray) -> np.ndarray:
     """Codes of the classes with weight, at least two."""
-    found = np.flatnonzero(np.bincount(problem.y, w, minlength=problem.n_classes) > 0)
+    found = np.flatnonzero(parallel.count_rows(problem.y, w, problem.n_classes) > 0)
     if len(found) < 2:
         raise ParameterError(
             "class_weight leaves rows of one class only. Give at least two classes a weight above 0."
@@ -127,6 +132,11 @@ def without_absent(
 ) -> tuple[Problem, np.ndarray]:
     """The problem and the weights of the rows of weight above 0, with the present classes only."""
     assert problem.classes is not None
+    if shard() is not None:
+        raise DataError(
+            "class_weight gives a class the weight 0, so its rows are absent: leave them out of the "
+            "Dask frame."
+        )
     rows = np.flatnonzero(w > 0)
     part = problem.take(rows)
     y = np.searchsorted(present, part.y).astype(np.int32)

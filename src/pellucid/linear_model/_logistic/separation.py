@@ -23,6 +23,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.numerics.row_blocks import as_dense
+from pellucid.parallel.shard import shard
 from pellucid.records import Status
 
 CERTAIN = 1e-11  # a probability this close to 0 or 1 is a reason to check for separation
@@ -59,7 +60,7 @@ def _has_large_margin(likelihood: Likelihood, x: np.ndarray) -> bool:
         margin = Z.max(axis=1, initial=0.0) - Z.min(axis=1, initial=0.0)  # class 0 has the score 0
         return float(margin.max(initial=0.0)) > LARGE_MARGIN
 
-    return any(parallel.map(large, likelihood.X.blocks))
+    return parallel.any_row(any(parallel.map(large, likelihood.X.blocks)))
 
 
 def find_separation(likelihood: Likelihood, x: np.ndarray) -> Separation | None:
@@ -230,11 +231,11 @@ def _shortest_direction(
 ) -> np.ndarray | None:
     """D (q, p + 1) with the least sum of absolute values, in the allowed columns and their units.
 
-    None if there is none, or if the linear program would be too large.
+    None if there is none, if the linear program would be too large, or if processes share the rows.
     """
     pairs, size = _pairs_of(likelihood), likelihood.size
     room = PROGRAM_CELLS // size
-    if room < 4 * likelihood.n_classes:
+    if room < 4 * likelihood.n_classes or shard() is not None:
         return None
     mean = None if complete else pairs.mean()
     gain = pairs.gains(x).ravel()
@@ -290,7 +291,7 @@ class SeparationCheck:
 
     def __init__(self, likelihood: Likelihood, terms: tuple[str, ...]) -> None:
         self.likelihood, self.terms = likelihood, terms
-        self.small = SMALL_LOSS * float(likelihood.weights.sum())
+        self.small = SMALL_LOSS * float(parallel.sum_rows(likelihood.weights))
         self.found: Separation | None = None
         self.searched, self.previous = False, np.inf
 

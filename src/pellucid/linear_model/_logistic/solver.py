@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.linear_model._logistic import small
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import EXTREME, Prepared, Setting, prepare_columns
@@ -20,6 +21,7 @@ from pellucid.numerics.moments import moments
 from pellucid.numerics.row_blocks import Rows, exponents
 from pellucid.numerics.truncated_newton import truncated_newton
 from pellucid.parallel.memory import every
+from pellucid.parallel.shard import shard
 from pellucid.records import Recorder, Solution, Status, converting_x, unwatched
 
 NEWTON_SIZE = 600  # number of parameters up to which "auto" uses Newton's method
@@ -89,9 +91,10 @@ def start(prepared: Prepared, setting: Setting) -> np.ndarray:
 
 
 def sample(whole: Likelihood, rows: int, ratio: int) -> Likelihood | None:
-    """Every k-th row with k times its weight; None if that is more than a quarter of the rows."""
+    """Every k-th row with k times its weight; None if that is more than a quarter of the rows, or if
+    processes share the rows, which stay where they are."""
     stride = whole.X.n // max(rows, ratio * whole.size)
-    if stride < 4:
+    if stride < 4 or shard() is not None:
         return None
     return Likelihood(
         Rows(every(whole.X.X, stride)),
@@ -111,7 +114,7 @@ def head_start(prepared: Prepared, x0: np.ndarray) -> np.ndarray:
         found = optimise.newton(
             part.evaluate, part.factor, x0, max_iter=10, scale=scale, accuracy=1e-3
         )
-    value_at_zero = float(whole.weights.sum()) * np.log(whole.n_classes)
+    value_at_zero = float(parallel.sum_rows(whole.weights)) * np.log(whole.n_classes)
     return found.x if whole.evaluate(found.x)[0] < value_at_zero else x0
 
 
@@ -170,7 +173,7 @@ def _unit_curvature(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
     penalty.
     """
     F = prepared.likelihood
-    total = float(F.weights.sum())
+    total = float(parallel.sum_rows(F.weights))
     if F.X.sparse and F.shift is None:
         share = F.weights / total
         squares = F.X.X.copy()
@@ -227,7 +230,7 @@ def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solu
         "measure": lambda point: measure(original(point)),
         "stop": None if stop is None else lambda point: stop(original(point)),
     }  # fmt: skip
-    largest_gradient = HANDOVER * setting.tol * float(likelihood.weights.sum())
+    largest_gradient = HANDOVER * setting.tol * float(parallel.sum_rows(likelihood.weights))
     found = optimise.lbfgs(evaluate, B.ravel(), tol=largest_gradient, **shared)
     if found.status.code == "converged":
         gain, done = GAIN * setting.tol, found.n_iter
@@ -239,7 +242,7 @@ def solve(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, solver: str
 ) -> Fitted:
     """Coefficients as scikit-learn has them: x (1, p + 1), or (classes, p + 1) with sum 0."""
-    exponent = int(exponents(w.max()))
+    exponent = int(exponents(parallel.largest(w.max())))
     if abs(exponent) <= EXTREME:
         return _solve(X, y, w, n_classes, setting, solver)
     # Scale the objective, so that its squares do not overflow.
@@ -267,7 +270,9 @@ def _solve(
             found = _minimise(prepared, setting, solver, check)
     size, status, separation, inference = prepared.likelihood.size, found.status, None, None
     # An objective cannot fall below 0, so nothing is left to gain.
-    if status.code == "max_iter" and found.history["objective"][-1] <= NOTHING * w.sum():
+    if status.code == "max_iter" and found.history["objective"][-1] <= NOTHING * parallel.sum_rows(
+        w
+    ):
         status = optimise.converged(found.n_iter)
     if check is not None and not setting.firth:  # 3
         exact = solver == "newton" or (solver == "auto" and size <= NEWTON_SIZE)

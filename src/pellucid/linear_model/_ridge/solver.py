@@ -60,14 +60,14 @@ def prepare(
 
     If `products` will be needed anyway, they show whether a size is extreme: one pass less.
     """
-    weights_lift = int(exponents(weights.max()))
+    weights_lift = int(exponents(parallel.largest(weights.max())))
     if abs(weights_lift) < 64:
         weights_lift = 0
     weights = np.ldexp(weights, -weights_lift) if weights_lift else weights
-    lift = exponents(np.abs(Y).max(axis=0, initial=0.0)).astype(np.int64)
+    lift = exponents(parallel.largest(np.abs(Y).max(axis=0, initial=0.0))).astype(np.int64)
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
     Y = lifted(Y, -lift)
-    if products and not table.sparse and len(table.blocks) > 1:
+    if products and not table.sparse and table.n > parallel.block_rows(table.p):
         design = make_design(table, Y, weights, intercept)
         gram = _ordinary_gram(design)
         if gram is not None:
@@ -92,7 +92,7 @@ def _ordinary_gram(design: Design) -> np.ndarray | None:
 
 def make_solver(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -> Any:
     """A `Tall` or a `Wide`, by the shape of the table."""
-    task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1])
+    task = prepare(X, Y, weights, intercept, parallel.total_rows(X.shape[0]) >= X.shape[1])
     return Tall(task) if task.design.X.n >= task.design.X.p else Wide(task)
 
 
@@ -131,7 +131,7 @@ class Tall:
     def __init__(self, task: Ridge) -> None:
         self.task, design, G = task, task.design, task.products()
         c, p = int(design.constant), design.X.p
-        self.total = float(G[0, 0]) if c else float(design.weights.sum())
+        self.total = float(G[0, 0]) if c else float(parallel.sum_rows(design.weights))
         drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
         self.S = G[c:, c:] - self.total * np.outer(drift, drift)
         self.mean, self.mean_y = design.shift + drift[:p], design.start + drift[p:]

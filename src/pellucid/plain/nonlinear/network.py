@@ -2,22 +2,22 @@
 
     A_0 = X,   Z_l = A_{l-1} W_l + b_l,   A_l = f(Z_l);   the outputs follow from Z_L (see `LOSSES`)
 
-Loss, the mean over n rows of the sum over outputs, and its derivative in Z_L:
+The objective J is the mean over n rows of the loss, a sum over outputs. Its derivative in Z_L, times n:
 
     squared         (y - z)^2 / 2                            z - y
     log             -y log p - (1 - y) log(1 - p)            p - y    with p = 1 / (1 + exp(-z))
     cross_entropy   -sum_k y_k log p_k                       p - y    with p = softmax(z)
 
-Log loss by the chain rule: dL/dp = -y/p + (1 - y)/(1 - p) and dp/dz = p (1 - p); the product is p - y.
+Log loss by the chain rule: d/dp = -y/p + (1 - y)/(1 - p) and dp/dz = p (1 - p); the product is p - y.
 
-Backpropagation applies the chain rule from the last layer to the first. With D_l = dL/dZ_l:
+Backpropagation applies the chain rule from the last layer to the first. With D_l = dJ/dZ_l:
 
 1. Forward: compute and keep all Z_l and A_l.
 2. D_L = (derivative of the loss in Z_L) / n.
-3. dL/dW_l = A_{l-1}' D_l, because dZ_l[i, k] / dW_l[j, k] = A_{l-1}[i, j]; dL/db_l = column sums of D_l.
-4. dL/dA_{l-1} = D_l W_l', because unit j reaches the loss through every unit k of the next layer; then
-   D_{l-1} = dL/dA_{l-1} * f'(Z_{l-1}). For ReLU f' is 1 where z > 0 and 0 elsewhere (not max(z, 0)).
-5. Step: W_l -= rate * dL/dW_l, b_l -= rate * dL/db_l.
+3. dJ/dW_l = A_{l-1}' D_l, because dZ_l[i, k] / dW_l[j, k] = A_{l-1}[i, j]; dJ/db_l = column sums of D_l.
+4. dJ/dA_{l-1} = D_l W_l', because unit j reaches the loss through every unit k of the next layer; then
+   D_{l-1} = dJ/dA_{l-1} * f'(Z_{l-1}). For ReLU f' is 1 where z > 0 and 0 elsewhere (not max(z, 0)).
+5. Step: W_l -= rate * dJ/dW_l, b_l -= rate * dJ/db_l.
 
 `gradient_by_loops` writes the sums out; `gradient_by_matrices` writes them as products. Both are equal.
 """
@@ -81,7 +81,7 @@ class FeedForward:
         dW, db = [np.zeros_like(W) for W in self.W], [np.zeros_like(b) for b in self.b]
         D = (self.link(Z[-1]) - Y) / len(X)  # step 2
         for l in reversed(range(len(self.W))):
-            before = np.zeros_like(A[l])  # dL/dA of the layer before
+            before = np.zeros_like(A[l])  # dJ/dA of the layer before
             for i in range(len(X)):  # rows
                 for k in range(len(self.b[l])):  # units of this layer
                     db[l][k] += D[i, k]  # step 3

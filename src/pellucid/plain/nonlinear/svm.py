@@ -3,17 +3,17 @@
 Primal: minimise 1/2 |w|^2 + C sum_i max(0, 1 - y_i (w'phi(x_i) + b)), y_i = -1 or 1. Its dual needs the
 kernel K(x, x') = phi(x)'phi(x') only:
 
-    minimise 1/2 sum_ij alpha_i alpha_j y_i y_j K_ij - sum_i alpha_i
+    maximise sum_i alpha_i - 1/2 sum_ij alpha_i alpha_j y_i y_j K_ij
     subject to 0 <= alpha_i <= C and sum_i y_i alpha_i = 0
 
-Let G be the gradient of the dual and F_i = -y_i G_i. At the optimum there is a number b with F_i <= b
-for all rows whose y_i alpha_i may still grow ("up"), and F_i >= b for all whose y_i alpha_i may still
-fall ("down"). The constraint forbids to change one alpha alone, so SMO changes two:
+Let G be the gradient of minus the dual and F_i = -y_i G_i. At the optimum there is a number b with
+F_i <= b for all rows whose y_i alpha_i may still grow ("up"), and F_i >= b for all whose y_i alpha_i may
+still fall ("down"). The constraint forbids to change one alpha alone, so SMO changes two:
 
 1. Choose i with the largest F among "up" and j with the smallest F among "down".
 2. Stop if F_i - F_j <= tol: no pair violates the conditions by more.
 3. Move y_i alpha_i up and y_j alpha_j down by t. The dual along this line is a parabola with its
-   minimum at t = (F_i - F_j) / (K_ii + K_jj - 2 K_ij); cut t so that both alphas stay in [0, C].
+   maximum at t = (F_i - F_j) / (K_ii + K_jj - 2 K_ij); cut t so that both alphas stay in [0, C].
 4. Update G. Repeat from 1.
 5. b is the mean of F over the free support vectors, 0 < alpha_i < C, where F_i = b exactly. Rows with
    alpha_i = C lie inside the margin and must not be used. Without free ones: the middle of the bounds.
@@ -52,7 +52,7 @@ class SVM:
             down = ((y > 0) & (alpha > 0)) | ((y < 0) & (alpha < C))
             i = np.where(up, F, -np.inf).argmax()  # step 1
             j = np.where(down, F, np.inf).argmin()
-            dual = 0.5 * alpha @ (G - 1)  # because G = Q alpha - 1
+            dual = 0.5 * alpha @ (1 - G)  # because G_i = sum_j y_i y_j K_ij alpha_j - 1
             self.trace.append({"i": i, "j": j, "violation": F[i] - F[j], "dual": dual})
             if F[i] - F[j] <= self.tol:  # step 2
                 break

@@ -10,8 +10,9 @@ import numpy as np
 from pellucid.data.raw_column import is_missing
 from pellucid.draw.number import beside_marks
 from pellucid.errors import DataError, ParameterError
+from pellucid.metrics.inputs import check_lengths
 from pellucid.plot.display import Display
-from pellucid.plot.given_predictions import same_length, vector
+from pellucid.plot.given_predictions import vector
 from pellucid.plot.picture import Axis, Bars, Mark, Panel, Picture, Rule
 
 MOST_BARS = 60
@@ -64,7 +65,7 @@ class BarsDisplay(Display):
         if y is None:
             return cls(names, {"rows": [own.sum() for own in at]}, "rows", title)
         target = vector(y, "y")
-        same_length(levels, target, ("values", "y"))
+        check_lengths(levels, target, ("values", "y"))
         if target.dtype.kind == "f":
             means = {"mean of y": [target[own].mean() for own in at]}
             return cls(names, means, "mean of y", title)

@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.errors import DataError, ParameterError
+from pellucid.metrics.inputs import check_lengths
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import (
     column_of,
     fitted_folds,
     probabilities,
-    same_length,
     table,
     two_or_more,
     vector,
@@ -211,7 +211,7 @@ def labels_and_probabilities(
     y = vector(y_true, "y_true")
     classes = two_or_more(y)
     p = np.asarray(y_prob, dtype=float)
-    same_length(y, p, ("y_true", "y_prob"))
+    check_lengths(y, p, ("y_true", "y_prob"))
     if not np.all((p >= 0) & (p <= 1)):
         raise DataError("y_prob must be probabilities between 0 and 1.")
     if p.ndim == 1:

@@ -15,6 +15,7 @@ import numpy as np
 
 from pellucid.data.targets import weights_or_ones
 from pellucid.errors import DataError
+from pellucid.metrics.inputs import check_lengths
 from pellucid.metrics.ranked_scores import last_of_equals
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import (
@@ -22,7 +23,6 @@ from pellucid.plot.given_predictions import (
     class_scores,
     column_of,
     fitted_folds,
-    same_length,
     table,
     two_or_more,
     vector,
@@ -158,7 +158,7 @@ class RankingDisplay(Display):
     def _from_scores(
         cls, y: np.ndarray, scores: np.ndarray, classes: np.ndarray, pos_label: Any, weights: Any
     ) -> Self:
-        same_length(y, scores, ("y_true", "y_score"))
+        check_lengths(y, scores, ("y_true", "y_score"))
         two_or_more(y)
         w = weights_or_ones(weights, len(y))
         curves, shares = [], []

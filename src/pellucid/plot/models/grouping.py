@@ -11,7 +11,6 @@ from pellucid.draw.label_text import distinct
 from pellucid.plot.models.model_marks import xy
 from pellucid.plot.picture import Points
 
-MOST_GROUPS = 64  # series that differ in colour or marker
 MOST_WHOLE = 31  # distinct whole numbers that count as classes
 
 
