@@ -482,8 +482,9 @@
     edges.length = 0;
     if (mark.bare) return;
     if (!mark.classes) {
-      const bands = Array.from({ length: levels - 1 }, (_, k) => k + 0.5);
-      isolines(mark, edges, (k) => letter(cells, k), bands);
+      const fine = levels / mark.bands;
+      const steps = Array.from({ length: mark.bands - 1 }, (_, k) => (k + 1) * fine - 0.5);
+      isolines(mark, edges, (k) => letter(cells, k), steps);
       return;
     }
     outline(mark, cells, edges);
@@ -494,7 +495,7 @@
   }
 
   /** The colour of each value that a cell can have, as four bytes. */
-  function shadesOf({ classes, levels, diverging, colour: which }) {
+  function shadesOf({ classes, levels, bands, diverging, colour: which }) {
     const shades = new Uint32Array(Math.max(1, classes) * levels);
     const bytes = new Uint8ClampedArray(shades.buffer);
     for (let value = 0; value < shades.length; value++) {
@@ -503,7 +504,10 @@
         c = colour(Math.floor(value / levels));
         alpha = 40 + Math.round((105 * ((value % levels) + 1)) / levels);
       } else if (diverging) c = signed(((2 * value) / (levels - 1) - 1) * 0.75);
-      else c = mix(colour(which || 0), theme.page, 0.25 + (0.75 * value) / Math.max(1, levels - 1));
+      else {
+        const band = Math.floor((value * bands) / levels);
+        c = mix(colour(which || 0), theme.page, 0.25 + (0.75 * band) / Math.max(1, bands - 1));
+      }
       bytes.set([c[0], c[1], c[2], alpha], 4 * value);
     }
     return shades;
