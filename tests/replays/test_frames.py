@@ -96,7 +96,7 @@ def test_regions_are_predictions_on_the_grid(model, binary):
                 top[:, -1]
                 == at.predict_proba(rows)[range(len(rows)), codes(cells[i]) // grid["levels"]]
             )
-            low, high = (level / grid["levels"]) ** 2, ((level + 1) / grid["levels"]) ** 2
+            low, high = (level / grid["levels"]) ** 4, ((level + 1) / grid["levels"]) ** 4
             assert np.all((low - 1e-9 <= lead)[agree] & (lead <= high + 1e-9)[agree])
 
 
@@ -107,7 +107,7 @@ def test_margin_levels_are_halves_of_scores():
     grid = mark(shown, "grid")
     cells = codes(filled(grid["s"])[-1])
     scores = np.abs(watch.model(-1).decision_function(centres(shown, grid)))
-    lead = (cells % grid["levels"] / grid["levels"]) ** 2
+    lead = (cells % grid["levels"] / grid["levels"]) ** 4
     outside = lead >= grid["margin"]
     clear = np.abs(scores - 1) > 0.05
     assert np.array_equal(outside[clear], scores[clear] > 1)

@@ -502,7 +502,7 @@
       let c, alpha = 255;
       if (classes) {
         c = colour(Math.floor(value / levels));
-        alpha = 40 + Math.round((105 * ((value % levels) + 1)) / levels);
+        alpha = 40 + Math.round(105 * Math.sqrt(lead({ levels }, value)));
       } else if (diverging) c = signed(((2 * value) / (levels - 1) - 1) * 0.75);
       else {
         const band = Math.floor((value * bands) / levels);
@@ -558,7 +558,7 @@
   }
 
   // Levels are finer where the lead is small, so that the lines are smooth.
-  const lead = ({ levels }, value) => (((value % levels) + 0.5) / levels) ** 2;
+  const lead = ({ levels }, value) => (((value % levels) + 0.5) / levels) ** 4;
   const along = (p, q, share) => [p[0] + (q[0] - p[0]) * share, p[1] + (q[1] - p[1]) * share];
 
   /** The lines on which a function of the cells has the given heights. */

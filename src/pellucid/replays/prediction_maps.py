@@ -87,10 +87,11 @@ def regions(
 def class_cells(
     recording: Recording, model: Any, table: Any, levels: int, margin: bool = False
 ) -> np.ndarray:
-    """Predicted class and lead of each row: class * levels + level; a lead is (level / levels)**2."""
+    """Predicted class and lead of each row: class * levels + level; a lead is (level / levels)**4, so
+    that levels are fine where the class changes."""
     codes = recording.codes_of(model.predict(table))
     share = np.clip(lead(model, table, codes, margin), 0.0, 1.0)
-    return codes * levels + np.minimum((np.sqrt(share) * levels).astype(int), levels - 1)
+    return codes * levels + np.minimum((share**0.25 * levels).astype(int), levels - 1)
 
 
 def lead(model: Any, table: Any, codes: np.ndarray, margin: bool = False) -> np.ndarray:
