@@ -11,7 +11,7 @@ from pellucid.data.raw_column import is_missing
 from pellucid.draw.number import beside_marks
 from pellucid.errors import DataError, ParameterError
 from pellucid.metrics.inputs import check_lengths
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.given_predictions import vector
 from pellucid.plot.picture import Axis, Bars, Mark, Panel, Picture, Rule
 
@@ -56,6 +56,7 @@ class BarsDisplay(Display):
         ----------
         values : the levels of a column.
         y : classes or numbers, one per row.
+        title : the title.
         """
         levels = np.array([None if is_missing(v) else str(v) for v in np.asarray(values).tolist()])
         if not len(levels):
@@ -102,13 +103,4 @@ class BarsDisplay(Display):
         return marks
 
 
-def bars(values: Any, y: Any = None, *, title: str = "") -> BarsDisplay:
-    """The levels of a column: their rows, their rows by class, or the mean of a numeric y.
-
-    Parameters
-    ----------
-    values : the column.
-    y : classes or numbers, one per row.
-    title : the title.
-    """
-    return BarsDisplay.from_levels(values, y, title=title)
+bars = as_function("bars", BarsDisplay.from_levels)

@@ -14,7 +14,7 @@ from pellucid.errors import ParameterError, shown
 from pellucid.inspection import PartialDependence
 from pellucid.inspection import partial_dependence as dependence_of
 from pellucid.inspection.cells import Cells
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.picture import Axis, Heat, Intervals, Line, Mark, Panel, Picture, Points
 
 MOST_LINES = 50  # rows whose lines are drawn
@@ -287,8 +287,4 @@ def _heat_axis(one: PartialDependence, k: int) -> Axis:
     return Axis(one.features[k], names=tuple(map(_text, grid)), grid=False)
 
 
-def partial_dependence(
-    model: Any, X: Any, features: Any = None, *, kind: str = "average", **options: Any
-) -> PartialDependenceDisplay:
-    """Partial dependence, with the lines of single rows (ICE) for kind "both" or "individual"."""
-    return PartialDependenceDisplay.from_estimator(model, X, features, kind=kind, **options)
+partial_dependence = as_function("partial_dependence", PartialDependenceDisplay.from_estimator)

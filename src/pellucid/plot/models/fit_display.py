@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import (
     MOST_CLASSES,
     Answers,
@@ -53,7 +54,19 @@ class FitDisplay(ModelDisplay):
         resolution: int = 300,
         title: str | None = None,
     ) -> Self:
-        """The curve of a fitted model; see `fit`."""
+        """The curve of a fitted model.
+
+        Parameters
+        ----------
+        model : a fitted regressor or classifier.
+        X : the table whose rows are shown, with the columns of the training table; or a path to it.
+        y : the target of the rows, or the name of its column in X. None shows the curve alone.
+        column : the column of the x axis, by name or position; the others stay at their median or most
+            frequent value. None takes the only column of numbers.
+        level : of the interval of the mean, for models that have one.
+        resolution : number of points of the curve.
+        title : the title; None is the name of the model's class.
+        """
         owner = "plot.fit"
         check_fitted(model, owner)
         classes = classes_of(model, owner)
@@ -154,29 +167,4 @@ def _classification(
     return marks, data, "probability" if found.proba is not None else "predicted class"
 
 
-def fit(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    column: Any = None,
-    level: float = 0.95,
-    resolution: int = 300,
-    title: str | None = None,
-) -> FitDisplay:
-    """The fitted line or curve of a model over one column, with the rows.
-
-    Parameters
-    ----------
-    model : a fitted regressor or classifier.
-    X : the table whose rows are shown, with the columns of the training table; or a path to it.
-    y : the target of the rows, or the name of its column in X. None shows the curve alone.
-    column : the column of the x axis, by name or position; the others stay at their median or most
-        frequent value. None takes the only column of numbers.
-    level : of the interval of the mean, for models that have one.
-    resolution : number of points of the curve.
-    title : the title; None is the name of the model's class.
-    """
-    return FitDisplay.from_estimator(
-        model, X, y, column=column, level=level, resolution=resolution, title=title
-    )
+fit = as_function("fit", FitDisplay.from_estimator)
