@@ -8,16 +8,7 @@ from __future__ import annotations
 
 # Chosen by search: seen with normal vision and with the three kinds of colour blindness, any two
 # stay apart, and each has a contrast above 3 on white and on near-black (tests measure both).
-PALETTE = (
-    "#2456d6",
-    "#c55a00",
-    "#1fc3b3",
-    "#86197f",
-    "#d5a71a",
-    "#9786fe",
-    "#8a62a0",
-    "#47511f",
-)
+PALETTE = ("#2456d6", "#c55a00", "#1fc3b3", "#86197f", "#d5a71a", "#9786fe", "#8a62a0", "#47511f")
 _GREY = "#9a8f9c"
 TEXT_SHARE = 20  # per cent of the page's text colour in every colour
 # Five dashes and eight colours have no common divisor: forty different lines.

@@ -22,12 +22,7 @@ from pellucid.comparison.execution import fold_models
 from pellucid.comparison.execution.blend_task import members_of
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.journal import RunState
-from pellucid.comparison.execution.worker_data import (
-    Evaluator,
-    Member,
-    SharedTable,
-    share_table,
-)
+from pellucid.comparison.execution.worker_data import Evaluator, Member, SharedTable, share_table
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.errors import CannotSaveError, ParameterError
 

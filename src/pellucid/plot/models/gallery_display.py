@@ -14,12 +14,7 @@ from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted, classes_of, codes_of, rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.plane import plane, source
-from pellucid.plot.models.region_displays import (
-    Grid,
-    check_resolution,
-    grid_columns,
-    region_panel,
-)
+from pellucid.plot.models.region_displays import Grid, check_resolution, grid_columns, region_panel
 from pellucid.plot.picture import Picture
 
 MOST_NAMES = 4  # classes whose names have room inside the regions of a small panel
