@@ -168,11 +168,6 @@ def answer_in_parts(source: Any, answer: Callable[[Any], Any]) -> Any:
     return tuple(out) if isinstance(found, tuple) else out[0]
 
 
-def kept_report(report: dict[str, Any] | None) -> dict[str, Any]:
-    """The report of a fit as an attribute; it is replaced with all that was learned."""
-    return {} if report is None else {"_fit_report": report}
-
-
 def fit_report(self: Any) -> dict[str, Any]:
     """How a fit below a memory ceiling or on Dask went: rows, passes, bytes, seconds, peak memory."""
     if "_fit_report" not in vars(self):

@@ -27,16 +27,11 @@ def vector(values: Any, name: str) -> np.ndarray:
         raise DataError(f"{name} has no rows. A picture needs at least one.")
     if found.ndim != 1:
         raise DataError(f"{name} must have one value per row. Got shape {found.shape} instead.")
-    missing = [row for row, v in enumerate(found) if v is None or v != v] if _holes(found) else []
-    if missing:
-        row = missing[0]
-        raise DataError(f"{name} has a missing value (row {row}). Drop or fill such rows.")
+    if found.dtype.kind == "O" or (found.dtype.kind == "f" and np.isnan(found).any()):
+        row = next((row for row, v in enumerate(found) if v is None or v != v), None)
+        if row is not None:
+            raise DataError(f"{name} has a missing value (row {row}). Drop or fill such rows.")
     return found
-
-
-def _holes(values: np.ndarray) -> bool:
-    """Whether there may be missing values."""
-    return values.dtype.kind == "O" or (values.dtype.kind == "f" and bool(np.isnan(values).any()))
 
 
 def pair(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred")) -> Any:

@@ -65,7 +65,8 @@ class PartialDependenceDisplay(Display):
         if features is None:
             names = Cells(X).names
             every = [dependence_of(model, X, name, kind=kind, **options) for name in names]
-            best = sorted(range(len(every)), key=lambda j: -_reach(every[j]))[:MOST_PANELS]
+            ranges = [np.ptp(one.mean, axis=-1).max() for one in every]
+            best = sorted(range(len(every)), key=lambda j: -ranges[j])[:MOST_PANELS]
             return cls([every[j] for j in sorted(best)])
         if isinstance(features, (str, int, np.integer)):
             features = [features]
@@ -128,10 +129,6 @@ class PartialDependenceDisplay(Display):
         low, high = np.nanmin(every), np.nanmax(every)
         room = 0.05 * (high - low) or 0.5
         return float(low - room), float(high + room)
-
-
-def _reach(one: PartialDependence) -> float:
-    return float(np.ptp(one.mean, axis=-1).max())
 
 
 def _chosen(one: PartialDependence) -> np.ndarray:

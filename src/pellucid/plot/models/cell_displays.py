@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data.targets import as_vector
+from pellucid.draw.label_text import distinct
 from pellucid.draw.points import evenly
 from pellucid.errors import DataError, ParameterError
 from pellucid.plot.display import as_function
@@ -16,7 +17,7 @@ from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.geometry import ellipse, silhouettes
 from pellucid.plot.models.model_marks import Outline, Rings, Shapes, joined, xy
 from pellucid.plot.models.plane import Plane, Source, plane, source
-from pellucid.plot.models.region_displays import class_names, class_points
+from pellucid.plot.models.region_displays import class_points
 from pellucid.plot.models.voronoi import nearest_cells
 from pellucid.plot.picture import Area, Axis, Mark, Panel, Picture, Rule, Text
 
@@ -138,9 +139,7 @@ def _neighbour_cells(model: Any, where: Plane, target: np.ndarray | None) -> Mad
     limits = where.limits()
     cells = nearest_cells(where.points[keep], *limits, scale)
     shown = codes_of(model.predict(where.table(*xy(where.points[keep]))), classes)
-    marks = _cell_marks(cells, shown) + list(
-        class_points(where.points, codes, class_names(classes))
-    )
+    marks = _cell_marks(cells, shown) + list(class_points(where.points, codes, distinct(classes)))
     columns = {
         "row": keep.tolist(), where.labels[0]: where.points[keep, 0].tolist(),
         where.labels[1]: where.points[keep, 1].tolist(), "class": [classes[k] for k in shown],
@@ -185,7 +184,8 @@ class EllipsesDisplay(ModelDisplay):
         X, target = rows_of(X, y)
         weights, means, covariances = gaussians(model)
         classes = tuple(getattr(model, "classes_", range(len(means))))
-        names = class_names(classes) if hasattr(model, "classes_") else _numbered(len(means))
+        components = [f"component {k}" for k in range(len(means))]
+        names = distinct(classes) if hasattr(model, "classes_") else components
         table = source(X, owner)
         if len(table.columns) != means.shape[1] or len(table.numeric) != means.shape[1]:
             raise DataError(
@@ -214,10 +214,6 @@ class EllipsesDisplay(ModelDisplay):
             "angle": [one.angle for one in found],
         }  # fmt: skip
         return cls(Picture((panel,), kind="Ellipses of Gaussian components"), data)
-
-
-def _numbered(n: int) -> list[str]:
-    return [f"component {k}" for k in range(n)]
 
 
 def _on_plane(where: Plane, mean: np.ndarray, covariance: np.ndarray) -> tuple[Any, Any]:

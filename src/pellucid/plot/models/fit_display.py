@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.draw.label_text import distinct
 from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import (
@@ -20,7 +21,6 @@ from pellucid.plot.models.answers import (
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.model_marks import Outline, xy
 from pellucid.plot.models.plane import Source, source
-from pellucid.plot.models.region_displays import class_names
 from pellucid.plot.picture import Axis, Band, Line, Mark, Panel, Picture, Points
 
 RUG = 0.045  # distance between the rows of two classes below the curves
@@ -146,7 +146,7 @@ def _classification(
     x: np.ndarray, found: Answers, values: np.ndarray, target: Any
 ) -> tuple[list[Mark], dict[str, list[float]], str]:
     classes = found.classes or ()
-    names = class_names(classes)
+    names = distinct(classes)
     proba = (
         np.eye(MOST_CLASSES)[found.values, : len(classes)] if found.proba is None else found.proba
     )

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.draw.label_text import distinct
 from pellucid.errors import DataError, ParameterError
 from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted, classes_of, codes_of, rows_of
@@ -16,7 +17,6 @@ from pellucid.plot.models.region_displays import (
     RESOLUTION,
     Grid,
     check_resolution,
-    class_names,
     class_points,
     level_line,
 )
@@ -78,7 +78,7 @@ class MarginDisplay(ModelDisplay):
         values = np.asarray(model.decision_function(X), dtype=float)
         support = support_rows(model, values, codes)
         grid = Grid(model, where, classes, check_resolution(resolution, owner), owner)
-        names = class_names(classes)
+        names = distinct(classes)
         marks: list[Mark] = [Regions(grid.shaped(grid.found.values), names)]
         marks += _lines(model, grid) if len(classes) == 2 else []
         marks += class_points(where.points, codes, names)

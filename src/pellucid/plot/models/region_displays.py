@@ -161,7 +161,7 @@ class RegionsDisplay(ModelDisplay):
         dates : whether x and y are days since 1970, shown as dates.
         title : the title.
         """
-        names = class_names(tuple(classes))
+        names = distinct(classes)
         marks: list[Mark] = [Regions(codes, names, () if certainty is None else certainty)]
         for k, label in enumerate(map(str, classes)):
             x, y = ([point[axis] for point in points if point[2] == label] for axis in (0, 1))
@@ -199,7 +199,7 @@ def region_panel(
     grid: Grid, where: Plane, codes: np.ndarray | None, title: str, named: bool = True, **look: Any
 ) -> Panel:
     """The regions with the rows on top; `named` writes the classes into the regions."""
-    names = class_names(grid.found.classes or ())
+    names = distinct(grid.found.classes or ())
     certainty = grid.found.certainty
     inside = names if named else [""] * len(names)
     shares = () if certainty is None else grid.shaped(certainty)
@@ -207,11 +207,6 @@ def region_panel(
     marks = (area, *class_points(where.points, codes, names))
     settings: dict[str, Any] = {"note": where.note, "width": 460, "height": 300} | look
     return Panel(marks, *grid.axes(where), title=title, **settings)
-
-
-def class_names(classes: tuple[Any, ...]) -> list[str]:
-    """Names of classes that stay different when they are cleaned."""
-    return distinct(classes)
 
 
 def grid_columns(grid: Grid, where: Plane) -> dict[str, list[Any]]:
@@ -279,7 +274,7 @@ class SurfaceDisplay(ModelDisplay):
             Heat(z, texts=(), limits=(0.0, 1.0) if classes else None), *_level_lines(grid, z, classes)
         ]  # fmt: skip
         if codes is not None:
-            marks += class_points(where.points, codes, class_names(classes or ()))
+            marks += class_points(where.points, codes, distinct(classes or ()))
         elif target is not None:
             marks.append(Points(*xy(where.points), name="rows", outline=True))
         panel = Panel(
