@@ -104,7 +104,7 @@ def _divide(
     np.divide(top, below, out=out, where=below != 0)
     if zero_division == "warn" and warned and (below == 0).any():
         warn(
-            f"{sentence} It counts as 0; zero_division chooses another value.",
+            f"{sentence} It counts as 0; set zero_division to use another value.",
             UndefinedMetricWarning,
         )
     return out

@@ -38,7 +38,7 @@ def check_lengths(first: Any, second: Any, names: tuple[str, str]) -> None:
     """Two arguments describe the same rows."""
     if len(first) != len(second):
         raise DataError(
-            f"{names[0]} has {len(first)} rows and {names[1]} has {len(second)}. They must agree."
+            f"{names[0]} has {len(first)} rows and {names[1]} has {len(second)}. They must match."
         )
 
 
@@ -46,14 +46,18 @@ def label_pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """True and predicted labels of the same kind; numbers must be whole."""
     pair = vector(y_true, "y_true"), vector(y_pred, "y_pred")
     check_lengths(*pair, ("y_true", "y_pred"))
-    texts = [_has_texts(values) for values in pair]
-    if texts[0] != texts[1]:
-        which = ("y_true", "y_pred") if texts[0] else ("y_pred", "y_true")
-        raise DataError(f"{which[0]} holds texts, but {which[1]} holds numbers: no label agrees.")
+    check_kinds(*(_has_texts(values) for values in pair))
     for name, values in zip(("y_true", "y_pred"), pair, strict=True):
         if values.dtype.kind == "f" and (values != np.floor(values)).any():
             raise DataError(f"{name} holds numbers that are not whole, so they cannot be labels.")
     return pair
+
+
+def check_kinds(true_has_texts: bool, pred_has_texts: bool) -> None:
+    """Refuse texts on one side and numbers on the other."""
+    if true_has_texts != pred_has_texts:
+        texts, numbers = ("y_true", "y_pred") if true_has_texts else ("y_pred", "y_true")
+        raise DataError(f"{texts} contains text, but {numbers} contains numbers: no labels match.")
 
 
 def _has_texts(values: np.ndarray) -> bool:

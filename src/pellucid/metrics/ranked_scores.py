@@ -121,7 +121,7 @@ def auc(x: Any, y: Any) -> float:
     check_lengths(x, y, ("x", "y"))
     steps = np.diff(x)
     if len(x) < 2 or ((steps < 0).any() and (steps > 0).any()):
-        raise DataError("x must have at least two values that only grow or only fall.")
+        raise DataError("x must have at least two values and be monotonic.")
     return float(abs(np.trapezoid(y, x)))
 
 

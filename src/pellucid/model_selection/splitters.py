@@ -103,7 +103,7 @@ class StratifiedKFold(_Folds):
     def _fold_of_rows(self, n: int, y: Any, groups: Any) -> np.ndarray:
         codes = _by_appearance(_labels(y, "StratifiedKFold", "y"))
         if len(codes) != n:
-            raise DataError(f"X has {n} rows and y has {len(codes)}. They must agree.")
+            raise DataError(f"X has {n} rows and y has {len(codes)}. They must match.")
         counts = np.bincount(codes)
         if (counts < self.n_splits).all():
             raise DataError(
@@ -353,7 +353,7 @@ def train_test_split(
         raise DataError("train_test_split needs at least one table or array.")
     lengths = {n_rows(array) for array in arrays}
     if len(lengths) > 1:
-        raise DataError(f"The arguments have {sorted(lengths)} rows. They must agree.")
+        raise DataError(f"The arguments have {sorted(lengths)} rows. The numbers must match.")
     (n,) = lengths
     if not shuffle and stratify is not None:
         raise ParameterError("stratify needs shuffle=True.")

@@ -13,7 +13,7 @@ import numpy as np
 from pellucid.data.opening import opened
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.metrics.inputs import check_lengths
+from pellucid.metrics.inputs import check_kinds, check_lengths
 from pellucid.model_selection.copies import fresh
 from pellucid.model_selection.folds import PlainFolds, StratifiedFolds
 from pellucid.model_selection.given_folds import folds_of
@@ -44,10 +44,7 @@ def pair(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred")
 def label_pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """True and predicted labels of the same kind."""
     first, second = pair(y_true, y_pred)
-    texts = [values.dtype.kind in "OU" for values in (first, second)]
-    if texts[0] != texts[1]:
-        which = ("y_true", "y_pred") if texts[0] else ("y_pred", "y_true")
-        raise DataError(f"{which[0]} holds texts, but {which[1]} holds numbers: no label agrees.")
+    check_kinds(*(values.dtype.kind in "OU" for values in (first, second)))
     return first, second
 
 

@@ -91,7 +91,7 @@ class BlockSource:
             self._check_unchanged()
             why = " ".join(str(error).split())
             raise DataError(
-                f"{self.name} cannot be read: a part of it is damaged, or has other columns than the "
+                f"{self.name} cannot be read: a part of it is damaged, or its columns differ from the "
                 f"rest ({why}). Copy or write it again."
             ) from None
         self._check_unchanged()

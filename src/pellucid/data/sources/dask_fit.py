@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from pellucid.data.sources import dask_worker
-from pellucid.data.sources.dask_frames import DaskTable
+from pellucid.data.sources.dask_frames import DaskTable, late_partition
 from pellucid.data.sources.dask_worker import Event, Part, Partition
 from pellucid.data.sources.spool import common_schema
 from pellucid.errors import DataError
@@ -81,11 +81,7 @@ class Passes:
         try:
             return future.result(timeout=self.wait)
         except TimeoutError:
-            raise DataError(
-                f"partition {number} of the Dask frame has not been computed within {self.wait:g} "
-                "seconds. Look at the dashboard of the cluster: a worker may be stuck or without "
-                "memory."
-            ) from None
+            raise late_partition(number, self.wait) from None
 
     def cut(self) -> None:
         """Parts of about equal size, one for each worker, in whole groups of rows."""
@@ -119,7 +115,9 @@ class Passes:
             if all(kind == "done" for kind, _, _ in events):
                 return self._agreed([value for _, _, value in events])
             if len({(kind, label) for kind, label, _ in events}) > 1:
-                raise RuntimeError(f"the workers do different things: {[e[:2] for e in events]}.")
+                raise RuntimeError(
+                    f"the Dask workers diverged: {[e[:2] for e in events]}. Report this."
+                )
             self._answer([value for _, _, value in events])
 
     def _homes(self) -> list[str]:
@@ -215,9 +213,9 @@ class Passes:
                 first, last = process.first // GROUP, (process.last - 1) // GROUP
                 raise DataError(
                     f"the Dask worker {process.worker} has not answered pass {len(self.answers)} within "
-                    f"{self.wait:g} seconds: it fits the rows {process.first} to {process.last - 1} "
-                    f"(groups {first} to {last} of {GROUP} rows). It may be stuck or without memory. "
-                    'A longer time can be set with dask.config.set({"pellucid.timeout": seconds}).'
+                    f"{self.wait:g} seconds. It fits rows {process.first} to {process.last - 1} "
+                    f"(groups {first} to {last} of {GROUP} rows). It may be stuck or out of memory. "
+                    'Allow more time with dask.config.set({"pellucid.timeout": seconds}).'
                 )
 
     def _begin_again(self, process: _Process, alive: list[str]) -> None:
@@ -235,7 +233,7 @@ class Passes:
         """The result, if all processes have learned the same."""
         found = [pickle.loads(result) for result in results]
         if len({digest for _, digest in found}) > 1:
-            raise RuntimeError("the workers have learned different models: this is a defect.")
+            raise RuntimeError("the Dask workers fitted different models. Please report this bug.")
         return found[0][0]
 
     def close(self) -> None:

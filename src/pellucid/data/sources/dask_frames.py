@@ -112,10 +112,15 @@ def _result(number: int, future: Any) -> pa.Table:
         return future.result(timeout=WAIT)
     except TimeoutError:
         future.cancel()
-        raise DataError(
-            f"partition {number} of the Dask frame has not been computed within {WAIT:g} seconds. Look "
-            "at the dashboard of the cluster: a worker may be stuck or without memory."
-        ) from None
+        raise late_partition(number, WAIT) from None
+
+
+def late_partition(number: int, wait: float) -> DataError:
+    """The error for a partition that the workers have not computed in time."""
+    return DataError(
+        f"partition {number} of the Dask frame has not been computed within {wait:g} seconds. Look "
+        "at the dashboard of the cluster: a worker may be stuck or out of memory."
+    )
 
 
 def _current_client() -> Any:

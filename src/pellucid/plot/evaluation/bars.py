@@ -28,7 +28,7 @@ class BarsDisplay(Display):
     series : name -> one value per row. Several series stand side by side, or end to end.
     label : what the values are.
     title, note : texts of the picture.
-    stacked : whether the series of a row stand end to end.
+    stacked : whether the bars of a row are stacked.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class BarsDisplay(Display):
         self.series = {name: np.asarray(values, dtype=float) for name, values in series.items()}
         self.stacked = stacked
         if stacked and any((values < 0).any() for values in self.series.values()):
-            raise ParameterError("Bars that stand end to end cannot be negative.")
+            raise ParameterError("Stacked bars cannot be negative.")
 
     @classmethod
     def from_levels(cls, values: Any, y: Any = None, *, title: str = "") -> Self:

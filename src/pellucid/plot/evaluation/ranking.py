@@ -173,7 +173,7 @@ class RankingDisplay(Display):
         if not np.isfinite(score).all():
             raise DataError("The scores contain NaN or infinity. Every row needs a finite score.")
         if not w[positive].sum() > 0 or not w[~positive].sum() > 0:
-            raise DataError(f"{name}: y_true needs rows of this class and of another one.")
+            raise DataError(f"{name}: y_true needs rows of this class and of another class.")
         ranked = Ranked.of(positive, score, w)
         return Curve(name, *cls.points(ranked), ranked.threshold, cls.area(positive, score, w))
 
@@ -204,7 +204,7 @@ class RankingDisplay(Display):
     @classmethod
     def _mean(cls, curves: list[Curve], name: str) -> Curve:
         if not curves:
-            raise DataError(f"{name}: no fold has test rows of this class and of another one.")
+            raise DataError(f"{name}: no fold has test rows of this class and of another class.")
         values = np.array([cls.at(curve.x, curve.y) for curve in curves])
         mean, sd = values.mean(axis=0), values.std(axis=0)
         areas = [curve.area for curve in curves]

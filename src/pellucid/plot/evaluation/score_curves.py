@@ -268,8 +268,8 @@ class _Stage:
 def _stages(model: Any, X: Any) -> list[_Stage]:
     if not hasattr(model, "staged_predict"):
         raise ParameterError(
-            f"{type(model).__name__} has no staged_predict, so that its error by number of base "
-            "estimators is not known."
+            f"{type(model).__name__} has no staged_predict, so its error by number of base "
+            "estimators is unknown."
         )
     labels = list(model.staged_predict(X))
     if hasattr(model, "staged_predict_proba"):

@@ -333,7 +333,7 @@ class ContributionDependenceDisplay(Display):
         levels = sorted(set(known), key=lambda v: (str(type(v)), v))
         if len(levels) > MOST_LEVELS:
             raise ParameterError(
-                f"Column {self.name!r} has {len(levels)} levels, but a picture has room for "
+                f"Column {self.name!r} has {len(levels)} levels, but a picture shows at most "
                 f"{MOST_LEVELS}."
             )
         place = {level: float(i) for i, level in enumerate(levels)}

@@ -196,7 +196,7 @@ def _curve(
         )
     if len(grid) > MOST_LEVELS:
         raise ParameterError(
-            f"Column {name!r} has {len(grid)} levels, but a picture has room for {MOST_LEVELS}."
+            f"Column {name!r} has {len(grid)} levels, but a picture shows at most {MOST_LEVELS}."
         )
     note = "Lines: 80 % of the rows." if one.individual is not None else ""
     axis = Axis(name, names=tuple(map(_text, grid)), grid=False)

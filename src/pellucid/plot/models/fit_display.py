@@ -76,7 +76,7 @@ class FitDisplay(ModelDisplay):
         values = table.values(j)
         present = values[np.isfinite(values)]
         if not len(present):
-            raise DataError(f"{owner}: column {table.names[j]!r} holds no number.")
+            raise DataError(f"{owner}: column {table.names[j]!r} contains no numbers.")
         x = np.linspace(present.min(), present.max(), max(int(resolution), 2))
         rows = table.rows(len(x), {j: x})
         found = answers(model, rows, classes, owner)
