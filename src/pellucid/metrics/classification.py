@@ -52,15 +52,21 @@ def confusion_matrix(
     """
     true, pred = label_pair(y_true, y_pred)
     classes = _classes(labels, true, pred)
-    w = weights(sample_weight, len(true))
-    first, second = _codes(true, classes), _codes(pred, classes)
-    inside = (first >= 0) & (second >= 0)
-    cells = first[inside] * len(classes) + second[inside]
-    matrix = np.bincount(cells, w[inside], len(classes) ** 2).reshape(len(classes), -1)
+    matrix = weights_by_class(true, pred, classes, weights(sample_weight, len(true)))
     if normalize is not None:
         return _shares(matrix, normalize)
     counted = sample_weight is None or np.asarray(sample_weight).dtype.kind in "iub"
     return matrix.astype(np.int64) if counted else matrix
+
+
+def weights_by_class(
+    true: np.ndarray, pred: np.ndarray, classes: np.ndarray, w: np.ndarray
+) -> np.ndarray:
+    """Weight of the rows by true class and predicted class; rows of other classes do not count."""
+    first, second = _codes(true, classes), _codes(pred, classes)
+    inside = (first >= 0) & (second >= 0)
+    cells = first[inside] * len(classes) + second[inside]
+    return np.bincount(cells, w[inside], len(classes) ** 2).reshape(len(classes), -1)
 
 
 def _shares(matrix: np.ndarray, normalize: str) -> np.ndarray:

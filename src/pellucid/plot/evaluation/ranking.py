@@ -16,7 +16,7 @@ import numpy as np
 from pellucid.data.targets import weights_or_ones
 from pellucid.errors import DataError
 from pellucid.metrics.inputs import check_lengths
-from pellucid.metrics.ranked_scores import last_of_equals
+from pellucid.metrics.ranked_scores import cumulated
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import (
     by_class,
@@ -67,15 +67,8 @@ class Ranked:
 
     @classmethod
     def of(cls, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> Ranked:
-        order = np.argsort(-score, kind="stable")
-        last = last_of_equals(score[order])
-        hits = np.cumsum((w * positive)[order])[last]
-        alarms = np.cumsum((w * ~positive)[order])[last]
-        return cls(
-            np.concatenate([[np.inf], score[order][last]]),
-            np.concatenate([[0.0], hits]),
-            np.concatenate([[0.0], alarms]),
-        )
+        alarms, hits, threshold = cumulated(positive, score, w)
+        return cls(np.append(np.inf, threshold), np.append(0.0, hits), np.append(0.0, alarms))
 
 
 class RankingDisplay(Display):
