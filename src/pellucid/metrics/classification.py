@@ -230,9 +230,8 @@ def precision_score(
     """
     _check_average(average, zero_division)
     hit, pred, true = _counts(y_true, y_pred, labels, pos_label, average, sample_weight)
-    values = _divide(
-        hit, pred, zero_division, "Precision is undefined for a class never predicted."
-    )
+    empty = "Precision is undefined for a class never predicted."
+    values = _divide(hit, pred, zero_division, empty)
     return _averaged(values, true, average, zero_division)
 
 
@@ -287,15 +286,9 @@ def f1_score(
     array([0.667, 0.667])
     """
     return fbeta_score(
-        y_true,
-        y_pred,
-        beta=1.0,
-        labels=labels,
-        pos_label=pos_label,
-        average=average,
-        sample_weight=sample_weight,
-        zero_division=zero_division,
-    )
+        y_true, y_pred, beta=1.0, labels=labels, pos_label=pos_label, average=average,
+        sample_weight=sample_weight, zero_division=zero_division,
+    )  # fmt: skip
 
 
 def jaccard_score(
