@@ -67,7 +67,7 @@ def fit_on_workers(
 
     `roles`: names of the columns of y, weights and offset, or None.
     """
-    from pellucid.data.sources.dask_fit import passes
+    from pellucid.data.sources.dask_fit import worker_fit
 
     model._check_parameters()
     _check_shared(model, table, roles)
@@ -80,7 +80,7 @@ def fit_on_workers(
         work._replace_learned({})
         model._replace_learned({})
     start = time.perf_counter()
-    with passes(
+    with worker_fit(
         table, names, roles[1], functools.partial(_learn_shard, work, roles, options)
     ) as fit:
         learned, report = pickle.loads(fit.run()), fit.report

@@ -48,8 +48,8 @@ class _Process:
 
 
 @dataclass
-class Passes:
-    """A fit on workers while it goes on: the answers to all exchanges so far, and what it cost."""
+class WorkerFit:
+    """A fit in progress on workers: the answers to all exchanges so far, and its report."""
 
     client: Any
     parts: list[Any]  # delayed Arrow tables
@@ -103,9 +103,9 @@ class Passes:
 
     def run(self) -> bytes:
         """Pass after pass until all processes are done: the result of the first one."""
-        homes = self._homes()
+        chosen = self._assigned()
         for process in self.processes:
-            self._begin(process, homes[process.rank])
+            self._begin(process, chosen[process.rank])
         while True:
             events = self._collect()
             self.tables = []  # Dask may free them: every process has its rows
@@ -120,11 +120,11 @@ class Passes:
                 )
             self._answer([value for _, _, value in events])
 
-    def _homes(self) -> list[str]:
+    def _assigned(self) -> list[str]:
         """For each process a worker, if possible the one that has most of its rows already."""
         _distributed().wait(self.tables, timeout=self.wait)
         where, free = self.client.who_has(self.tables), self._workers()
-        homes = []
+        chosen = []
         for process in self.processes:
             held = dict.fromkeys(free, 0)
             for start, number in self._needed(process):
@@ -132,10 +132,10 @@ class Passes:
                 for worker in where.get(self.tables[number].key, ()):
                     if worker in held:
                         held[worker] += min(end, process.last) - max(start, process.first)
-            homes.append(max(free, key=lambda worker: held[worker]))
+            chosen.append(max(free, key=lambda worker: held[worker]))
             if len(free) > 1:
-                free.remove(homes[-1])
-        return homes
+                free.remove(chosen[-1])
+        return chosen
 
     def _needed(self, process: _Process) -> Iterator[tuple[int, int]]:
         """First row and number of the partitions with rows of a process."""
@@ -180,7 +180,7 @@ class Passes:
     # 4 ------------------------------------------------------------------------------------------
 
     def _collect(self) -> list[Event]:
-        """What every process says next; those of lost workers are begun again."""
+        """The next event of every process; those of lost workers are begun again."""
         wait = _distributed().wait
         while waiting := [p for p in self.processes if p.event is None]:
             with suppress(TimeoutError):
@@ -254,9 +254,9 @@ def _distributed() -> Any:
 
 
 @contextmanager
-def passes(
+def worker_fit(
     table: DaskTable, roles: Sequence[str], weights: str | None, learn: Callable[[Any, int], Any]
-) -> Iterator[Passes]:
+) -> Iterator[WorkerFit]:
     """A fit on workers, ready to `run`; `learn` is called there with their rows and their rank."""
     import dask
 
@@ -265,7 +265,7 @@ def passes(
     as_table = dask.delayed(dask_worker.as_table, pure=False)
     parts = [as_table(part, weights) for part in frame.to_delayed()]
     wait = float(dask.config.get("pellucid.timeout", WAIT))
-    found = Passes(table.client, parts, learn, tuple(features), wait)
+    found = WorkerFit(table.client, parts, learn, tuple(features), wait)
     try:
         found.load()
         found.cut()
