@@ -4,6 +4,7 @@ A display has `frame()` (the data), `svg()`, `save("x.svg")`, `plot(ax)` for mat
 by notebooks. Any estimator with `fit` and `predict` works.
 """
 
+from pellucid.parameters.function_help import describe_parameters
 from pellucid.plot.display import Display
 from pellucid.plot.evaluation.bars import BarsDisplay, bars
 from pellucid.plot.evaluation.coefficients import (
@@ -50,6 +51,7 @@ from pellucid.plot.evaluation.score_curves import (
     validation_curve,
 )
 from pellucid.plot.evaluation.thresholds import ThresholdDisplay, threshold_curve
+from pellucid.plot.given_predictions import PARAMETERS
 from pellucid.plot.inspection.contribution_displays import (
     BeeswarmDisplay,
     ContributionDependenceDisplay,
@@ -196,3 +198,5 @@ __all__ = [
     "validation_curve",
     "waterfall",
 ]
+
+describe_parameters(globals(), PARAMETERS)

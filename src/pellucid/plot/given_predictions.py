@@ -19,6 +19,22 @@ from pellucid.model_selection.folds import PlainFolds, StratifiedFolds
 from pellucid.model_selection.given_folds import folds_of
 from pellucid.model_selection.rows import is_classifier, taken
 
+PARAMETERS = {
+    "model": "a model with fit and predict; it must be fitted, unless clones of it are fitted on folds.",
+    "X": "the table, or a path to it.",
+    "y": "the true values of the rows, or the name of their column in X.",
+    "cv": "a number of folds, a splitter, or pairs of row numbers; None uses the fitted model.",
+    "pos_label": "the positive class. None is the last one; curves of three or more classes show each.",
+    "n_bins": "number of bins.",
+    "strategy": '"uniform" for bins of equal width, "quantile" for bins with equally many rows.',
+    "labels": "the classes, in the order of the picture; None takes those that occur.",
+    "normalize": '"true", "pred" or "all" shows shares of the rows, the columns or the whole matrix.',
+    "cost_fp": "cost of a false positive.",
+    "cost_fn": "cost of a false negative.",
+    "names": "the curves to show; all by default.",
+    "reach": "the curves are drawn from -reach to reach.",
+}
+
 
 def vector(values: Any, name: str) -> np.ndarray:
     """One value per row, at least one row, none missing."""
