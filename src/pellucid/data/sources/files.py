@@ -130,7 +130,7 @@ class _Files:
 
     def _refusal(self, path: str, why: str) -> DataError:
         found, kind = find_file(path), "a Parquet" if self.kind == "parquet" else "an Arrow"
-        if found.head(4) in (b"PAR1", b"ARRO"):
+        if found.head(6).startswith((b"PAR1", b"ARROW1")):
             return found.broken(f"it starts as {kind} file, but its end is wrong ({why})")
         return DataError(
             f"{path} is not {kind} file ({why}). If it is text, rename it to end in .csv, .tsv or "
