@@ -153,14 +153,7 @@ def surface(recording: Recording, plane: RowPlane) -> dict[str, Any]:
     ax, ay = plane.axes
     mean = f"the mean of {recording.target}"
     legend = [[f"below {mean}", 1, "swatch"], [f"above {mean}", 0, "swatch"]]
-    return chart(
-        "Predicted surface",
-        ax,
-        ay,
-        [grid, dots],
-        note=plane.note(note),
-        legend=legend,
-    )
+    return chart("Predicted surface", ax, ay, [grid, dots], note=plane.note(note), legend=legend)
 
 
 def curve(recording: Recording, column: int) -> dict[str, Any]:
