@@ -216,6 +216,16 @@ def test_folders_name_columns(table, tmp_path, ceiling):
     assert_same(learned(found), learned(twin))
 
 
+def test_a_folder_names_missing_values_and_negative_numbers(tmp_path):
+    for k, (name, level) in enumerate([("-1", "b%20c"), ("__HIVE_DEFAULT_PARTITION__", "d")]):
+        place = tmp_path / f"year={name}" / f"kind={level}"
+        place.mkdir(parents=True)
+        pq.write_table(pa.table({"x": [float(k), 2.0]}), place / "part.parquet")
+    found = source_of(tmp_path).load().sort_by("x")
+    assert found.column("year").to_pylist() == [-1, None, -1, None]
+    assert found.column("kind").to_pylist() == ["b c", "d", "b c", "d"]
+
+
 def test_filters_of_a_data_set_hold(table, tmp_path, ceiling):
     data = ds.dataset(files(table, tmp_path).removesuffix("/*.parquet")).filter(ds.field("x0") > 1)
     found = LinearRegression().fit(pellucid.scan(data, features=["x0", "x2"]), "units")
