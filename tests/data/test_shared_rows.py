@@ -52,7 +52,9 @@ def table():
     columns = {"x0": X[:, 0], "x1": X[:, 1], "x2": X[:, 2], "group": group.tolist()}
     columns["gaps"] = pa.array(X[:, 0] * X[:, 1], mask=rng.random(ROWS) < 0.05)
     label = np.where(score + rng.logistic(size=ROWS) > 1, "yes", "no")
-    return pa.table({**columns, "label": label.tolist(), "units": rng.poisson(np.exp(score / 8)) + 1.0})
+    return pa.table(
+        {**columns, "label": label.tolist(), "units": rng.poisson(np.exp(score / 8)) + 1.0}
+    )
 
 
 def fit_shared(make, table, names, y, parts):
@@ -102,7 +104,9 @@ def test_shared_rows_give_equal_bits(name, table):
     names = ["x2", "group"] if columns == "codes" else names
     y = {"classes": "label", "none": None}.get(cls._target, "units")
     assert cls(**parameters)._shares_rows
-    twin = cls(**parameters).fit(table.select(names + ([y] if y else [])), **({"y": y} if y else {}))
+    twin = cls(**parameters).fit(
+        table.select(names + ([y] if y else [])), **({"y": y} if y else {})
+    )
     models = [m for k in (2, 3) for m in fit_shared(lambda: cls(**parameters), table, names, y, k)]
     digests = {digest(model._learned()) for model in models}
     assert len(digests) == 1  # of all processes, however many
@@ -115,6 +119,8 @@ def test_shared_rows_give_equal_bits(name, table):
 
 
 def test_no_model_that_shares_rows_is_left_out():
-    classes = {n: getattr(importlib.import_module(m), n) for m, ns in ESTIMATORS.items() for n in ns}
+    classes = {
+        n: getattr(importlib.import_module(m), n) for m, ns in ESTIMATORS.items() for n in ns
+    }
     shared = {n for n, cls in classes.items() if getattr(cls, "_shares_rows", False) is not False}
     assert sorted(shared) == sorted(MODELS)
