@@ -147,6 +147,9 @@ def cluster(workers: int) -> Iterator[tuple[Any, Any]]:
     settings = {
         "distributed.deploy.lost-worker-timeout": "5 minutes",
         "distributed.scheduler.allowed-failures": 1000,
+        "distributed.scheduler.worker-ttl": "10 minutes",  # a busy machine is slow, not dead
+        "distributed.comm.timeouts.connect": "5 minutes",
+        "distributed.comm.timeouts.tcp": "5 minutes",
     }
     with (
         dask.config.set(settings),

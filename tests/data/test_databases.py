@@ -24,9 +24,9 @@ def address():
             "member boolean, day date, label jsonb, y double precision)"
         )
         connection.execute(
-            "INSERT INTO sales SELECT i, CASE WHEN i % 7 = 0 THEN NULL ELSE sin(i) END, (i % 400) / 4.0, "
-            "(ARRAY['north', 'south', 'east'])[1 + i % 3], i % 2 = 0, date '2024-01-01' + i % 300, "
-            f"'[1]', i % 11 + sin(i) FROM generate_series(1, {ROWS}) AS i"
+            "INSERT INTO sales SELECT i, CASE WHEN i % 7 = 0 THEN NULL ELSE sin(i) END, "
+            "(i % 400) / 4.0, (ARRAY['north', 'south', 'east'])[1 + i % 3], i % 2 = 0, "
+            f"date '2024-01-01' + i % 300, '[1]', i % 11 + sin(i) FROM generate_series(1, {ROWS}) AS i"
         )
         connection.commit()
         yield address

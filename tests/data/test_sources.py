@@ -288,7 +288,7 @@ def test_a_damaged_row_group_is_refused(table, tmp_path, ceiling):
     content = bytearray((tmp_path / "0.parquet").read_bytes())
     content[5_000:200_000] = bytes(195_000)
     (tmp_path / "0.parquet").write_bytes(content)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"cannot be read.* \(.*0\.parquet: "):
         LinearRegression().fit(pellucid.scan(tmp_path, features=["x0", "x2"]), "units")
 
 
@@ -297,6 +297,13 @@ def test_a_truncated_file_is_refused(table, tmp_path, ceiling):
     content = (tmp_path / "2.parquet").read_bytes()
     (tmp_path / "2.parquet").write_bytes(content[:-1000])
     with pytest.raises(DataError, match=r"2\.parquet is not a Parquet file, or is incomplete"):
+        LinearRegression().fit(tmp_path, "units")
+
+
+def test_a_part_that_cannot_be_opened_is_refused(table, tmp_path):
+    files(table, tmp_path)
+    (tmp_path / "3.parquet").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"3\.parquet cannot be read: No such file"):
         LinearRegression().fit(tmp_path, "units")
 
 

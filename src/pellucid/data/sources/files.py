@@ -130,6 +130,8 @@ class _Files:
                 rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
                 return reader.schema, rows
         except DAMAGE as error:
+            if getattr(error, "errno", None) is not None:
+                raise DataError(f"{path} cannot be read: {os.strerror(error.errno)}.") from None
             kind = "a Parquet" if self.kind == "parquet" else "an Arrow"
             raise DataError(
                 f"{path} is not {kind} file, or is incomplete ({' '.join(str(error).split())})."
@@ -138,8 +140,11 @@ class _Files:
     def __call__(self, columns: list[str], rows: int) -> Iterator[Any]:
         for path, parts in zip(self.paths, self.parts):
             own = [name for name in columns if name not in self.part_types]
-            for batch in self._file(path, own, rows):
-                yield self._with_parts(batch, columns, parts)
+            try:
+                for batch in self._file(path, own, rows):
+                    yield self._with_parts(batch, columns, parts)
+            except DAMAGE as error:
+                raise OSError(f"{path}: {error}") from error
 
     def _file(self, path: str, columns: list[str], rows: int) -> Iterator[Any]:
         if self.kind == "parquet":
