@@ -153,7 +153,7 @@ def test_shared_rows_give_the_centres_of_one_process(given, table):
         table = pa.table({name: np.floor(table.column(name)) for name in names})
 
     def make():
-        return KMeans(4, random_state=1, max_iter=10, **given)
+        return KMeans(4, random_state=1, tol=0.01, **given)
 
     twin = make().fit(table.select(names))
     for parts in (2, 3):
