@@ -130,13 +130,13 @@ class _Files:
                 rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
                 return reader.schema, rows
         except DAMAGE as error:
-            if getattr(error, "errno", None) is not None:
+            if isinstance(error, OSError) and error.errno is not None:
                 raise DataError(f"{path} cannot be read: {os.strerror(error.errno)}.") from None
             raise self._refusal(path, " ".join(str(error).split())) from None
 
     def _refusal(self, path: str, why: str) -> DataError:
         found, kind = find_file(path), "a Parquet" if self.kind == "parquet" else "an Arrow"
-        if found.head(4) in (b"PAR1", b"ARRO"):
+        if found.head(4) in (b"PAR1", b"ARROW1"[:4]):
             return found.broken(f"it starts as {kind} file, but its end is wrong ({why})")
         return DataError(
             f"{path} is not {kind} file ({why}). If it is text, rename it to end in .csv, .tsv or "
