@@ -89,7 +89,7 @@ with tempfile.TemporaryDirectory() as folder:
     parts.reset()
     data = xgb.ExtMemQuantileDMatrix(parts, max_bin=255)
     xgb.train({"tree_method": "hist", "objective": "binary:logistic", "grow_policy": "lossguide",
-               "max_leaves": 31, "max_depth": 0, "eta": 0.1, "nthread": 1}, data, 10)
+               "max_leaves": 31, "max_depth": 0, "max_bin": 255, "eta": 0.1}, data, 10)
 end()
 """
 BOOST = "max_iter=10, early_stopping=False, random_state=0"
