@@ -110,10 +110,7 @@ class BayesianRidge(BayesianPredictor):
             self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2, self.alpha_init,
             self.lambda_init,
         )  # fmt: skip
-        with (
-            parallel.one_blas_thread(),
-            np.errstate(all="ignore"),
-        ):
+        with parallel.one_blas_thread(), np.errstate(all="ignore"):
             made = make_spectrum(problem.X, problem.y[:, None], problem.weights, self.fit_intercept)
             w, y = problem.weights, np.ldexp(problem.y, -made.lift[0])
             mean, total = parallel.sum_rows(w * y), parallel.sum_rows(w)
