@@ -78,6 +78,7 @@ def address(site):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture(scope="module")
