@@ -16,7 +16,8 @@ NAME = r"<mi>(?:log|exp|cos|sin|tanh|det)</mi>"
 # What TeX does and MathML leaves out: thin spaces around log, and none after the minus of "= -1".
 FUNCTION = re.compile(rf"({NAME})(?!<mo)(<)")
 FUNCTION_AFTER = re.compile(rf"(</m[insf]\w*>)({NAME})")
-AFTER_SIGN = re.compile(r"(<mo[^>]*>(?:&#x0003D;|&#x02264;|&#x02265;|&#x0002C;|&#x00028;|\()</mo>)<mo>(?=&#x02212;)")
+SIGN = r"&#x0003D;|&#x02264;|&#x02265;|&#x0002C;|&#x00028;|\("  # = <= >= , (
+AFTER_SIGN = re.compile(rf"(<mo[^>]*>(?:{SIGN})</mo>)<mo>(?=&#x02212;)")
 
 
 class Replay(Directive):
@@ -44,10 +45,10 @@ class Punctuation(SphinxPostTransform):
             after = node.next_node(descend=False, siblings=True)
             mark = re.match(r"[.,:;?!)]+", after) if isinstance(after, nodes.Text) else None
             if mark:
-                at = node.parent.index(node)
+                parent, at = node.parent, node.parent.index(node)
                 parts = [node, nodes.Text(mark[0])]
                 kept = nodes.inline("", "", *parts, classes=["nobreak"])
-                node.parent[at : at + 2] = [kept, nodes.Text(after[mark.end() :])]
+                parent[at : at + 2] = [kept, nodes.Text(after[mark.end() :])]
 
 
 def mathml(latex: str, display: str) -> str:
