@@ -51,6 +51,7 @@ def test_formulas_become_mathml():
     assert '</mo><mo form="prefix">&#x02212;</mo><mi>log</mi><mspace' in mathml(
         r"w = -\log 3", "inline"
     )
+    assert 'rspace="0">max</mo>' in mathml(r"\max(z, 0)", "inline")
     assert "mspace" not in mathml(r"\log(3) - 1", "inline")
     with pytest.raises(Exception, match="unknown command"):
         mathml(r"\nosuchcommand x", "inline")

@@ -57,6 +57,7 @@ def mathml(latex: str, display: str) -> str:
     unknown = re.search(r"<mi>\\\w+</mi>", made)
     if unknown:
         raise SphinxError(f"unknown command {unknown[0]} in the formula {latex}")
+    made = re.sub(r"<mo>(?=[a-z]+</mo><mo)", '<mo lspace="0.1em" rspace="0">', made)  # max(
     made = AFTER_SIGN.sub(r'\1<mo form="prefix">', made)
     return FUNCTION.sub(rf"\1{THIN}\2", FUNCTION_AFTER.sub(rf"\1{THIN}\2", made))
 
