@@ -43,7 +43,7 @@ class MixedNB:
                 found = (N + a * X[:, j].mean()) / (n + a)
             elif kind in ("binomial", "bernoulli"):
                 m = X[:, j].max() if kind == "binomial" else 1
-                found = (m, (N + a) / (m * n + 2 * a))
+                found = np.array([0 * n + m, (N + a) / (m * n + 2 * a)])
             else:
                 L = int(X[:, j].max()) + 1
                 counts = np.array([np.bincount(x.astype(int), minlength=L) for x in parts])
