@@ -67,7 +67,7 @@ def prepare(
     lift = exponents(parallel.largest(np.abs(Y).max(axis=0, initial=0.0))).astype(np.int64)
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
     Y = lifted(Y, -lift)
-    if products and not table.sparse and table.n > parallel.block_rows(table.p):
+    if products and not table.sparse:
         design = make_design(table, Y, weights, intercept)
         gram = _ordinary_gram(design)
         if gram is not None:
