@@ -159,6 +159,37 @@ def block_qr(block: Callable[[slice], np.ndarray], blocks: list[slice]) -> np.nd
     return parallel.reduce(partial, combine, blocks)
 
 
+class Rotation:
+    """V of A = V T (p, n), p >= n, with orthonormal columns in V and an upper triangle T.
+
+    V is kept as reflectors: to make it takes as long as the decomposition, and products with few
+    columns do not need it.
+    """
+
+    def __init__(self, A: np.ndarray) -> None:
+        room = int(lapack.dgeqrf_lwork(*A.shape)[0])
+        self.reflectors, self.lengths, _, _ = lapack.dgeqrf(A, lwork=room)
+
+    def triangle(self) -> np.ndarray:
+        """T (n, n)."""
+        return np.triu(self.reflectors[: len(self.lengths)])
+
+    def times(self, C: np.ndarray) -> np.ndarray:
+        """V C of C (n, k)."""
+        padded = np.zeros((len(self.reflectors), C.shape[1]), order="F")
+        padded[: len(C)] = C
+        return self._product("N", padded)
+
+    def projected(self, B: np.ndarray) -> np.ndarray:
+        """V'B of B (p, k)."""
+        return self._product("T", np.asfortranarray(B))[: len(self.lengths)]
+
+    def _product(self, side: str, C: np.ndarray) -> np.ndarray:
+        room = 64 * max(C.shape[1], 1)
+        out, _, _ = lapack.dormqr("L", side, self.reflectors, self.lengths, C, room)
+        return out
+
+
 def row_space(R: np.ndarray, factor: Factor, units: np.ndarray) -> np.ndarray | None:
     """Orthonormal columns (p, rank) spanning the rows of R, x_j counting 2**units_j.
 

@@ -84,23 +84,29 @@ def _part(problem: LinearProblem, block: slice) -> LinearProblem:
     )
 
 
-def squared_loss(problem: LinearProblem, v: np.ndarray) -> tuple[float, np.ndarray]:
-    """sum_i c_i errors**2 and its gradient."""
+def squared_loss(
+    problem: LinearProblem, v: np.ndarray, wrong: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
+    """sum_i c_i errors**2 and its gradient; `wrong` is told which rows have an error."""
 
     def partial(block: slice) -> tuple[float, np.ndarray]:
         part = _part(problem, block)
         e = part.errors(part.scores(v))
+        if wrong is not None:
+            np.not_equal(e, 0.0, out=wrong[block])
         return float(part.costs @ (e * e)), part.transposed(-2.0 * part.costs * e)
 
     return parallel.reduce(partial, lambda a, b: (a[0] + b[0], a[1] + b[1]), _blocks(problem))
 
 
-def squared_hessian(problem: LinearProblem, v: np.ndarray) -> np.ndarray:
-    """Hessian of the squared loss: 2 X'cX over the rows with an error."""
+def squared_hessian(
+    problem: LinearProblem, v: np.ndarray, wrong: np.ndarray | None = None
+) -> np.ndarray:
+    """Hessian of the squared loss: 2 X'cX over the rows with an error, if known the `wrong` ones."""
 
     def partial(block: slice) -> np.ndarray:
         part = _part(problem, block)
-        rows = part.wrong(part.scores(v)).nonzero()[0]
+        rows = (part.wrong(part.scores(v)) if wrong is None else wrong[block]).nonzero()[0]
         return _squares(part.X[rows], 2.0 * part.costs[rows], problem.bias)
 
     return parallel.reduce(partial, np.add, _blocks(problem))
@@ -137,16 +143,19 @@ def ridge_squared(
     The multipliers 2 c_i e_i of the errors are feasible for the dual problem. Their dual objective is
     smaller than the primal one by |gradient|**2 / 2, which is the duality gap.
     """
-    size = problem.X.shape[1] + 1
+    size, last = problem.X.shape[1] + 1, np.empty(0)
+    wrong = np.empty(problem.X.shape[0], dtype=bool)  # at the `last` point
 
     def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = squared_loss(problem, v)
+        nonlocal last
+        value, gradient = squared_loss(problem, v, wrong)
+        last = v
         return 0.5 * float(v @ v) + value, v + gradient
 
     def factor(v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         if size > DIRECT:
             return _conjugate(problem, v)
-        H = squared_hessian(problem, v)
+        H = squared_hessian(problem, v, wrong if v is last else None)
         H.flat[:: size + 1] += 1.0
         return _factored(H)
 
