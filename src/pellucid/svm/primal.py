@@ -88,7 +88,7 @@ def _part(problem: LinearProblem, block: slice) -> LinearProblem:
 def squared_loss(
     problem: LinearProblem, v: np.ndarray, wrong: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
-    """sum_i c_i errors**2 and its gradient; `wrong` is told which rows have an error."""
+    """sum_i c_i errors**2 and its gradient; `wrong` receives which rows have an error."""
 
     def partial(block: slice) -> tuple[float, np.ndarray]:
         part = _part(problem, block)
