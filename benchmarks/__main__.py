@@ -88,7 +88,7 @@ def _parser(known: Sequence[str]) -> argparse.ArgumentParser:
         description="Ours and the peers' alternately in one process, at the same answer.",
     )
     parser.add_argument("family", nargs="*", help=f"of {', '.join(known)}; all if none is given")
-    parser.add_argument("--growth", action="store_true", help="fit at n/4, n/2, n: the exponent")
+    parser.add_argument("--growth", action="store_true", help="exponent of n; 1, 2 threads")
     parser.add_argument("--json", metavar="FILE", help="write all numbers to FILE")
     parser.add_argument("--repeat", type=int, default=3, metavar="K", help="best of K (3)")
     parser.add_argument("--quick", action="store_true", help="few rows: does it run at all?")

@@ -188,7 +188,9 @@ def exponent(sizes: list[int], seconds: list[float]) -> float:
 
 
 def growth(workload: Workload, n: int, repeat: int) -> dict[str, Any]:
-    """Fit at n/4, n/2 and n rows: seconds and exponent of each contender."""
+    """Fit at n/4, n/2 and n rows: seconds and exponent of each contender, and the seconds that ours
+    takes for n rows with 1 and with 2 threads.
+    """
     sizes = [max(50, n // 4), max(100, n // 2), max(200, n)]
     found: dict[str, list[float]] = {}
     workload.our_class()
@@ -198,9 +200,21 @@ def growth(workload: Workload, n: int, repeat: int) -> dict[str, Any]:
         jobs = {w: lambda make=make, s=sample: fit(make(), s) for w, make in contenders.items()}
         for who, seconds in alternate(jobs, repeat).items():
             found.setdefault(who, []).append(seconds)
+    both = {str(k): functools.partial(_with_threads, k, jobs[OURS]) for k in (1, 2)}
     return {
         "workload": workload.key,
         "sizes": sizes,
         "seconds": found,
         "exponents": {who: exponent(sizes, seconds) for who, seconds in found.items()},
+        "threads": alternate(both, repeat),
     }
+
+
+def _with_threads(threads: int, job: Callable[[], Any]) -> None:
+    from pellucid import parallel
+
+    parallel.set_threads(threads)
+    try:
+        job()
+    finally:
+        parallel.set_threads(None)

@@ -43,13 +43,17 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def growth_table(found: Sequence[dict[str, Any]]) -> str:
-    """Seconds at n/4, n/2 and n, and the exponent of n, per contender."""
+    """Seconds at n/4, n/2 and n, and the exponent of n, per contender; ours with 1 and 2 threads."""
     lines = []
     for entry in found:
         lines.append(f"{entry['workload']}  n = {', '.join(str(n) for n in entry['sizes'])}")
         for who, seconds in entry["seconds"].items():
             times = "  ".join(f"{1000 * s:9.2f}" for s in seconds)
             lines.append(f"    {who:14s} {times} ms   n^{entry['exponents'][who]:.2f}")
+        one, two = (entry["threads"][k] for k in ("1", "2"))
+        lines.append(
+            f"    1 thread {1000 * one:.2f} ms, 2 threads {1000 * two:.2f} ms: {one / two:.2f}x"
+        )
     return "\n".join(lines)
 
 

@@ -166,7 +166,9 @@ def test_growth(capsys):
     found = race.growth(entry(judge(1, 1)), 400, 1)
     assert found["sizes"] == [100, 200, 400]
     assert set(found["exponents"]) == {OURS, "scikit-learn"}
-    assert "n^" in report.growth_table([found])
+    assert set(found["threads"]) == {"1", "2"}
+    shown = report.growth_table([found])
+    assert "n^" in shown and "2 threads" in shown
     assert command.main(["dummy", "--growth", "--quick", "--repeat", "1"]) == 0
     assert "dummy/majority  n = 100, 200, 400" in capsys.readouterr().out
 

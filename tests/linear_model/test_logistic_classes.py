@@ -162,3 +162,29 @@ def test_intervals_against_the_rest_cover_the_chances_of_the_population():
         low, high = model.fit(*draw(300)).predict_interval(rows)
         hits += (low <= truth) & (truth <= high)
     assert np.abs(hits / 250 - 0.95).max() < 0.045
+
+
+# Many classes -------------------------------------------------------------------------------------
+
+
+def test_the_direction_that_many_classes_share_is_like_the_others(monkeypatch):
+    """Of 40 classes, the differences to the first one curve 40 times less in that direction, which
+    would take many more products with the Hessian."""
+    from pellucid.linear_model._logistic.objective import Likelihood
+
+    rng, made = np.random.default_rng(0), []
+    centres = rng.normal(size=(40, 20))
+    y = rng.integers(0, 40, 2000)
+    X = centres[y] + rng.normal(size=(2000, 20))
+    way = Likelihood.curvature_product
+
+    def counted(likelihood, x):
+        product = way(likelihood, x)
+        return lambda d: made.append(1) or product(d)
+
+    monkeypatch.setattr(Likelihood, "curvature_product", counted)
+    model = LogisticRegression().fit(X, y)
+    P = model.predict_proba(X)
+    P[np.arange(2000), y] -= 1.0
+    np.testing.assert_allclose(P.T @ X + model.coef_, 0.0, atol=1e-4)
+    assert 0 < len(made) < 250

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pellucid import parallel
+from pellucid.numerics import linalg
 from pellucid.numerics.least_squares import least_squares
 from tests.oracles import shared
 
@@ -148,3 +149,14 @@ def test_a_column_that_wakes_up_late_and_huge():
     X[-9:, 2] = 1e-200 * np.arange(9) ** 2
     found = fit(X, X @ [1.0, 1e-200, 3e200])
     np.testing.assert_allclose(found.coef[0], [1, 1e-200, 3e200], rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(30, 7), (7, 7), (5, 1)])
+def test_a_rotation_is_the_orthonormal_factor(shape):
+    A = np.random.default_rng(3).normal(size=shape[::-1]).T
+    V = linalg.Rotation(A)
+    Q, T = V.times(np.eye(shape[1])), V.triangle()
+    np.testing.assert_allclose(Q @ T, A, atol=1e-13)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(shape[1]), atol=1e-14)
+    np.testing.assert_array_equal(T, np.triu(T))
+    np.testing.assert_allclose(V.projected(A), T, atol=1e-13)

@@ -51,3 +51,19 @@ def test_squared_epochs_follow_the_plain_loop():
             expected[i] = np.clip(best, low[i], high[i])
     np.testing.assert_allclose(beta, expected, atol=1e-14)
     np.testing.assert_allclose(v, Z.T @ beta, atol=1e-13)
+
+
+@pytest.mark.parametrize("epsilon", [np.nan, 0.3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_conjugate_gradients_find_the_optimum_of_the_factored_hessian(epsilon, sparse, monkeypatch):
+    """Columns of very different size, which the diagonal of the Hessian makes alike."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 30)) * (rng.random((400, 30)) < 0.3) * 10.0 ** rng.uniform(-2, 2, 30)
+    t = np.sign(rng.normal(size=400)) if np.isnan(epsilon) else rng.normal(size=400)
+    table = csr_array(X) if sparse else X
+    problem = primal.LinearProblem(table, t, rng.uniform(0.0, 2.0, 400), 0.7, epsilon)
+    exact = primal.ridge_squared(problem, 100, "exact")
+    monkeypatch.setattr(primal, "DIRECT", 1)
+    found = primal.ridge_squared(problem, 100, "test")
+    assert found.status.code == exact.status.code == "converged"
+    np.testing.assert_allclose(found.x, exact.x, atol=1e-11 * np.abs(exact.x).max())

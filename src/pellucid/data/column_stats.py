@@ -62,7 +62,7 @@ def column_facts(table: RawTable, weights: np.ndarray) -> tuple[np.ndarray, ...]
         # Cells near the largest float: their sum overflows.
         mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
     # Constant columns have their constant exactly.
-    return mean.clip(low, high), low, high, np.zeros(X.shape[1])
+    return np.minimum(np.maximum(mean, low), high), low, high, np.zeros(X.shape[1])
 
 
 def _facts(block: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:

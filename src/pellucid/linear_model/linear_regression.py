@@ -47,23 +47,22 @@ def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
     """What inference needs: sums of squares and, if it is not too large, a root of the covariance."""
     from pellucid.linear_model._inference.intervals import slack
 
+    rows, unweighted = problem.n_all, problem.unweighted
     facts = {
         "residual_ss": found.residual_ss,
         "total_ss": found.total_ss,
         "exponent": found.exponent,
         "unit_error": found.unit_error,
-        "total": problem.total,
-        "rows": problem.n_all,
+        "total": float(rows) if unweighted else problem.total,
+        "rows": rows,
         "constant": bool(intercept),
         "condition": found.condition,
-        "log_weights": (
-            0.0 if problem.unweighted else float(parallel.sum_rows(np.log(problem.weights)))
-        ),
-        "mass": float(parallel.sum_rows(problem.weights)),
+        "log_weights": 0.0 if unweighted else float(parallel.sum_rows(np.log(problem.weights))),
+        "mass": float(rows) if unweighted else float(parallel.sum_rows(problem.weights)),
     }
     if found.null is not None and found.root.size <= LARGEST_ROOT:
         null, left = found.null, np.zeros(found.null.shape[1])
-        if len(left) and problem.n_all > found.rank + 1:  # else there are no intervals
+        if len(left) and rows > found.rank + 1:  # else there are no intervals
             left = slack(problem.X, null, -found.mean @ null)
         facts |= {"null": null, "slack": left, "root": found.root}
         facts |= {"centre": found.centre, "drift": found.drift}

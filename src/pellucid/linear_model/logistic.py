@@ -242,11 +242,11 @@ class LogisticRegression(LogisticModel):
         from pellucid.linear_model._logistic.preparation import Setting
 
         K = problem.n_classes
-        start = self._last_coefficients(K, problem.p)
+        start, alpha = self._last_coefficients(K, problem.p), 1.0 / float(self.C)
+        terms = problem.schema.terms if alpha == 0 else ()  # for messages about separated classes
         setting = Setting(
-            1.0 / float(self.C), self.fit_intercept, self.tol, self.max_iter, start,
-            problem.schema.terms, self.firth,
-        )  # fmt: skip
+            alpha, self.fit_intercept, self.tol, self.max_iter, start, terms, self.firth
+        )
         if self.multiclass == "softmax" or K == 2:
             return [solve(problem.X, problem.y, weights, K, setting)]
         solutions: list[Any] = []

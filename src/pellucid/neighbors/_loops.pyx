@@ -9,12 +9,24 @@ the position of its rows.
 Lists of nearest rows: `near` (k,) distances and `rows` (k,) int32 form a heap, the worst pair first.
 """
 
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
 from pellucid.neighbors._heaps cimport offer, sink
 from pellucid.neighbors._panels cimport (
     WIDEST, below, bound_of, choose_wide, panel, panelled, squared,
 )
+
+
+cdef enum:
+    TOGETHER = 8  # rows of a panel in one cache line
+    WIDE = 64  # columns from which a distance costs more than a look at many scores
+    MOST = 64  # neighbours whose scores are found first
+
+
+cdef inline float least_of(float a, float b) noexcept nogil:
+    """The smaller one; NaN if a is NaN, so that it excludes nothing."""
+    return b if a > b else a
 
 
 def use_wide(bint wide):
@@ -102,20 +114,49 @@ def offer_all(const double[:, ::1] values, int32_t first, double[:, ::1] near,
 def halve(const double[:, ::1] packed, const int64_t[::1] starts, const double[::1] centre,
           double factor, float[:, ::1] out):
     """Single-precision copies of packed rows: factor (x - centre), and half of their square."""
-    cdef Py_ssize_t j, t, f, m, d = packed.shape[1]
-    cdef double x, total
+    cdef Py_ssize_t j, t, s, f, m, some, d = packed.shape[1]
+    cdef double x
+    cdef double total[TOGETHER]
     cdef const double *source
     with nogil:
         for j in range(starts.shape[0] - 1):
             m = starts[j + 1] - starts[j]
             source = &packed[0, 0] + starts[j] * d
-            for t in range(m):
-                total = 0.0
+            t = 0
+            while t < m:
+                some = min(<Py_ssize_t> TOGETHER, m - t)
+                for s in range(some):
+                    total[s] = 0.0
                 for f in range(d):
-                    x = (source[m * f + t] - centre[f]) * factor
-                    out[starts[j] + t, f] = <float> x
-                    total += x * x
-                out[starts[j] + t, d] = <float> (0.5 * total)
+                    for s in range(some):
+                        x = (source[m * f + t + s] - centre[f]) * factor
+                        out[starts[j] + t + s, f] = <float> x
+                        total[s] += x * x
+                for s in range(some):
+                    out[starts[j] + t + s, d] = <float> (0.5 * total[s])
+                t += TOGETHER
+
+
+cdef float limit_of(const float *scores, Py_ssize_t n, Py_ssize_t k, double error) noexcept nogil:
+    """Scores of at least this belong to rows that are farther than k others."""
+    cdef float best[MOST]
+    cdef Py_ssize_t j, at, held = 0
+    cdef float score
+    for j in range(n):
+        score = scores[j]
+        if held == k and not (score < best[k - 1]):
+            continue
+        if not (score < INFINITY):  # overflow: such a row does not count
+            continue
+        held = min(held + 1, k)
+        at = held - 1
+        while at > 0 and best[at - 1] > score:
+            best[at] = best[at - 1]
+            at -= 1
+        best[at] = score
+    if held < k:
+        return INFINITY
+    return <float> (best[k - 1] + 2.001 * error + 1e-6 * fabs(best[k - 1]))
 
 
 def screen(const float[:, ::1] scores, const double[::1] lengths, const double[::1] error,
@@ -126,16 +167,20 @@ def screen(const float[:, ::1] scores, const double[::1] lengths, const double[:
 
     scores[i, j] is |x_j|**2 / 2 - q_i x_j up to error[i], where squared distances are multiplied by
     `unit`; lengths[i] is |q_i|**2 / 2. A row whose score is too large
-    cannot be among the nearest. numbers[j] is the number of packed row j.
+    cannot be among the nearest. numbers[j] is the number of packed row j. Of wide rows, the k smallest
+    scores are found first, so that few distances are computed.
     """
     cdef Py_ssize_t i, j, t, m, d = packed.shape[1], k = near.shape[1]
     cdef const double *x
-    cdef float bound
+    cdef float bound, limit
     with nogil:
         for i in range(Q.shape[0]):
             if stop[0]:
                 break
-            bound = bound_of(near[i, 0], unit, lengths[i], error[i])
+            limit = INFINITY
+            if d >= WIDE and k <= MOST and near[i, 0] == INFINITY:
+                limit = limit_of(&scores[i, 0], scores.shape[1], k, error[i])
+            bound = least_of(bound_of(near[i, 0], unit, lengths[i], error[i]), limit)
             for j in range(starts.shape[0] - 1):
                 m = starts[j + 1] - starts[j]
                 if not below(&scores[i, starts[j]], m, bound):
@@ -145,7 +190,7 @@ def screen(const float[:, ::1] scores, const double[::1] lengths, const double[:
                     if not (scores[i, starts[j] + t] >= bound):
                         offer(&near[i, 0], &rows[i, 0], k, squared(&Q[i, 0], x + t, d, m),
                               numbers[starts[j] + t])
-                        bound = bound_of(near[i, 0], unit, lengths[i], error[i])
+                        bound = least_of(bound_of(near[i, 0], unit, lengths[i], error[i]), limit)
 
 
 # Hashing ------------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ class NeighborModel(Estimator):
         if not dense:
             return X[order], None, space
         if not self._grows_tree(n, d, space["kind"]):
-            return neighbor_search.packed(X, neighbor_search.flat_starts(n), order), None, space
+            return neighbor_search.packed(X, neighbor_search.flat_starts(n, d), order), None, space
         ordered = X[order]
         tree = neighbor_search.build_tree(ordered, self.leaf_size)
         starts = neighbor_search.tree_starts(n, tree["depth"])
@@ -351,11 +351,12 @@ def tie_order(y: Any, n: int) -> np.ndarray:
         return np.arange(n)
     if y.dtype == np.int32:  # class codes; small ones are sorted by radix
         return np.argsort(y.astype(np.uint16) if y.max() < 2**16 else y, kind="stable")
-    if y.ndim == 1:
-        order = np.argsort(y)  # twice as fast as a stable one, and the same without ties
-        found = y[order]
-        return order if (found[1:] > found[:-1]).all() else np.argsort(y, kind="stable")
-    return np.lexsort((np.arange(n), *y.T[::-1]))
+    first = y if y.ndim == 1 else np.ascontiguousarray(y[:, 0])
+    order = np.argsort(first)  # twice as fast as a stable one, and the same without ties
+    found = first[order]
+    if (found[1:] > found[:-1]).all():
+        return order
+    return np.argsort(y, kind="stable") if y.ndim == 1 else np.lexsort((np.arange(n), *y.T[::-1]))
 
 
 def _at_itself(graph: Any) -> Any:

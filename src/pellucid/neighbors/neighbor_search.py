@@ -17,6 +17,7 @@ from pellucid.neighbors import _loops, _tree, distances, inverted, overflow
 from pellucid.numerics.row_blocks import as_dense, largest_cell
 
 PANEL = 64  # rows in a panel without a tree
+NARROW = 8, 512  # rows in a panel, from this number of columns on: a cache line of each column
 PACKED = 128  # panels that one task writes
 CHUNK = 1024  # rows whose products with a block of queries are in memory at a time
 BLOCK = 256  # queries per task
@@ -33,8 +34,10 @@ SHARE = 0.5  # share of the rows visited in a tree above which matrix products a
 NONE = np.iinfo(np.int32).max
 
 
-def flat_starts(n: int) -> np.ndarray:
-    return np.append(np.arange(0, n, PANEL, dtype=np.int64), n)
+def flat_starts(n: int, d: int) -> np.ndarray:
+    """Where the panels of n rows of d columns start, without a tree."""
+    rows = NARROW[0] if d >= NARROW[1] else PANEL
+    return np.append(np.arange(0, n, rows, dtype=np.int64), n)
 
 
 def tree_depth(n: int, leaf_size: int) -> int:
@@ -100,7 +103,9 @@ class Index:
 
     @property
     def starts(self) -> np.ndarray:
-        return flat_starts(self.n) if self.tree is None else tree_starts(self.n, self.tree["depth"])
+        if self.tree is None:
+            return flat_starts(self.n, self.d)
+        return tree_starts(self.n, self.tree["depth"])
 
     def dense(self) -> Any:
         """The rows in the space of the metric, in the order of ties."""

@@ -3,6 +3,7 @@
 Invariant: products are sums over fixed blocks or panels, so threads change no bit.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise
 
@@ -49,7 +50,7 @@ class Design:
 
     def gram(self) -> np.ndarray:
         plain = not (
-            self.X.sparse or self.shift.any() or parallel.any_row(np.any(self.weights != 1.0))
+            self.X.sparse or self.shift.any() or parallel.any_row((self.weights != 1.0).any())
         )
         with np.errstate(over="ignore", invalid="ignore"):  # found and mended afterwards
             if plain:
@@ -106,7 +107,7 @@ class Design:
 
     def noise(self, total: float) -> np.ndarray:
         """Length of a column that is constant up to the rounding of its entries."""
-        return 4 * EPS * np.abs(self.shift) * np.sqrt(total)
+        return 4 * EPS * math.sqrt(total) * np.abs(self.shift)
 
 
 def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> Design:

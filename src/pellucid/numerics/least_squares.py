@@ -4,7 +4,9 @@ Invariant: the factor of X' W X only steers the iteration; the digits come from 
 double-double, so the answer does not depend on how the factor was made.
 """
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,6 +60,11 @@ class Moments:
     factor: linalg.Factor
     R: np.ndarray  # R' R = Sxx
 
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Of the columns of R."""
+        return np.sqrt(np.einsum("ij,ij->j", self.R, self.R))
+
 
 def extreme(sizes: np.ndarray) -> bool:
     """Whether columns of these sizes must be scaled before they are squared."""
@@ -76,14 +83,15 @@ def find_moments(design: Design) -> Moments | None:
     total = float(G[0, 0]) if c else float(parallel.sum_rows(design.weights))
     with np.errstate(over="ignore", invalid="ignore"):
         drift = G[0, 1:] / total if c else np.zeros(G.shape[1])
-        S = G[c:, c:] - total * np.outer(drift, drift)
-    tiny = not np.all(np.diagonal(G)[c : c + p] > 2.0**-600)
-    if not np.all(np.isfinite(S)) or (tiny and extreme(design.X.largest())):
+        S = G[c:, c:] - total * (drift[:, None] * drift)
+    tiny = not (G.diagonal()[c : c + p] > 2.0**-600).all()
+    if not np.isfinite(S).all() or (tiny and extreme(design.X.largest())):
         return None
-    Syy = np.maximum(np.diagonal(S)[p:], 0.0)
+    squares = S.diagonal()
+    Syy = np.maximum(squares[p:], 0.0)
     noise = design.noise(total)
     factor = None
-    if np.all(np.diagonal(S)[:p] > noise**2):
+    if (squares[:p] > noise**2).all():
         factor = linalg.cholesky_factor(S[:p, :p])
     if factor is not None:
         if factor.condition > linalg.GRAM_DIGITS:
@@ -128,27 +136,29 @@ def refine(design: Design, moments: Moments, k: int) -> tuple[np.ndarray, float]
     """
     p, factor = design.X.p, moments.factor
     y = np.ascontiguousarray(design.Y[:, k])
-    b = Vector(p + 2)
-    step = factor.solve(moments.Sxy[:, k])
-    b.add(np.append(step, [moments.mean_y[k] - moments.mean @ step, 0.0]))
+    b, change = Vector(p + 2), np.zeros(p + 2)
+    change[:p] = step = factor.solve(moments.Sxy[:, k])
+    change[p] = moments.mean_y[k] - moments.mean @ step
+    b.add(change)
     length = fit = factor.norm(step)
-    lengths = np.linalg.norm(moments.R, axis=0)
+    lengths = moments.lengths
     for passes in range(1, MAX_REFINEMENTS + 1):
         g = residual_gradient(design.X, y, design.weights, b)
         residual_ss = float(g.high[p + 1])
         if design.constant:
             loops.centre(g.high, g.low, moments.mean)
-        step = factor.solve(g.high[:p])
-        shift = g.high[p] / moments.total - moments.mean @ step if design.constant else 0.0
-        slip = g.high[p] / np.sqrt(moments.total) if design.constant else 0.0
-        previous, length = length, float(np.hypot(factor.norm(step), slip))
+        change[:p] = step = factor.solve(g.high[:p])
+        rest = float(g.high[p]) if design.constant else 0.0
+        change[p] = rest / moments.total - moments.mean @ step if design.constant else 0.0
+        slip = rest / math.sqrt(moments.total)
+        previous, length = length, math.hypot(factor.norm(step), slip)
         if passes > 1 and not length < previous / 2:
             break
-        b.add(np.append(step, [shift, 0.0]))
+        b.add(change)
         residual_ss -= length**2
         rate = length / previous if previous > 0 else 0.0
         unseen = np.maximum(2.0**-55 * np.abs(b.high[:p]) * lengths, 2.0**-75 * fit)
-        settled = np.all(np.abs(step) * lengths * rate <= unseen)
+        settled = (np.abs(step) * lengths * rate <= unseen).all()
         if rate == 0.0 or (settled and abs(slip) * rate <= 2.0**-55 * fit):
             break
     return b.high[: p + 1].copy(), max(residual_ss, 0.0)
@@ -241,16 +251,17 @@ def _assemble(
             coef = np.ldexp(shortest, -units)
         variance[:-1][free] = np.nan
     squares = np.array([residual_ss for _, residual_ss in fits])
+    error, mean, centre = np.sqrt(variance), moments.mean, design.shift
+    root = np.zeros((design.X.p, factor.rank))
+    root[factor.order] = rows
     with np.errstate(over="ignore"):  # what is larger than every float is infinite
-        error = np.ldexp(np.sqrt(variance), np.append(units, 0))
         coef = np.ldexp(coef, units + lift[:, None])
         intercept = np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits))
+        if units.any():
+            error[:-1] = np.ldexp(error[:-1], units)
+            mean, centre = np.ldexp(mean, -units), np.ldexp(centre, -units)
+            root = np.ldexp(root, units[:, None])
         singular = _singular_values(moments.R, units)
-        mean = np.ldexp(moments.mean, -units)
-        root = np.zeros((design.X.p, factor.rank))
-        root[factor.order] = np.ldexp(rows, units[factor.order][:, None])
-        drift = -moments.drift[factor.order] @ rows
-        centre = np.ldexp(design.shift, -units)
     return LeastSquares(
         coef=coef,
         intercept=intercept,
@@ -265,7 +276,7 @@ def _assemble(
         condition=factor.condition,
         root=root,
         centre=centre,
-        drift=drift,
+        drift=-moments.drift[factor.order] @ rows,
         null=null,
     )
 
@@ -299,13 +310,13 @@ def unit_variance(design: Design, moments: Moments, rows: np.ndarray) -> np.ndar
     """
     factor, p = moments.factor, design.X.p
     diagonal = np.full(p + 1, np.nan)
-    diagonal[factor.order] = np.sum(rows**2, axis=1)
+    diagonal[factor.order] = np.einsum("ij,ij->i", rows, rows)
     if design.constant:
         lever = moments.mean[factor.order] @ rows
         diagonal[p] = 1 / moments.total + lever @ lever
-    spread = np.linalg.norm(moments.R, axis=0) / np.sqrt(moments.total)
+    spread = moments.lengths / math.sqrt(moments.total)
     with np.errstate(over="ignore"):
-        offset = float(np.max(np.abs(moments.mean) / np.maximum(spread, 1e-300), initial=0.0))
+        offset = float((np.abs(moments.mean) / np.maximum(spread, 1e-300)).max(initial=0.0))
     rough = max(factor.condition, offset) > linalg.GRAM_DIGITS
     if not rough or factor.rank < p or design.X.n * (p + 1) ** 2 > EXACT_VARIANCE_WORK:
         return diagonal

@@ -4,8 +4,10 @@ Invariant: no inverse is formed where a factor suffices; columns are scaled by p
 rank is decided on scaled columns: pivoted, with the tolerance max(n, p) eps, or in their order.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack, qr
@@ -36,6 +38,11 @@ class Factor:
     def rank(self) -> int:
         return len(self.order)
 
+    @cached_property
+    def scales(self) -> np.ndarray:
+        """Exponents of the independent columns."""
+        return self.exponents[self.order]
+
     @property
     def aliased(self) -> np.ndarray:
         """Indices of the columns that the others already span."""
@@ -49,8 +56,7 @@ class Factor:
         """x with A x = g and x = 0 in the aliased columns; g is (p,) or (p, k)."""
         if self.rank == 0:
             return np.zeros_like(g)
-        scale = self.exponents[self.order]
-        scale = scale if g.ndim == 1 else scale[:, None]
+        scale = self.scales if g.ndim == 1 else self.scales[:, None]
         u, _ = lapack.dtrtrs(self.T, np.ldexp(g[self.order], scale), trans=1)
         u, _ = lapack.dtrtrs(self.T, u)
         x = np.zeros_like(g)
@@ -59,19 +65,19 @@ class Factor:
 
     def norm(self, x: np.ndarray) -> float:
         """sqrt(x' A x): how much x moves the fitted values."""
-        scaled = np.ldexp(x[self.order], -self.exponents[self.order])
-        return float(np.linalg.norm(self.T @ scaled))
+        moved = self.T @ np.ldexp(x[self.order], -self.scales)
+        return math.sqrt(moved @ moved)
 
     def triangle(self) -> np.ndarray:
         """R with R' R = A[order, order]."""
-        return np.ldexp(self.T, -self.exponents[self.order])
+        return np.ldexp(self.T, -self.scales)
 
     def inverse_rows(self) -> np.ndarray:
         """Rows v_j with (A^-1)_jk = v_j . v_k, in the columns of `order`."""
         if self.rank == 0:
             return np.zeros((0, 0))
         inverse, _ = lapack.dtrtri(self.T)
-        return np.ldexp(inverse, self.exponents[self.order][:, None])
+        return np.ldexp(inverse, self.scales[:, None])
 
     def sharpened(self, gram: Callable[[np.ndarray], np.ndarray]) -> "Factor":
         """The same with the digits of a QR decomposition; `gram` is V -> (X V)' W X V.
@@ -151,6 +157,37 @@ def block_qr(block: Callable[[slice], np.ndarray], blocks: list[slice]) -> np.nd
         return np.asarray(np.linalg.qr(np.concatenate([a, b]), mode="r"))
 
     return parallel.reduce(partial, combine, blocks)
+
+
+class Rotation:
+    """V of A = V T (p, n), p >= n, with orthonormal columns in V and an upper triangle T.
+
+    V is kept as reflectors: to make it takes as long as the decomposition, and products with few
+    columns do not need it.
+    """
+
+    def __init__(self, A: np.ndarray) -> None:
+        room = int(lapack.dgeqrf_lwork(*A.shape)[0])
+        self.reflectors, self.lengths, _, _ = lapack.dgeqrf(A, lwork=room)
+
+    def triangle(self) -> np.ndarray:
+        """T (n, n)."""
+        return np.triu(self.reflectors[: len(self.lengths)])
+
+    def times(self, C: np.ndarray) -> np.ndarray:
+        """V C of C (n, k)."""
+        padded = np.zeros((len(self.reflectors), C.shape[1]), order="F")
+        padded[: len(C)] = C
+        return self._product("N", padded)
+
+    def projected(self, B: np.ndarray) -> np.ndarray:
+        """V'B of B (p, k)."""
+        return self._product("T", np.asfortranarray(B))[: len(self.lengths)]
+
+    def _product(self, side: str, C: np.ndarray) -> np.ndarray:
+        room = 64 * max(C.shape[1], 1)
+        out, _, _ = lapack.dormqr("L", side, self.reflectors, self.lengths, C, room)
+        return out
 
 
 def row_space(R: np.ndarray, factor: Factor, units: np.ndarray) -> np.ndarray | None:

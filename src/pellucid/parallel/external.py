@@ -76,11 +76,11 @@ def gather(X: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
 
 def scatter(out: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
     """out[places] = values; every place occurs at most once."""
-    part = _rows_in_memory(16)
-    n_buckets = -(-len(out) // part)
-    if not is_limited() or n_buckets <= 1:
+    part = _rows_in_memory(16) if is_limited() else len(out)
+    if len(out) <= part:
         out[places] = values
         return
+    n_buckets = -(-len(out) // part)
     (where, what), counts = _distribute([places, values], lambda own: own // part, n_buckets)
     end = 0
     for s, count in enumerate(counts.sum(axis=0)):

@@ -236,6 +236,9 @@ def reduce(
     """
     blocks = list(blocks)
     passes.begin(blocks)
+    if len(blocks) == 1 and shard() is None:
+        with one_blas_thread():
+            return _done(blocks[0], partial(blocks[0]))
     threads = min(resolve_jobs(n_jobs), len(blocks)) if len(blocks) > 1 else 1
     rows = [_rows_of(block) for block in blocks]
     here = shard() if rows and rows[0] is not None else None
@@ -276,13 +279,14 @@ def count_rows(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     )
 
 
-def interruptible(function: Callable[..., Result], *args: Any) -> Result:
+def interruptible(function: Callable[..., Result], *args: Any, short: bool = False) -> Result:
     """`function(*args)` in a warm thread while the main thread waits for it or for Ctrl-C.
 
     Ctrl-C sets every `StopFlag` made in this call tree, so a compiled loop that reads one returns,
-    and `KeyboardInterrupt` is raised. Outside the main thread signals do not arrive: a plain call.
+    and `KeyboardInterrupt` is raised. Outside the main thread signals do not arrive: a plain call, as
+    for a function whose compiled loops are all `short`.
     """
-    if threading.current_thread() is not threading.main_thread() or in_pool():
+    if short or threading.current_thread() is not threading.main_thread() or in_pool():
         return function(*args)
     results: list[Result] = []
     errors: list[BaseException] = []

@@ -37,6 +37,7 @@ TOO_SMALL = (
 )
 UNITLESS = ("rbf", "poly", "sigmoid")  # with gamma="scale" these do not depend on units
 DENSE_CELLS = 2**22  # sparse tables of at most this size become dense
+SHORT_ROWS = 128  # up to which the steps of a fit are too short to interrupt
 
 
 def scaled(X: Any, scale: np.ndarray) -> Any:

@@ -23,6 +23,14 @@ TOO_LARGE = (
 )
 
 
+SHORT_CELLS = 2**14  # of tables on which a batch of epochs is too short to interrupt
+
+
+def is_short(X: Any) -> bool:
+    """Whether the solvers return to Python often enough to notice Ctrl-C."""
+    return X.shape[0] * X.shape[1] <= SHORT_CELLS
+
+
 class FiniteC(Real):
     """A finite C; the error message names the models that accept an infinite one."""
 

@@ -15,7 +15,7 @@ from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
 from pellucid.parameters import Choice, changed, learned, param, positional
 from pellucid.records import converting, is_watched
-from pellucid.svm.linear_base import LinearSVM
+from pellucid.svm.linear_base import LinearSVM, is_short
 from pellucid.svm.multiclass import CLASS_FACTORS
 
 
@@ -106,7 +106,9 @@ class LinearSVC(LinearSVM, Classifier):
         if is_watched():  # in an order that those who watch can follow
             found = parallel.interruptible(self._one_by_one, one, tasks, scale, shift)
         else:
-            found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
+            found = parallel.interruptible(
+                lambda: parallel.map(one, tasks) if K > 2 else [one(1)], short=is_short(X)
+            )
         return self._learned_from(found, scale, shift) | {"means_": means}
 
     def _one_by_one(

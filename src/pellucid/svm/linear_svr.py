@@ -10,7 +10,7 @@ from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.parameters import Choice, Real, changed, learned, param, shared
 from pellucid.records import converting
-from pellucid.svm.linear_base import LinearSVM
+from pellucid.svm.linear_base import LinearSVM, is_short
 
 
 class LinearSVR(LinearSVM, Regressor):
@@ -60,14 +60,11 @@ class LinearSVR(LinearSVM, Regressor):
             return found | {"coef_": found["coef_"][0]}
 
         with converting(one_row):
-            if self.loss == "epsilon_insensitive":
-                found = parallel.interruptible(
-                    linear_dual.ridge_absolute, linear, self.tol, self.max_iter, "LinearSVR"
-                )
-            else:
-                found = parallel.interruptible(
-                    squared_dual.ridge_squared, linear, self.tol, self.max_iter, "LinearSVR"
-                )
+            absolute = self.loss == "epsilon_insensitive"
+            solve = linear_dual.ridge_absolute if absolute else squared_dual.ridge_squared
+            found = parallel.interruptible(
+                solve, linear, self.tol, self.max_iter, "LinearSVR", short=is_short(X)
+            )
         learned = self._learned_from([found], scale, shift)
         return learned | {"coef_": learned["coef_"][0], "means_": means}
 

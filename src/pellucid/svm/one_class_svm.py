@@ -8,7 +8,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.parameters import Real, changed, param
 from pellucid.records import Recorder, converting
-from pellucid.svm.kernel_base import KernelSVM
+from pellucid.svm.kernel_base import SHORT_ROWS, KernelSVM
 
 
 class OneClassSVM(KernelSVM):
@@ -56,7 +56,8 @@ class OneClassSVM(KernelSVM):
             lambda: self._minimum(
                 X, facts["gamma_"], recorder, unit=float(start.sum()), signs=np.ones(n),
                 linear=np.zeros(n), limits=weights.copy(), start=start, base=np.arange(n),
-            )
+            ),
+            short=n <= SHORT_ROWS,
         )  # fmt: skip
         a, _, rho = found.x
         return self._learned_single(problem, X, facts, a, rho, found, recorder)

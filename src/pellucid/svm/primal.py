@@ -25,6 +25,7 @@ from pellucid.svm import _loops
 DIRECT = 1500  # largest number of columns for which the Hessian is factored
 L1_COLUMNS = 5000  # the l1 solver needs a matrix of columns x columns
 SWEEPS = (200, 20_000)  # smallest and largest number of sweeps
+MOST_PRODUCTS = 500  # with the Hessian, for one step
 SWEPT = 2e7  # operations that the sweeps may take in between
 
 
@@ -84,23 +85,29 @@ def _part(problem: LinearProblem, block: slice) -> LinearProblem:
     )
 
 
-def squared_loss(problem: LinearProblem, v: np.ndarray) -> tuple[float, np.ndarray]:
-    """sum_i c_i errors**2 and its gradient."""
+def squared_loss(
+    problem: LinearProblem, v: np.ndarray, wrong: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
+    """sum_i c_i errors**2 and its gradient; `wrong` receives which rows have an error."""
 
     def partial(block: slice) -> tuple[float, np.ndarray]:
         part = _part(problem, block)
         e = part.errors(part.scores(v))
+        if wrong is not None:
+            np.not_equal(e, 0.0, out=wrong[block])
         return float(part.costs @ (e * e)), part.transposed(-2.0 * part.costs * e)
 
     return parallel.reduce(partial, lambda a, b: (a[0] + b[0], a[1] + b[1]), _blocks(problem))
 
 
-def squared_hessian(problem: LinearProblem, v: np.ndarray) -> np.ndarray:
-    """Hessian of the squared loss: 2 X'cX over the rows with an error."""
+def squared_hessian(
+    problem: LinearProblem, v: np.ndarray, wrong: np.ndarray | None = None
+) -> np.ndarray:
+    """Hessian of the squared loss: 2 X'cX over the rows with an error, if known the `wrong` ones."""
 
     def partial(block: slice) -> np.ndarray:
         part = _part(problem, block)
-        rows = part.wrong(part.scores(v)).nonzero()[0]
+        rows = (part.wrong(part.scores(v)) if wrong is None else wrong[block]).nonzero()[0]
         return _squares(part.X[rows], 2.0 * part.costs[rows], problem.bias)
 
     return parallel.reduce(partial, np.add, _blocks(problem))
@@ -137,16 +144,21 @@ def ridge_squared(
     The multipliers 2 c_i e_i of the errors are feasible for the dual problem. Their dual objective is
     smaller than the primal one by |gradient|**2 / 2, which is the duality gap.
     """
-    size = problem.X.shape[1] + 1
+    size, last, steepest = problem.X.shape[1] + 1, np.empty(0), 0.0
+    wrong = np.empty(problem.X.shape[0], dtype=bool)  # at the `last` point
 
     def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = squared_loss(problem, v)
-        return 0.5 * float(v @ v) + value, v + gradient
+        nonlocal last, steepest
+        value, gradient = squared_loss(problem, v, wrong)
+        gradient += v
+        last, steepest = v, max(steepest, length(gradient))
+        return 0.5 * float(v @ v) + value, gradient
 
     def factor(v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        known = wrong if v is last else problem.wrong(problem.scores(v))
         if size > DIRECT:
-            return _conjugate(problem, v)
-        H = squared_hessian(problem, v)
+            return _conjugate(problem, known, steepest)
+        H = squared_hessian(problem, v, known)
         H.flat[:: size + 1] += 1.0
         return _factored(H)
 
@@ -173,26 +185,45 @@ def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return lambda g: scale * linalg.lapack.dpotrs(root, scale * g)[0]
 
 
-def _conjugate(problem: LinearProblem, v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """H^-1 g by conjugate gradients, for tables with many columns."""
-    active = 2.0 * problem.costs * (problem.errors(problem.scores(v)) != 0)
+def _conjugate(
+    problem: LinearProblem, wrong: np.ndarray, steepest: float
+) -> Callable[[np.ndarray], np.ndarray]:
+    """H^-1 g by conjugate gradients, for tables with many columns.
+
+    H is divided by its diagonal. The closer the solution, the more digits: with |g| = `steepest`, the
+    largest so far, two of them.
+    """
+    X, costs = problem.X, 2.0 * problem.costs * wrong
+    if isinstance(X, np.ndarray):
+        squares, transposed = np.einsum("ij,ij,i->j", X, X, costs), X.T
+    else:
+        rows = wrong.nonzero()[0]
+        X, costs = X[rows], costs[rows]
+        transposed = X.T.tocsr()
+        squares = np.asarray(transposed.multiply(transposed) @ costs)
+    diagonal = 1.0 + np.append(squares, problem.bias**2 * costs.sum())
 
     def times(d: np.ndarray) -> np.ndarray:
-        return d + problem.transposed(active * problem.scores(d))
+        r, out = costs * (X @ d[:-1] + problem.bias * d[-1]), d.copy()
+        out[:-1] += transposed @ r
+        out[-1] += problem.bias * r.sum()
+        return out
 
     def solve(g: np.ndarray) -> np.ndarray:
-        x, r = np.zeros_like(g), g.copy()
-        d, size = r.copy(), float(r @ r)
-        enough = 1e-20 * size
-        for _ in range(min(len(g), 500)):
-            if size <= enough:
+        x, r, now = np.zeros_like(g), g.copy(), length(g)
+        enough = max(min(1e-2, 0.1 * now / steepest), 1e-12) * now if now > 0 else 0.0
+        d = r / diagonal
+        size = float(r @ d)
+        for _ in range(min(len(g), MOST_PRODUCTS)):
+            if length(r) <= enough:
                 break
             Hd = times(d)
             t = size / float(d @ Hd)
             x += t * d
             r -= t * Hd
-            size, old = float(r @ r), size
-            d = r + (size / old) * d
+            towards = r / diagonal
+            size, old = float(r @ towards), size
+            d = towards + (size / old) * d
         return x
 
     return solve

@@ -27,7 +27,7 @@ def ridge_squared(
     3. If that takes long, or without many columns, Newton's method (from these weights).
     """
     n, p = problem.X.shape
-    if p < primal.DIRECT or (isinstance(problem.X, np.ndarray) and n > p):
+    if p < primal.DIRECT or n > p:
         return primal.ridge_squared(problem, max_iter, source)
     if not problem.margin:
         tol *= float(np.clip(np.abs(problem.targets).max() or 1.0, 1e-60, 1.0))

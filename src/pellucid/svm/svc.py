@@ -16,7 +16,7 @@ from pellucid.persist.fitted_state import expect_array
 from pellucid.protocol import available_if
 from pellucid.records import Recorder, Solution, Status, converting, is_watched, unwatched
 from pellucid.svm import contributions, multiclass
-from pellucid.svm.kernel_base import KernelSVM, n_rows, scaled
+from pellucid.svm.kernel_base import SHORT_ROWS, KernelSVM, n_rows, scaled
 from pellucid.svm.multiclass import CLASS_FACTORS
 
 UNDER_WAY = Status("ok", "This binary problem is being solved.")
@@ -142,8 +142,9 @@ class SVC(KernelSVM, Classifier):
             return self._machine(problem, X, facts, pairs, found)
 
         found = parallel.interruptible(
-            self._solve_pairs, X, problem.y, limits, pairs, facts["gamma_"], recorder, machine
-        )
+            self._solve_pairs, X, problem.y, limits, pairs, facts["gamma_"], recorder, machine,
+            short=problem.n <= SHORT_ROWS,
+        )  # fmt: skip
         _check_separable(found, pairs, problem.classes)
         worst = next((one.status for one in found if not one.status.ok), found[0].status)
         return facts | machine(found) | {

@@ -10,7 +10,7 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.parameters import Real, changed, param
 from pellucid.records import Recorder, converting
-from pellucid.svm.kernel_base import KernelSVM
+from pellucid.svm.kernel_base import SHORT_ROWS, KernelSVM
 
 
 class SVR(KernelSVM, Regressor):
@@ -58,7 +58,8 @@ class SVR(KernelSVM, Regressor):
                 signs=np.repeat([1.0, -1.0], n),
                 linear=np.concatenate([self.epsilon - y, self.epsilon + y]),
                 limits=np.tile(limits, 2), start=np.zeros(2 * n), base=np.tile(np.arange(n), 2),
-            )
+            ),
+            short=n <= SHORT_ROWS,
         )  # fmt: skip
         if found.status.code == "not_separable":
             raise DataError(

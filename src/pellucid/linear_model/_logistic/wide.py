@@ -16,6 +16,7 @@ import numpy as np
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared, Setting
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, solve_newton, start
+from pellucid.numerics.linalg import Rotation
 from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.records import Solution, converting_x
 
@@ -47,13 +48,9 @@ def _distinct(whole: Likelihood) -> int:
 
 def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
     """The optimum for the columns of `prepared`, by way of those of L; None if nearly singular."""
-    from scipy import linalg
-
     whole = prepared.likelihood
-    table = whole.block(slice(None))
-    table = as_dense(table)
-    V, T = linalg.qr(table.T, mode="economic", check_finite=False)
-    small = np.ascontiguousarray(T.T)
+    V = Rotation(as_dense(whole.block(slice(None))).T)
+    small = np.ascontiguousarray(V.triangle().T)
     size = _largest_eigenvalue(small)
     if not size > 0 or whole.alpha[0] < WEAK * size * whole.weights.max():
         return None
@@ -65,12 +62,12 @@ def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
     x0 = None
     if setting.x0 is not None:
         B = start(prepared, setting).reshape(whole.q, -1)
-        B = np.column_stack([B[:, :-1] @ V, B[:, -1]])
+        B = np.column_stack([V.projected(B[:, :-1].T).T, B[:, -1]])
         x0 = np.concatenate([np.zeros((1, B.shape[1])), B]) if whole.q > 1 else B
 
     def back(x: np.ndarray) -> np.ndarray:
         C = x.reshape(whole.q, -1)
-        return np.column_stack([C[:, :-1] @ V.T, C[:, -1]]).ravel()
+        return np.column_stack([V.times(C[:, :-1].T).T, C[:, -1]]).ravel()
 
     with converting_x(back):
         found = solve_newton(reduced, replace(setting, x0=x0))
