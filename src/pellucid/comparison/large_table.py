@@ -97,7 +97,8 @@ class LargeTable:
 
 def large_table(data: Any, settings: Settings) -> LargeTable | None:
     """The table behind a path or another source if it does not fit into memory, with its sample."""
-    source = None if isinstance(data, SourceTable) or data == "-" else source_behind(data)
+    read_whole = isinstance(data, SourceTable) or (isinstance(data, str) and data == "-")
+    source = None if read_whole else source_behind(data)
     if source is None or not is_large(source):
         return None
     if settings.target is None:
