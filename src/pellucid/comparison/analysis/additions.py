@@ -143,7 +143,8 @@ def threshold(plan: Plan, found: Found) -> dict[str, float] | None:
     total = float(w.sum())
     return {
         "threshold": cheapest(p, y, w, costs), "cost_false_alarm": costs[0], "cost_miss": costs[1],
-        "cost": cost_at(at, p, y, w, costs) / total, "cost_at_half": cost_at(0.5, p, y, w, costs) / total,
+        "cost": cost_at(at, p, y, w, costs) / total,
+        "cost_at_half": cost_at(0.5, p, y, w, costs) / total,
     }  # fmt: skip
 
 
