@@ -128,10 +128,16 @@ class _Files:
                 rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
                 return reader.schema, rows
         except DAMAGE as error:
-            kind = "a Parquet" if self.kind == "parquet" else "an Arrow"
-            raise DataError(
-                f"{path} is not {kind} file, or is incomplete ({' '.join(str(error).split())})."
-            ) from None
+            raise self._refusal(path, " ".join(str(error).split())) from None
+
+    def _refusal(self, path: str, why: str) -> DataError:
+        found, kind = find_file(path), "a Parquet" if self.kind == "parquet" else "an Arrow"
+        if found.head(4) in (b"PAR1", b"ARRO"):
+            return found.broken(f"it starts as {kind} file, but its end is wrong ({why})")
+        return DataError(
+            f"{path} is not {kind} file ({why}). If it is text, rename it to end in .csv, .tsv or "
+            ".jsonl (or, in Python, give format='csv')."
+        )
 
     def __call__(self, columns: list[str], rows: int) -> Iterator[Any]:
         for path, parts in zip(self.paths, self.parts):
