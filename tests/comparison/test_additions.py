@@ -107,7 +107,7 @@ def test_sets_are_cv_plus(kind, tmp_path):
     proba = one_per_fold(result, "logistic", new, lambda m, X: m.predict_proba(X))
 
     def score(p, c):
-        return 1 - p[c] if kind == "smallest" else sum(q for q in p if q >= p[c])
+        return 1 - p[c] if kind == "smallest" else sum(p[p > p[c]]) + p[c] / 2
 
     errors = [score(p, y[row]) for p, row in zip(found["proba"], found["rows"])]
     for level in (0.5, 0.9):
@@ -125,6 +125,18 @@ def test_sets_are_cv_plus(kind, tmp_path):
         np.testing.assert_array_equal(never, sets)
     with pytest.raises(ParameterError, match="kind must be"):
         model.predict_set(new, 0.9, kind="large")
+
+
+def test_adaptive_sets_cover_no_more_than_they_should():
+    """A third of the rows has the less probable of two classes."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.5, 0.85, size=4000)
+    y = (rng.uniform(size=4000) > p).astype(int)
+    scores = conformal.class_scores(np.column_stack([p, 1 - p]), "adaptive")
+    reach = conformal.bound(scores[np.arange(2000), y[:2000]], 0.9)
+    inside = scores[2000:] <= reach
+    assert 0.88 < inside[np.arange(2000), y[2000:]].mean() < 0.92
+    assert inside.sum(axis=1).mean() < 1.9
 
 
 def test_the_models_of_the_folds_are_an_option(tmp_path):
