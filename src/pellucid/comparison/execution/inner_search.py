@@ -180,15 +180,16 @@ class InnerSearch:
         return {"early_stopping": True, self.task.rounds: self.task.most_rounds, **more}
 
     def tuned(self, best: int) -> dict[str, Any]:
-        """What the search found besides the candidate: the median number of rounds."""
-        if not self.task.rounds:
+        """What the search found besides the candidate: rounds by their median, and the step size."""
+        task = self.task
+        if task.entry is None or not task.rounds:
             return {}
         rounds = self.found.get(best, {}).get("rounds")
-        sampled = sum(len(test) for _, test in self.splits) < len(self.task.train)
+        sampled = sum(len(test) for _, test in self.splits) < len(task.train)
         if not rounds or (sampled and self.evaluator.shared.split_by != "time"):
             # Without a search on all rows, a part of the training rows decides.
             return self.stopping()
-        return {self.task.rounds: int(np.median(rounds))}
+        return task.entry.refitted(task.candidates[best], int(np.median(rounds)), task.effort)
 
     def late(self) -> bool:
         """Whether the time of the search is over; the rest is for the final fit."""
