@@ -266,3 +266,17 @@ def test_models_without_probabilities_are_calibrated(tmp_path):
     )
     assert found == pytest.approx(rows["ridge_classifier"]["metrics"]["log_loss"], rel=0.1)
     assert not hasattr(RidgeClassifier().fit(X, y), "predict_proba")
+
+
+def test_models_without_probabilities_are_searched_by_their_log_loss():
+    """Classes that only a flexible machine separates: the first candidate is much too stiff."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2))
+    frame = pd.DataFrame(X, columns=list("ab")).assign(
+        y=np.where((X**2).sum(axis=1) > 1.4, "u", "v")
+    )
+    result = compare(frame, "y", models=["svm_rbf"], jobs=1, cv=2, metric="log_loss", test_size=0)
+    first = result.refitter.contender("svm_rbf").candidates[0]
+    assert result.refitter.params("svm_rbf")["C"] > first["C"]
+    rows = {row["model"]: row["mean"] for row in result.rows}
+    assert rows["svm_rbf"] < 0.5 * rows["majority"]
