@@ -64,8 +64,8 @@ def final_choice(plan: Plan, state: RunState, model: str) -> tuple[int, dict[str
     tuned = _typical([record.get("tuned") or {} for record in done])
     contender = next(c for c in plan.contenders if c.id == model)
     if contender.entry is not None and fitted and "early_stopping" not in tuned:
-        rounds, params = int(np.median(fitted)), contender.candidates[best]
-        tuned |= contender.entry.refitted(params, rounds, plan.settings.effort)
+        count, params = int(np.median(fitted)), contender.candidates[best]
+        tuned |= contender.entry.refitted(params, count, plan.settings.effort)
     return best, tuned
 
 
