@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.linear_model import lasso_path
 
 from pellucid import plot
+from pellucid.data.datasets import load
 from pellucid.errors import ParameterError
 from pellucid.inspection import bootstrap
 from pellucid.linear_model import (
@@ -20,7 +21,7 @@ from pellucid.linear_model import (
     Ridge,
 )  # fmt: skip
 from pellucid.tree import DecisionTreeClassifier
-from tests.plot.reading import line_data, parsed
+from tests.plot.reading import line_data, parsed, texts
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 Z = X.to_numpy()
@@ -52,6 +53,36 @@ def test_lasso_path_begins_where_all_are_zero():
         Z - Z.mean(axis=0), Y - Y.mean(), alphas=display.values, tol=1e-10, max_iter=100_000
     )
     np.testing.assert_allclose(display.coefficients, expected.T[::-1], atol=0.05)
+
+
+def test_lasso_path_of_a_frame_with_levels():
+    tips = load("tips")
+    display = plot.coefficient_path(Lasso(standardize=True, tol=1e-10), tips.X, tips.y)
+    zero = ~display.coefficients.any(axis=1)
+    assert zero[-1] and not zero[:-1].any(), "the last penalty is the smallest with nothing left"
+
+
+def test_scaled_path():
+    tips = load("tips")
+    plain, scaled = (
+        plot.coefficient_path(Ridge(), tips.X, tips.y, values=[1.0, 9.0], scaled=scaled)
+        for scaled in (False, True)
+    )
+    bill, sex = (
+        tips.X.column(name).to_numpy(zero_copy_only=False) for name in ("total_bill", "sex")
+    )
+    deviations = [bill.std(), *((sex == level).std() for level in ("Female", "Male"))]
+    assert plain.names[:3] == ["total_bill", "sex=Female", "sex=Male"]
+    np.testing.assert_allclose(scaled.coefficients[:, :3], plain.coefficients[:, :3] * deviations)
+    assert "coefficient per standard deviation" in texts(parsed(scaled))
+    iris, species = load_iris(return_X_y=True)
+    theirs = Theirs(max_iter=5000)
+    plain, scaled = (
+        plot.coefficient_path(theirs, iris, species, values=[1.0], scaled=scaled)
+        for scaled in (False, True)
+    )
+    expected = plain.coefficients * np.tile(iris.std(axis=0), 3)
+    np.testing.assert_allclose(scaled.coefficients, expected)
 
 
 def test_path_along_the_variance_of_a_prior():

@@ -156,6 +156,18 @@ def test_beeswarm_shows_contributions_and_ranks(forest):
     assert means == sorted(means)
 
 
+def test_beeswarm_names_the_ends_of_its_colours(forest):
+    model, X = forest[:2]
+    display = plot.beeswarm(model, X)
+    assert "value of the column: low to high" in texts(parsed(display))
+    assert [t.get_text() for t in display.plot().ax_.get_legend().get_texts()] == ["low", "high"]
+
+
+def test_a_baseline_that_is_only_rounding_is_0():
+    display = plot.WaterfallDisplay(["a", "b"], [2.0, -1.0], 4.4e-16, "score", "Row 0")
+    assert "baseline 0" in texts(parsed(display))
+
+
 def test_beeswarm_keeps_every_point_in_its_band(forest):
     model, X, _ = forest
     panel = plot.beeswarm(model, X).picture().panels[0]

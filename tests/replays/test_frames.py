@@ -1,6 +1,7 @@
 """The numbers of the frames are those of the fit: states, predictions, errors, by other means."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pellucid
@@ -11,6 +12,7 @@ from pellucid.ensemble import (
     BaggingClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from pellucid.linear_model import (
     BayesianRegression,
@@ -94,7 +96,7 @@ def test_regions_are_predictions_on_the_grid(model, binary):
                 top[:, -1]
                 == at.predict_proba(rows)[range(len(rows)), codes(cells[i]) // grid["levels"]]
             )
-            low, high = (level / grid["levels"]) ** 2, ((level + 1) / grid["levels"]) ** 2
+            low, high = (level / grid["levels"]) ** 4, ((level + 1) / grid["levels"]) ** 4
             assert np.all((low - 1e-9 <= lead)[agree] & (lead <= high + 1e-9)[agree])
 
 
@@ -105,7 +107,7 @@ def test_margin_levels_are_halves_of_scores():
     grid = mark(shown, "grid")
     cells = codes(filled(grid["s"])[-1])
     scores = np.abs(watch.model(-1).decision_function(centres(shown, grid)))
-    lead = (cells % grid["levels"] / grid["levels"]) ** 2
+    lead = (cells % grid["levels"] / grid["levels"]) ** 4
     outside = lead >= grid["margin"]
     clear = np.abs(scores - 1) > 0.05
     assert np.array_equal(outside[clear], scores[clear] > 1)
@@ -137,13 +139,14 @@ def test_the_curve_of_one_column_is_the_prediction():
                   MLPRegressor(hidden_layer_sizes=(3,), max_iter=10, random_state=0)):  # fmt: skip
         watch = watched(model, x, y)
         frames = pellucid.replay(watch, x, y).frames
-        titles = [p["title"] for p in frames["panels"]]
-        if "The fitted curve" not in titles:
-            continue
         shown = panel(frames, "The fitted curve")
         line = mark(shown, "line")
+        at = np.array(line["x"])
+        if isinstance(model, DecisionTreeRegressor):  # both sides of every threshold
+            at[1:-1:2] -= 1e-4
+            at[2:-1:2] += 1e-4
         for i in some(len(watch.steps)):
-            expected = watch.model(i).predict(np.array(line["x"])[:, None])
+            expected = watch.model(i).predict(at[:, None])
             reach = np.ptp(shown["y"]["range"])
             assert np.allclose(filled(line["s"])[i], expected, atol=reach / 700)
 
@@ -199,13 +202,14 @@ def test_the_path_and_the_loss_of_logistic_descent():
         assert trail["y"][i] == pytest.approx(state["coef_"][0, 0], rel=1e-6, abs=1e-12)
     places = centres(shown, grid)
     values = np.array([log_loss(a, b, x, t) for a, b in places])
-    bands = codes(grid["s"][0])
+    heights = codes(grid["s"][0])
     order = np.argsort(values)
-    assert (np.diff(bands[order]) >= 0).all(), "bands follow the loss"
+    assert (np.diff(heights[order]) >= 0).all(), "bands follow the loss"
     low, high = values.min(), np.quantile(values, 0.97)
     assert np.array_equal(
-        bands, np.clip((np.sqrt((values - low) / (high - low)) * 22).astype(int), 0, 21)
+        heights, np.clip((np.sqrt((values - low) / (high - low)) * 176).astype(int), 0, 175)
     )
+    assert (grid["bands"], grid["levels"]) == (22, 176), "eight levels for each band"
 
 
 @pytest.mark.parametrize(
@@ -266,12 +270,52 @@ def test_coefficients_are_the_states():
     shown = panel(pellucid.replay(watch, X, y).frames, "Coefficients as the penalty falls")
     trails = [m for m in shown["marks"] if m["m"] == "trail"]
     names = [entry[0] for entry in shown["legend"]]
-    assert names == ["x0", "x1", "x2", "intercept"] and shown["x"]["log"]
+    assert names == ["x0", "x1", "x2"] and shown["x"]["log"]
+    assert shown["note"] == "Without the intercept."
     assert shown["x"]["range"][0] > shown["x"]["range"][1]
     for i, step in enumerate(watch.steps):
-        expected = [*step.state["coef_"], step.state["intercept_"]]
+        expected = list(step.state["coef_"])
         assert [t["y"][i] for t in trails] == pytest.approx(expected, rel=1e-4, abs=1e-12)
         assert trails[0]["x"][i] == pytest.approx(step.numbers["alpha"], rel=1e-4)
+
+
+def test_an_intercept_that_dwarfs_the_coefficients_is_not_drawn():
+    X = np.linspace(-1, 1, 20)[:, None]
+    model = LinearRegression(solver="gd", max_iter=30, tol=0)
+    near, far = (pellucid.replay(model, X, X[:, 0] + start).frames for start in (2.0, 200.0))
+    assert [entry[0] for entry in panel(near, "Coefficients")["legend"]] == ["x0", "intercept"]
+    assert [entry[0] for entry in panel(far, "Coefficients")["legend"]] == ["x0"]
+    assert panel(far, "Coefficients")["note"] == "Without the intercept."
+
+
+def test_the_curve_of_a_tree_has_vertical_steps():
+    X = np.array([[0.0], [1.0], [2.0], [4.0]])
+    frames = pellucid.replay(DecisionTreeRegressor(), X, [1.0, 1.0, 5.0, 9.0]).frames
+    line = mark(panel(frames, "The fitted curve"), "line")
+    assert line["x"][1:-1] == [0.5, 0.5, 1.5, 1.5, 3, 3]
+    assert line["s"][0] == pytest.approx([4] * 8, abs=0.02)
+    assert filled(line["s"])[-1][1:-1] == pytest.approx([1, 1, 1, 5, 5, 9], abs=0.02)
+
+
+def test_the_target_and_the_objective_have_their_names():
+    table = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0], "size": [1.0, 2.0, 2.0, 4.0]})
+    model = LinearRegression(solver="gd", max_iter=5, tol=0)
+    for y in (table["size"], "size"):
+        rows = table[["x"]] if not isinstance(y, str) else table
+        shown = panel(pellucid.replay(model, rows, y).frames, "The fitted curve")
+        assert shown["y"]["label"] == "size"
+    shown = panel(pellucid.replay(SVC(), X2[TWO], Y[TWO]).frames, "Objective")
+    assert shown["y"]["label"] == "dual objective"
+
+
+def test_the_out_of_bag_error_of_a_regression_has_its_unit():
+    watch = watched(RandomForestRegressor(8, random_state=0), X4[:, :3], X4[:, 3])
+    frames = pellucid.replay(watch, X4[:, :3], X4[:, 3]).frames
+    shown = panel(frames, "Out-of-bag error")
+    assert shown["y"]["label"] == "unexplained share of the variance"
+    errors = [step.numbers["oob_error"] for step in watch.steps]
+    assert mark(shown, "trail")["y"] == pytest.approx(errors, rel=1e-4)
+    assert "of the variance. The root mean squared error" in frames["sentences"][-1]
 
 
 def test_chosen_columns_choose_the_coefficients():

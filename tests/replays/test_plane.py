@@ -35,7 +35,8 @@ def test_two_columns_with_the_others_at_typical_values():
     assert set(columns[0].cells()) == {max(set(island), key=island.count)}
     assert [axis["label"] for axis in found.axes] == ["bill_length_mm", "body_mass_g"]
     assert found.note("Before.") == (
-        "Before. Other columns: at their median or most frequent value. "
+        "Before. Other columns: at their median or most frequent value (island Biscoe, "
+        "bill_depth_mm 17.3, flipper_length_mm 197, sex male, ...). "
         "2 rows with a missing value in these columns are not drawn."
     )
 

@@ -40,6 +40,12 @@ class CodedLabels:
         return _plain(cells[self.codes])
 
 
+def target_name(y: Any) -> str:
+    """What a picture calls the target: the name of its column or series, else "y"."""
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "y"
+
+
 def as_vector(values: Any, what: str = "y") -> np.ndarray:
     """A NumPy array from a list, array or series; missing cells stay None or NaN."""
     if isinstance(values, np.ma.MaskedArray):

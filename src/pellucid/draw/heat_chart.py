@@ -33,10 +33,10 @@ def heat_limits(
     return low, high
 
 
-def heat_keys(low: float, high: float, diverging: bool) -> list[Key]:
+def heat_keys(low: float, high: float, diverging: bool, index: int = 0) -> list[Key]:
     if not diverging:
-        return [Key(f"{number(low)} to {number(high)}", 0, "ramp")]
-    return [Key(f"0 to {number(high)}", 0, "ramp"), Key(f"0 to {number(low)}", 1, "ramp")]
+        return [Key(f"{number(low)} to {number(high)}", index, "ramp")]
+    return [Key(f"0 to {number(high)}", 0, "ramp"), Key(f"0 to {number(low)}", 1, "minus ramp")]
 
 
 def heat_marks(
@@ -45,11 +45,13 @@ def heat_marks(
     texts: Sequence[Sequence[Any]] | None,
     limits: tuple[float, float],
     diverging: bool,
+    index: int = 0,
 ) -> list[str]:
-    """The coloured cells, first row on top, and the texts inside them."""
+    """The coloured cells, first row on top, and the texts inside them. Negative values of a diverging
+    scale have the colour of series 1, all others that of series `index`."""
     levels = [[_level(v, *limits, diverging) for v in row] for row in matrix]
     shown = _texts(panel, matrix, texts, len(matrix), len(matrix[0]) if matrix else 0)
-    return [_cells(panel, levels), *(shown or [_minus_signs(panel, levels)])]
+    return [_cells(panel, levels, index), *(shown or [_minus_signs(panel, levels)])]
 
 
 def _level(value: float, low: float, high: float, diverging: bool) -> int | None:
@@ -65,9 +67,9 @@ def _level(value: float, low: float, high: float, diverging: bool) -> int | None
     return round((value / 2 - low / 2) / (high / 2 - low / 2) * LEVELS)
 
 
-def _cells(panel: Panel, levels: list[list[int | None]]) -> str:
+def _cells(panel: Panel, levels: list[list[int | None]], index: int) -> str:
     if sum(map(len, levels)) > MOST_ELEMENTS:
-        return _image(panel, levels)
+        return _image(panel, levels, index)
     step_x, step_y = _steps(panel, levels)
     paths: dict[int, str] = {}
     empty = ""
@@ -81,7 +83,7 @@ def _cells(panel: Panel, levels: list[list[int | None]]) -> str:
                 paths[level] = paths.get(level, "") + cell
     parts = [
         svg.series_group(
-            level < 0,
+            1 if level < 0 else index,
             [svg.element("path", d=paths[level], fill="currentColor")],
             opacity=_opacity(level),
         )
@@ -119,12 +121,13 @@ def _opacity(level: int) -> str:
     return f"{0.04 + (STRONGEST - 0.04) * abs(level) / LEVELS:.2f}"
 
 
-def _image(panel: Panel, levels: list[list[int | None]]) -> str:
-    """Index 0 is empty, 1 .. 2 * LEVELS + 1 the levels from the most negative up."""
+def _image(panel: Panel, levels: list[list[int | None]], index: int) -> str:
+    """Code 0 is empty, 1 .. 2 * LEVELS + 1 the levels from the most negative up."""
     palette = [(0, 0, 0, 0)]
     for level in range(-LEVELS, LEVELS + 1):
         alpha = round(255 * float(_opacity(level))) if level else 0
-        palette.append((*red_green_blue(PALETTE[level < 0]), alpha))
+        colour = PALETTE[1 if level < 0 else index % len(PALETTE)]
+        palette.append((*red_green_blue(colour), alpha))
     rows = [bytes(0 if v is None else v + LEVELS + 1 for v in row) for row in levels]
     return svg.element(
         "image",

@@ -76,9 +76,10 @@ def _sample(key: Key, x: float, y: float) -> str:
     if key.shape in ("solid", "plain"):
         line = svg.segment(x, y, x + 20, y, stroke_width="2")
         return line if key.shape == "plain" else svg.series_group(key.index, [line])
-    if key.shape == "line":
+    if key.shape in ("line", "marked line"):
         line = svg.segment(x, y, x + 20, y, stroke_width="2", stroke_dasharray=dash(key.index))
-        return svg.series_group(key.index, [line])
+        marker = [svg.points([(x + 10, y)], key.index)] if key.shape == "marked line" else []
+        return svg.series_group(key.index, [line, *marker])
     if key.shape == "point":
         return svg.series_group(key.index, [svg.points([(x + 10, y)], key.index)])
     if key.shape == "area":
@@ -91,7 +92,7 @@ def _sample(key: Key, x: float, y: float) -> str:
             svg.element("path", d=svg.rectangle_path(x + 4 * i, y - 6, 4, 11), fill=colour)
             for i, colour in enumerate(spectrum(5))
         )
-    if key.shape == "ramp":
+    if key.shape in ("ramp", "minus ramp"):
         cells = [
             svg.element(
                 "path",
@@ -100,8 +101,9 @@ def _sample(key: Key, x: float, y: float) -> str:
             )
             for i in range(4)
         ]
-        minus = svg.segment(x + 7, y - 0.5, x + 13, y - 0.5, opacity="0.6") if key.index else ""
-        return svg.series_group(key.index, cells, fill="currentColor") + minus
+        minus = svg.segment(x + 7, y - 0.5, x + 13, y - 0.5, opacity="0.6")
+        ramp = svg.series_group(key.index, cells, fill="currentColor")
+        return ramp + minus if key.shape == "minus ramp" else ramp
     return svg.series_group(key.index, fill_parts(key.index, svg.rectangle_path(x, y - 6, 20, 11)))
 
 

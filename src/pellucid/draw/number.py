@@ -68,7 +68,10 @@ def beside_marks(values: Sequence[object], digits: int = 3) -> list[str]:
 
     >>> beside_marks([1.8896, -0.0159, float("nan")])
     ['1.89', '-0.02', 'nan']
+    >>> beside_marks([0.33, 2.2e-17])
+    ['0.33', '0.00']
     """
+    values = _without_noise(values)
     known = [v for v in map(_plain, values) if v is not None]
     finite = [v for v in values if isinstance(v, float) and math.isfinite(v)]
     powers = [exponent(v, digits) for v in known if v != 0]
@@ -80,6 +83,13 @@ def beside_marks(values: Sequence[object], digits: int = 3) -> list[str]:
         str(v) if not math.isfinite(v) else f"{round(v, decimals) + 0.0:.{decimals}f}"
         for v in map(float, values)  # type: ignore[arg-type]
     ]
+
+
+def _without_noise(values: Sequence[object]) -> list[object]:
+    """Floats that are only the rounding of sums of the others are 0."""
+    floats = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
+    least = 1e-13 * max(floats, default=0.0)
+    return [0.0 if isinstance(v, float) and abs(v) < least else v for v in values]
 
 
 def _in_column(value: object, decimals: int, digits: int) -> str:

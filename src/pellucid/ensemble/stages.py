@@ -87,12 +87,14 @@ def record(
     """
     recorder = Recorder(source, count)
     errors = None if out_of_bag is None else out_of_bag.errors()
+    regression = out_of_bag is not None and out_of_bag.problem.classes is None
+    words = partial(_sentence, " of the variance" if regression else "")
     for k in range(first + 1, count + 1):
         numbers = {} if errors is None else {"oob_error": next(errors)}
-        recorder.step(k, partial(states, k), partial(events, k), _sentence, **numbers)
+        recorder.step(k, partial(states, k), partial(events, k), words, **numbers)
 
 
-def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
+def _sentence(unit: str, event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     from pellucid.draw import number
 
     error = numbers.get("oob_error", np.nan)
@@ -100,7 +102,9 @@ def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:
     if "leaves" in event:
         text += f" with {event['leaves']} {'leaf' if event['leaves'] == 1 else 'leaves'}"
     text += " joins the ensemble"
-    return f"{text}." if np.isnan(error) else f"{text}; the out-of-bag error is {number(error, 4)}."
+    if np.isnan(error):
+        return f"{text}."
+    return f"{text}; the out-of-bag error is {number(error, 4)}{unit}."
 
 
 def without_estimates(model: Any, whole: bool) -> Any:

@@ -171,7 +171,7 @@ def _heat(mark: Heat, ax: Any, panel: Panel) -> None:
     ends = (x1, x2, y2, y1) if downwards else (x1, x2, y1, y2)
     origin = "upper" if downwards else "lower"
     ax.imshow(
-        values, cmap=_colour_map(mark.diverging), vmin=low, vmax=max(high, low + 1e-300),
+        values, cmap=_colour_map(mark.diverging, mark.index), vmin=low, vmax=max(high, low + 1e-300),
         extent=ends, origin=origin, aspect="auto", interpolation="nearest",
     )  # fmt: skip
     if downwards and mark.texts != () and values.size <= 400:
@@ -181,7 +181,7 @@ def _heat(mark: Heat, ax: Any, panel: Panel) -> None:
                 ax.text(j, i, text, ha="center", va="center")
 
 
-def _colour_map(diverging: bool) -> Any:
+def _colour_map(diverging: bool, index: int = 0) -> Any:
     """From transparent to the colour, so that the text stays readable on any background."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -189,7 +189,7 @@ def _colour_map(diverging: bool) -> Any:
         plain = tuple(part / 255 for part in red_green_blue(colour))
         return [(*plain, 0.0), (*plain, STRONGEST)]
 
-    high = ends(PALETTE[0])
+    high = ends(series_colour(index))
     colours = [*ends(PALETTE[1])[::-1], *high] if diverging else high
     places = [0, 0.5, 0.5, 1] if diverging else [0, 1]
     return LinearSegmentedColormap.from_list("pellucid", list(zip(places, colours)))

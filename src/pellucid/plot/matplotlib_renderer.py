@@ -14,11 +14,10 @@ import numpy as np
 
 from pellucid.draw import label_text as words
 from pellucid.draw.heat_chart import STRONGEST, heat_keys, heat_limits
-from pellucid.draw.number import number
-from pellucid.draw.style import PALETTE
 from pellucid.errors import ParameterError, PellucidError, PellucidWarning, warn
-from pellucid.plot.colours import colour_of, value_limits
+from pellucid.plot.colours import colour_of, series_colour, value_limits
 from pellucid.plot.extents import panel_limits
+from pellucid.plot.legend_keys import value_ends
 from pellucid.plot.matplotlib_marks import LONGEST, draw, legend_text
 from pellucid.plot.picture import Axis, Heat, Panel, Picture, Points, Regions
 
@@ -200,10 +199,11 @@ def _keys(panel: Panel, ax: Any) -> list[Any]:
         if isinstance(mark, Heat) and (mark.texts == () or panel.y.names is None):
             ends = heat_limits([list(row) for row in mark.values], mark.limits, mark.diverging)
             keys += [
-                Patch(color=PALETTE[key.index], alpha=STRONGEST, label=key.label)
-                for key in heat_keys(*ends, mark.diverging)
+                Patch(color=series_colour(key.index), alpha=STRONGEST, label=key.label)
+                for key in heat_keys(*ends, mark.diverging, mark.index)
             ]
-        if isinstance(mark, Points) and mark.values:
-            low, high = value_limits(mark.values)
-            keys += [Patch(color=colour_of(v, low, high), label=number(v)) for v in (low, high)]
+        if isinstance(mark, Points) and mark.values and mark.ends != ():
+            ends = value_limits(mark.values)
+            colours = [colour_of(value, *ends) for value in ends]
+            keys += [Patch(color=c, label=text) for c, text in zip(colours, value_ends(mark))]
     return keys

@@ -87,6 +87,7 @@ class Points(Mark):
     texts: written beside the points where there is room, and shown as tooltips.
     sizes: radius of each point in pixels; the points are then discs.
     values: a number per point that decides its colour, from blue (low) to orange (high).
+    ends: words for the lowest and highest value in the legend; None: the numbers. () has no legend.
     outline: a line around each marker, which separates it from a coloured background.
     """
 
@@ -98,6 +99,7 @@ class Points(Mark):
     sizes: Numbers = ()
     values: Numbers = ()
     outline: bool = False
+    ends: Texts | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ class Heat(Mark):
     On an axis with names, the first row is on top. On a numeric axis the cells divide the range of
     the axis into equal steps and the first row is at the smallest y.
     diverging: negative values have another colour.
+    index: number of the series whose colour the values have.
     limits: values at which the colour is weakest and strongest; those of the data by default.
     texts: written into the cells if all of them fit; by default the values. () writes nothing.
     """
@@ -155,6 +158,7 @@ class Heat(Mark):
     texts: tuple[tuple[str, ...], ...] | None = None
     diverging: bool = False
     limits: tuple[float, float] | None = None
+    index: int = 0
 
 
 @dataclass(frozen=True)

@@ -330,7 +330,7 @@ def _heat(mark: Heat, area: axes.Panel, panel: Panel) -> list[str]:
     rows = [list(row) for row in (mark.values if panel.y.names is not None else mark.values[::-1])]
     limits = heat_limits(rows, mark.limits, mark.diverging)
     texts = [[""] * len(row) for row in rows] if mark.texts == () else mark.texts
-    return heat_marks(area, rows, texts, limits, mark.diverging)
+    return heat_marks(area, rows, texts, limits, mark.diverging, mark.index)
 
 
 @draw.register

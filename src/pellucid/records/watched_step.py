@@ -134,7 +134,8 @@ def same(a: Any, b: Any) -> bool:
     return bool(np.isscalar(a) and np.isscalar(b) and (a == b or (a != a and b != b)))
 
 
-_WORDS = {"nonzero": "nonzero coefficients"}  # in sentences, for names of numbers
+# What sentences call some numbers.
+_WORDS = {"nonzero": "nonzero coefficients", "gap": "duality gap"}
 
 
 def _sentence(event: State, numbers: dict[str, float]) -> str:

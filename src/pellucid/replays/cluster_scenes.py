@@ -37,7 +37,7 @@ def kmeans(recording: Recording) -> list[Panel]:
         if where is not None:
             drawn = [found[plane.drawn] for found in labels]
             panels.append(_clusters(plane, drawn, [where(c) for c in centres]))
-    panels += _objective(recording, "sum of squared distances")
+    panels += _objective(recording)
     if centres.shape[1] <= BARS:
         sizes = [np.bincount(found, minlength=centres.shape[1]) for found in labels]
         names = [f"cluster {k}" for k in range(centres.shape[1])]
@@ -107,7 +107,7 @@ def mixture(recording: Recording) -> list[Panel]:
         legend = [[f"component {j}", j, "point"] for j in range(k)]
         note = plane.note("Ellipses are one and two standard deviations.")
         panels.append(chart("Components", x, y, marks, legend=legend, note=note))
-    panels += _objective(recording, "objective")
+    panels += _objective(recording)
     if recording.has("weights_") and k <= BARS:
         names = [f"component {j}" for j in range(k)]
         weights = recording.states("weights_")
@@ -159,10 +159,10 @@ def embedding(recording: Recording) -> list[Panel]:
         "Embedding", axis("dimension 1", limits[0]), axis("dimension 2", limits[1]), [dots],
         legend=class_legend(recording), note=note,
     )  # fmt: skip
-    return [found, *_objective(recording, "objective")]
+    return [found, *_objective(recording)]
 
 
-def _objective(recording: Recording, label: str) -> list[Panel]:
+def _objective(recording: Recording) -> list[Panel]:
     values = recording.numbers("objective")
     history = getattr(recording.final, "history_", None)
     if np.isfinite(values).sum() < 2 and history is not None:  # it was not computed at every step
@@ -171,4 +171,5 @@ def _objective(recording: Recording, label: str) -> list[Panel]:
         values[place.clip(max=len(values) - 1)] = history["objective"]
     if np.isfinite(values).sum() < 2:
         return []
-    return [curves("Objective", recording.iterations, {"objective": values}, label)]
+    line = {"objective": values}
+    return [curves("Objective", recording.iterations, line, recording.objective)]

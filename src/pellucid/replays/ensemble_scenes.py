@@ -62,9 +62,16 @@ def _errors(recording: Recording) -> list[Panel]:
     if not lines:
         return []
     label = "share of wrong labels" if recording.is_classifier else "root mean squared error"
-    return [
+    found = [
         curves("Error by round", recording.iterations, lines, label, x_label="round", log=False)
     ]
+    if np.isfinite(out_of_bag).sum() > 1 and not recording.is_classifier:
+        line = {"out-of-bag rows": out_of_bag}
+        unit = "unexplained share of the variance"
+        found.append(
+            curves("Out-of-bag error", recording.iterations, line, unit, x_label="round", log=False)
+        )
+    return found
 
 
 def _numbers(recording: Recording) -> list[Panel]:
@@ -80,8 +87,7 @@ def _numbers(recording: Recording) -> list[Panel]:
     for name, title in titles.items():
         values = recording.numbers(name)
         if np.isfinite(values).sum() > 1:
-            label = name.replace("_", " ")
-            found.append(
-                curves(title, recording.iterations, {label: values}, label, x_label="round")
-            )
+            line = {name: values}
+            label = "mean loss" if name == "objective" else name
+            found.append(curves(title, recording.iterations, line, label, x_label="round"))
     return found

@@ -15,6 +15,7 @@ from pellucid.replays.supervised import MARGIN, predictions, progress
 
 Panel = dict[str, Any]
 LINES = 8  # coefficients that are drawn as lines
+DWARFS = 5  # an intercept that is larger than this many times all coefficients is not drawn
 
 
 def linear(recording: Recording) -> list[Panel]:
@@ -42,10 +43,10 @@ def causes(recording: Recording) -> dict[str, Any]:
 
 def coefficients(recording: Recording) -> Panel:
     """Coefficients by iteration, or along the penalty where that is what changes."""
-    names, values = coefficient_columns(recording)
+    penalty = penalties(recording)
+    names, values, without = _comparable(*coefficient_columns(recording), penalty is not None)
     scale = np.abs(values).max(axis=0)
     chosen = np.sort(np.argsort(-scale, kind="stable")[:LINES])
-    penalty = penalties(recording)
     falls = penalty is not None
     at = np.array(recording.iterations, dtype=float) if penalty is None else penalty
     if penalty is None:
@@ -58,10 +59,26 @@ def coefficients(recording: Recording) -> Panel:
     ]
     legend = [[names[j], k, DASHES[k % 5] or "line"] for k, j in enumerate(chosen)]
     left = len(names) - len(chosen)
-    more = {"note": f"The {LINES} largest of {len(names)} coefficients."} if left else {}
+    note = f"The {LINES} largest of {len(names)} coefficients. {without}" if left else without
+    more = {"note": note.strip()} if note else {}
     title = "Coefficients as the penalty falls" if falls else "Coefficients"
     y = axis("coefficient", span(values[:, chosen], zero=True))
     return chart(title, x, y, marks, legend=legend, **more)
+
+
+def _comparable(
+    names: list[str], values: np.ndarray, along: bool
+) -> tuple[list[str], np.ndarray, str]:
+    """Names and values without the intercept, which no penalty shrinks (`along` a path of penalties)
+    and next to which coefficients can be too small to see; and a sentence if it is left out."""
+    starts = np.array([name.split(",")[0] == "intercept" for name in names])
+    rest = np.abs(values[:, ~starts])
+    if not starts.any() or not rest.size:
+        return names, values, ""
+    if not along and np.abs(values[:, starts]).max() <= DWARFS * rest.max():
+        return names, values, ""
+    kept = [name for name, start in zip(names, starts) if not start]
+    return kept, values[:, ~starts], "Without the intercept."
 
 
 def coefficient_columns(recording: Recording) -> tuple[list[str], np.ndarray]:

@@ -16,6 +16,7 @@ from pellucid.replays.panels import axis, chart, letters, shortened, span
 from pellucid.replays.recording import Recording
 
 BANDS = 22  # bands of equal loss
+FINE = 8  # levels within a band, so that its edges are smooth
 WORK = 2e7  # rows times cells that are evaluated
 FINEST, COARSEST = 150, 24  # cells along each side that are evaluated
 SMOOTH = 100  # cells along each side that are drawn at least
@@ -98,10 +99,11 @@ def descent(recording: Recording) -> dict[str, Any] | None:
     values, n = _surface(section, limits)
     low, high = values.min(), np.quantile(values, 0.97)
     share = np.sqrt((values - low) / (high - low or 1.0))
-    bands = np.clip((share * BANDS).astype(int), 0, BANDS - 1)
+    levels = BANDS * FINE
+    heights = np.clip((share * levels).astype(int), 0, levels - 1)
     grid = {
         "m": "grid", "nx": n, "ny": n, "box": [shortened(v, 8) for v in (*limits[0], *limits[1])],
-        "classes": 0, "levels": BANDS, "s": [letters(bands)], "colour": 5,
+        "classes": 0, "levels": levels, "bands": BANDS, "s": [letters(heights)], "colour": 5,
     }  # fmt: skip
     trail = {
         "m": "trail", "x": shortened(section.path[:, 0], 7), "y": shortened(section.path[:, 1], 7),

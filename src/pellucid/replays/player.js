@@ -482,8 +482,9 @@
     edges.length = 0;
     if (mark.bare) return;
     if (!mark.classes) {
-      const bands = Array.from({ length: levels - 1 }, (_, k) => k + 0.5);
-      isolines(mark, edges, (k) => letter(cells, k), bands);
+      const fine = levels / mark.bands;
+      const steps = Array.from({ length: mark.bands - 1 }, (_, k) => (k + 1) * fine - 0.5);
+      isolines(mark, edges, (k) => letter(cells, k), steps);
       return;
     }
     outline(mark, cells, edges);
@@ -494,16 +495,19 @@
   }
 
   /** The colour of each value that a cell can have, as four bytes. */
-  function shadesOf({ classes, levels, diverging, colour: which }) {
+  function shadesOf({ classes, levels, bands, diverging, colour: which }) {
     const shades = new Uint32Array(Math.max(1, classes) * levels);
     const bytes = new Uint8ClampedArray(shades.buffer);
     for (let value = 0; value < shades.length; value++) {
       let c, alpha = 255;
       if (classes) {
         c = colour(Math.floor(value / levels));
-        alpha = 40 + Math.round((105 * ((value % levels) + 1)) / levels);
+        alpha = 40 + Math.round(105 * Math.sqrt(lead({ levels }, value)));
       } else if (diverging) c = signed(((2 * value) / (levels - 1) - 1) * 0.75);
-      else c = mix(colour(which || 0), theme.page, 0.25 + (0.75 * value) / Math.max(1, levels - 1));
+      else {
+        const band = Math.floor((value * bands) / levels);
+        c = mix(colour(which || 0), theme.page, 0.25 + (0.75 * band) / Math.max(1, bands - 1));
+      }
       bytes.set([c[0], c[1], c[2], alpha], 4 * value);
     }
     return shades;
@@ -554,7 +558,7 @@
   }
 
   // Levels are finer where the lead is small, so that the lines are smooth.
-  const lead = ({ levels }, value) => (((value % levels) + 0.5) / levels) ** 2;
+  const lead = ({ levels }, value) => (((value % levels) + 0.5) / levels) ** 4;
   const along = (p, q, share) => [p[0] + (q[0] - p[0]) * share, p[1] + (q[1] - p[1]) * share];
 
   /** The lines on which a function of the cells has the given heights. */

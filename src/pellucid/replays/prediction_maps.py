@@ -87,10 +87,11 @@ def regions(
 def class_cells(
     recording: Recording, model: Any, table: Any, levels: int, margin: bool = False
 ) -> np.ndarray:
-    """Predicted class and lead of each row: class * levels + level; a lead is (level / levels)**2."""
+    """Predicted class and lead of each row: class * levels + level; a lead is (level / levels)**4, so
+    that levels are fine where the class changes."""
     codes = recording.codes_of(model.predict(table))
     share = np.clip(lead(model, table, codes, margin), 0.0, 1.0)
-    return codes * levels + np.minimum((np.sqrt(share) * levels).astype(int), levels - 1)
+    return codes * levels + np.minimum((share**0.25 * levels).astype(int), levels - 1)
 
 
 def lead(model: Any, table: Any, codes: np.ndarray, margin: bool = False) -> np.ndarray:
@@ -118,7 +119,8 @@ def _before_next(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def _hard(recording: Recording) -> dict[str, bool]:
     """Trees have sharp edges; the predictions of other models change gradually."""
-    return {"hard": True} if hasattr(recording.final, "feature_importances_") else {}
+    parts = [recording.final, *getattr(recording.final, "estimators_", [])[:1]]
+    return {"hard": True} if any(hasattr(part, "feature_importances_") for part in parts) else {}
 
 
 def _box(plane: RowPlane) -> list[float]:
@@ -149,7 +151,8 @@ def surface(recording: Recording, plane: RowPlane) -> dict[str, Any]:
     low, high = (f"{v:.4g}" for v in (middle - reach, middle + reach))
     note = f"Colours of the surface and of the rows run from {low} to {high}."
     ax, ay = plane.axes
-    legend = [["below the mean of y", 1, "swatch"], ["above the mean of y", 0, "swatch"]]
+    mean = f"the mean of {recording.target}"
+    legend = [[f"below {mean}", 1, "swatch"], [f"above {mean}", 0, "swatch"]]
     return chart("Predicted surface", ax, ay, [grid, dots], note=plane.note(note), legend=legend)
 
 
@@ -158,8 +161,8 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
     source, drawn = recording.table, _spread(recording.rows.n_rows)
     values = source.values(column)
     limits = span(values)
-    at = np.linspace(limits[0], limits[1], CURVE)
-    table = raw_table(source.rows(CURVE, {column: at}))
+    at = _curve_places(values, limits, bool(_hard(recording)))
+    table = raw_table(source.rows(len(at), {column: at}))
     if recording.is_regressor:
         lines = [model.predict(table).ravel() for model in recording.models]
         observed, label = recording.y.astype(float), recording.target
@@ -179,6 +182,15 @@ def curve(recording: Recording, column: int) -> dict[str, Any]:
     ]  # fmt: skip
     name = axis_name(source.names[column], source.columns[column].kind == "datetime")
     return chart("The fitted curve", axis(name, limits), axis(label, y_limits), marks)
+
+
+def _curve_places(values: np.ndarray, limits: list[float], hard: bool) -> np.ndarray:
+    """Where a curve is computed: evenly, or on both sides of each place where a tree may split."""
+    found = np.unique(values[np.isfinite(values)])
+    if not hard or len(found) > CURVE:
+        return np.linspace(limits[0], limits[1], CURVE)
+    middle, near = (found[1:] + found[:-1]) / 2, 1e-6 * (limits[1] - limits[0])
+    return np.sort(np.concatenate([limits, middle - near, middle + near]))
 
 
 def observed_against_predicted(recording: Recording) -> dict[str, Any]:

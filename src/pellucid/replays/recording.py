@@ -28,6 +28,15 @@ UNITS = {
     "SGDClassifier": "step",
     "SGDRegressor": "step",
 }
+# What the objective of a step is, where "objective" says too little.
+OBJECTIVES = {
+    "GaussianMixture": "negative mean log-likelihood",
+    "KMeans": "sum of squared distances",
+    "OneClassSVM": "dual objective",
+    "SVC": "dual objective",
+    "SVR": "dual objective",
+    "TSNE": "Kullback-Leibler divergence",
+}
 SCORED = 2000  # rows on which the error of each step is computed
 
 
@@ -126,6 +135,11 @@ class Recording:
     def unit(self) -> str:
         """What the iterations of this fit are called."""
         return UNITS.get(self.fit.source, "iteration")
+
+    @property
+    def objective(self) -> str:
+        """What the objective of this fit is called."""
+        return OBJECTIVES.get(self.fit.source, "objective")
 
     def sentence(self, i: int) -> str:
         """What happened at step i, and how well the model then predicts the training rows."""

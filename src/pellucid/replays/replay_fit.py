@@ -15,12 +15,12 @@ import numpy as np
 from pellucid.data.intake import RawTable
 from pellucid.data.io.whole_file import write_whole
 from pellucid.data.opening import opened
-from pellucid.data.targets import as_vector, check_lengths
+from pellucid.data.targets import as_vector, check_lengths, target_name
 from pellucid.draw.label_text import clean
 from pellucid.draw.style import PALETTE
 from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.plot.models.plane import Source, source
-from pellucid.records import Step, Watch, WatchedFit, watching
+from pellucid.records import Status, Step, Watch, WatchedFit, watching
 from pellucid.replays.page import embedded, packed, page
 from pellucid.replays.panels import shortened
 from pellucid.replays.recording import Recording
@@ -100,7 +100,7 @@ def replay(
     """
     if max_steps < 2:
         raise ParameterError(f"The 'max_steps' parameter must be at least 2. Got {max_steps}.")
-    name = clean(y, 40) if isinstance(y, str) else "y"
+    name = clean(target_name(y), 40)
     X, y = opened(X, y)
     fit, notes = _watched(model, X, y, max_steps)
     table = source(X, "replay")
@@ -116,10 +116,16 @@ def replay(
         steps, more = _thinned(steps, max_steps)
         recording = Recording(fit, steps, table, target, chosen, tested, name)
         _check_rows(recording)
-        frames = _frames(recording, heading, notes + more)
+        frames = _frames(recording, heading, [*notes, *more, *_unfinished(recording)])
         if len(steps) <= FEWEST or len(packed(frames)) <= BUDGET:
             return Replay(frames)
         max_steps = max(FEWEST, len(steps) // 2)
+
+
+def _unfinished(recording: Recording) -> list[str]:
+    """How the solver ended, if not as it should."""
+    status = getattr(recording.final, "status_", None)
+    return [] if not isinstance(status, Status) or status.ok else [str(status)]
 
 
 def _frames(recording: Recording, title: str, notes: list[str]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def progress(recording: Recording) -> list[Panel]:
                 "Objective",
                 recording.iterations,
                 {"objective": objective},
-                "objective",
+                recording.objective,
                 x_label=recording.unit,
             )
         )

@@ -16,6 +16,7 @@ from pellucid.replays import prediction_maps
 from pellucid.replays.panels import curves, letters, series, shortened, table
 from pellucid.replays.recording import Recording
 from pellucid.replays.row_plane import find_plane
+from pellucid.replays.supervised import predictions
 
 MOST_NODES = 127  # of a tree that is drawn
 CANDIDATES = 8  # rows of the table
@@ -141,10 +142,11 @@ def inside(recording: Recording) -> list[np.ndarray]:
 
 
 def regions(recording: Recording) -> list[dict[str, Any]]:
-    """Predictions over the plane; rows that the step does not touch are faint."""
+    """Predictions over the plane, where rows that the step does not touch are faint; without a plane,
+    a curve, or observed against predicted values."""
     plane = find_plane(recording)
     if plane is None:
-        return []
+        return predictions(recording)
     if not recording.is_classifier:
         return [prediction_maps.surface(recording, plane)] if recording.is_regressor else []
     faint = [letters(side[plane.drawn] > 0) for side in inside(recording)]

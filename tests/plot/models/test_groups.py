@@ -27,6 +27,7 @@ from pellucid.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from pellucid.plot.models.model_marks import Rings, Shapes
 from pellucid.plot.picture import Points, Segments, Text
 from pellucid.svm import SVC, LinearSVC
+from tests.plot.reading import parsed, texts
 
 IRIS, MOONS, TIPS = load("iris"), load("moons"), load("tips")
 MATRIX = np.column_stack([IRIS.X.column(n).to_numpy() for n in IRIS.features])
@@ -296,6 +297,10 @@ def test_scatters():
     counts, edges = np.histogram(MATRIX[50:100, 1], np.histogram_bin_edges(MATRIX[:, 1], 16))
     np.testing.assert_allclose(steps.edges, edges)
     np.testing.assert_array_equal(steps.heights, counts)
+    assert [key.shape for key in pairs._keys] == ["marked line"] * 3
+    numbers = plot.pairs(IRIS.X.select([0, 1]), pd.Series(MATRIX[:, 3], name="width"))
+    assert texts(parsed(numbers)).count("width: 0.1 to 2.5") == 1
+    assert not [text for text in texts(parsed(numbers)) if text == "0.1 to 2.5"]
     wide = np.random.default_rng(0).normal(size=(9, 8))
     several = plot.pairs(wide)
     assert list(several.frame()) == [f"x{j}" for j in range(6)]

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex, to_rgb
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression as TheirLogistic
 from sklearn.pipeline import make_pipeline
@@ -14,6 +15,7 @@ from pellucid import plot
 from pellucid.cluster import KMeans
 from pellucid.data.datasets import load
 from pellucid.discriminant_analysis import LinearDiscriminantAnalysis
+from pellucid.draw.style import PALETTE
 from pellucid.errors import DataError, DataTypeError, NotFittedError, ParameterError
 from pellucid.linear_model import BayesianRidge, LinearRegression, LogisticRegression, Perceptron
 from pellucid.naive_bayes import GaussianNB
@@ -106,6 +108,12 @@ def test_surfaces():
     np.testing.assert_allclose(frame["probability of versicolor"], model.predict_proba(table)[:, 1])
     heat = display.picture().panels[0].marks[0]
     np.testing.assert_array_equal(np.ravel(heat.values), frame["probability of versicolor"])
+    assert heat.index == 1, "the colour of the rows of this class"
+    assert 'class="pl-c1"' in display.svg().partition(">0 to 1<")[0]
+    ax = display.plot().ax_
+    (key,) = [k for k in ax.get_legend().legend_handles if k.get_label() == "0 to 1"]
+    assert to_hex(key.get_facecolor()) == PALETTE[1]
+    np.testing.assert_allclose(ax.images[0].cmap(1.0)[:3], to_rgb(PALETTE[1]))
     reg = LinearRegression().fit(TIPS.X, TIPS.y)
     shown = plot.surface(reg, TIPS.X, TIPS.y, columns=["total_bill", "size"], resolution=5)
     assert len(shown.frame()["prediction"]) == 25

@@ -66,8 +66,9 @@ class CoefficientPathDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, parameter: str | None = None, values: Any = None
-    ) -> Self:
+        cls, model: Any, X: Any, y: Any, *, parameter: str | None = None, values: Any = None,
+        scaled: bool = False,
+    ) -> Self:  # fmt: skip
         """Fit a clone for every value of the parameter.
 
         Parameters
@@ -75,6 +76,8 @@ class CoefficientPathDisplay(Display):
         parameter : name of the penalty or prior; by default `alpha`, `C` or `prior_variance`.
         values : its values; by default 30 from 0.001 to 1000, and for a lasso from the smallest
             penalty that makes all coefficients 0, down to a thousandth of it.
+        scaled : whether each coefficient is multiplied by the standard deviation of its column, so
+            that columns in different units can be compared.
         """
         X, y = table(X, y)
         known = model.get_params(deep=False)
@@ -88,8 +91,13 @@ class CoefficientPathDisplay(Display):
         if not len(grid) or not np.isfinite(grid).all():
             raise ParameterError("values must be finite numbers, at least one.")
         fits = [fresh(model, {name: float(value)}).fit(X, y) for value in grid]
-        paths = [np.ravel(fitted.coef_) for fitted in fits]
-        return cls(grid, paths, _terms(fits[0], X), name)
+        paths = np.array([np.ravel(fitted.coef_) for fitted in fits])
+        if not scaled:
+            return cls(grid, paths, _terms(fits[0], X), name)
+        deviations = _multiplied(fits[0], X).std(axis=0)
+        paths = paths * np.tile(deviations, paths.shape[1] // len(deviations))
+        label = "coefficient per standard deviation"
+        return cls(grid, paths, _terms(fits[0], X), name, label=label)
 
     def columns(self) -> dict[str, Any]:
         n, k = self.coefficients.shape
@@ -118,14 +126,21 @@ class CoefficientPathDisplay(Display):
 
 
 def _grid(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
-    plain = getattr(X, "dtype", None) is not None and np.asarray(X).dtype.kind in "biuf"
-    if not plain or type(model).__name__ not in ("Lasso", "ElasticNet"):
+    if type(model).__name__ not in ("Lasso", "ElasticNet"):
         return np.geomspace(1e-3, 1e3, 30)
-    Z, ratio = np.asarray(X, dtype=float), getattr(model, "l1_ratio", 1.0) or 1.0
+    Z = _multiplied(fresh(model, {}).fit(X, y), X)
+    ratio = getattr(model, "l1_ratio", 1.0) or 1.0
     if getattr(model, "standardize", False):
         Z = Z / np.where(Z.std(axis=0) > 0, Z.std(axis=0), 1.0)
     largest = np.abs((Z - Z.mean(axis=0)).T @ (y - y.mean())).max() / len(y) / ratio
     return largest * np.geomspace(1e-3, 1.0, 30)
+
+
+def _multiplied(model: Any, X: Any) -> np.ndarray:
+    """The values that the coefficients of a fitted model multiply, one column per coefficient."""
+    values = model._encoded(X) if hasattr(model, "_encoded") else X
+    dense = values.toarray() if hasattr(values, "toarray") else values
+    return np.asarray(dense, dtype=float)
 
 
 class CoefficientsDisplay(Display):

@@ -131,14 +131,19 @@ class WaterfallDisplay(Display):
         room = 0.06 * (high - low) or 0.5
         marks = (
             *bars,
-            Rule(x=self.base, name=f"baseline {number(self.base, 3)}"),
-            Rule(x=total, name=f"prediction {number(total, 3)}"),
+            Rule(x=self.base, name=f"baseline {number(_rounded(self.base, high - low), 3)}"),
+            Rule(x=total, name=f"prediction {number(_rounded(total, high - low), 3)}"),
         )
         panel = Panel(
             marks, Axis(self.scale, low - room, high + room), Axis("", names=tuple(names)),
             height=max(60, 26 * len(names)), right_texts=tuple(_signed(amounts)),
         )  # fmt: skip
         return Picture((panel,), "Contributions of the columns to one prediction", self.title)
+
+
+def _rounded(value: float, scale: float) -> float:
+    """0 for what is only the rounding of sums of this size."""
+    return 0.0 if abs(value) < 1e-12 * scale else value
 
 
 def _signed(amounts: list[float]) -> list[str]:
@@ -207,7 +212,8 @@ class BeeswarmDisplay(Display):
         points = Points(
             shown.T.ravel(),
             y,
-            "rank of the value",
+            "value of the column",
+            ends=("low", "high"),
             values=self.ranks[rows][:, self.order].T.ravel(),
         )
         note = f"{len(rows)} of {n} rows." if len(rows) < n else ""

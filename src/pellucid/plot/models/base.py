@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pellucid.draw import svg
 from pellucid.plot.display import Display
+from pellucid.plot.legend_keys import panel_keys, shared_keys
 from pellucid.plot.models.shared_legend import shared_svg, unnamed
 from pellucid.plot.picture import Picture
 
@@ -19,9 +20,12 @@ class ModelDisplay(Display):
     _one_grid: ClassVar[bool] = False
 
     def __init__(self, picture: Picture, columns: Mapping[str, Any]) -> None:
-        first, *rest = picture.panels
-        one = (first, *map(unnamed, rest)) if self._one_grid else picture.panels
-        self._picture = replace(picture, panels=one)
+        panels = picture.panels
+        self._keys = shared_keys(panels)
+        if self._one_grid:  # matplotlib shows the legend in the first panel that has one
+            first = next((k for k, panel in enumerate(panels) if panel_keys(panel)), 0)
+            panels = tuple(p if k == first else unnamed(p) for k, p in enumerate(panels))
+        self._picture = replace(picture, panels=panels)
         self._columns = dict(columns)
 
     def picture(self) -> Picture:
@@ -35,7 +39,7 @@ class ModelDisplay(Display):
         return self._wide_svg() if self._one_grid else super().svg()
 
     def _wide_svg(self, style: bool = True) -> str:
-        return shared_svg(self._picture, style)
+        return shared_svg(self._picture, self._keys, style)
 
     def figures(
         self, *, width: int | None = None, height: int | None = None, note: str | None = None,

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.data.targets import target_name
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted, rows_of
@@ -70,7 +71,7 @@ class BiplotDisplay(ModelDisplay):
         order = np.argsort(-np.square(loadings).sum(axis=1), kind="stable")[: max(int(most), 1)]
         ends = loadings[order] * factor
         zeros = np.zeros(len(ends))
-        marks: list[Mark] = [*grouped_points(scores, target)]
+        marks: list[Mark] = [*grouped_points(scores, target, target=target_name(y))]
         marks.append(Segments(zeros, zeros, *xy(ends), arrows=True, index=None, widths=zeros + 1.6))
         tips = [names[j] for j in order]
         shares = 100 * np.asarray(model.explained_variance_ratio_)[pair]
@@ -216,8 +217,9 @@ class EmbeddingDisplay(ModelDisplay):
         points, target = rows_of(np.asarray(points, dtype=float), y)
         if points.ndim != 2 or points.shape[1] < 2:
             raise DataError(f"plot.embedding needs two dimensions. Got shape {points.shape}.")
+        marks = grouped_points(points[:, :2], target, target=target_name(y))
         panel = Panel(
-            grouped_points(points[:, :2], target), x=Axis("dimension 1"), y=Axis("dimension 2"),
+            marks, x=Axis("dimension 1"), y=Axis("dimension 2"),
             title=title or "Embedding", width=480, height=360,
         )  # fmt: skip
         data = {"dimension 1": points[:, 0], "dimension 2": points[:, 1]}

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.data.targets import target_name
 from pellucid.draw.label_text import distinct
 from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.plot.display import as_function
@@ -70,6 +71,7 @@ class FitDisplay(ModelDisplay):
         owner = "plot.fit"
         check_fitted(model, owner)
         classes = classes_of(model, owner)
+        observed = target_name(y)
         X, target = rows_of(X, y)
         table = source(X, owner)
         j = _column(table, column)
@@ -82,12 +84,11 @@ class FitDisplay(ModelDisplay):
         found = answers(model, rows, classes, owner)
         name = table.names[j]
         if classes is None:
-            marks, data, label = _regression(model, rows, x, found, values, target, level)
+            marks, data = _regression(model, rows, x, found, values, target, level)
+            label = "prediction" if target is None else observed
         else:
             marks, data, label = _classification(x, found, values, target)
-        note = (
-            "Other columns: at their median or most frequent value." if len(table.names) > 1 else ""
-        )
+        note = table.fixed([j])
         if "low" in data:
             note = f"Shaded: {100 * level:g} % interval of the mean. {note}".strip()
         dated = table.columns[j].kind == "datetime"
@@ -118,7 +119,7 @@ def _regression(
     values: np.ndarray,
     target: Any,
     level: float,
-) -> tuple[list[Mark], dict[str, list[float]], str]:
+) -> tuple[list[Mark], dict[str, list[float]]]:
     marks: list[Mark] = []
     data = {"prediction": found.values.tolist()}
     ends = _mean_interval(model, rows, level)
@@ -128,7 +129,7 @@ def _regression(
     if target is not None:
         marks.append(Points(values, target.astype(float), name="rows", index=0))
     marks.append(Outline(x, found.values, name="prediction", index=1, width=2.0))
-    return marks, data, "prediction" if target is None else "target and prediction"
+    return marks, data
 
 
 def _mean_interval(model: Any, rows: Any, level: float) -> np.ndarray | None:

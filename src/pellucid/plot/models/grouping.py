@@ -37,14 +37,16 @@ def _order(value: Any) -> tuple[int, Any]:
 
 
 def grouped_points(
-    points: np.ndarray, y: np.ndarray | None, names: bool = True, outline: bool = False
-) -> tuple[Points, ...]:
-    """Points (n, 2) by class, coloured by number, or in one colour; `names` adds them to the legend."""
+    points: np.ndarray, y: np.ndarray | None, names: bool = True, outline: bool = False,
+    target: str = "y",
+) -> tuple[Points, ...]:  # fmt: skip
+    """Points (n, 2) by class, coloured by number, or in one colour; `names` adds them to the legend.
+    `target` is the name of a y that holds numbers."""
     found = groups_of(y)
     if y is None:
         return (Points(*xy(points), outline=outline),)
     if found is None:
-        return (Points(*xy(points), values=y.astype(float), name="y" if names else ""),)
+        return (Points(*xy(points), values=y.astype(float), name=target if names else ""),)
     labels, codes = found
     return tuple(
         Points(*xy(points[codes == k]), name=label if names else "", index=k, outline=outline)

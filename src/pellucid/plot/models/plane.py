@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from pellucid.data.intake import RawTable, is_frame, is_sparse, raw_table
-from pellucid.data.raw_column import RawColumn
+from pellucid.data.raw_column import RawColumn, is_missing
+from pellucid.draw import number
+from pellucid.draw.label_text import clean
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown
 
 NUMERIC = ("number", "datetime")
+NAMED = 4  # other columns whose typical cells are named below a picture
 MARGIN = 0.06  # share of the extent that the plane continues beyond the rows
 
 
@@ -72,6 +75,28 @@ class Source:
     def typical_rows(self) -> list[int]:
         """For each column the row that holds its median (the lower of two) or most frequent cell."""
         return [_typical(column) for column in self.columns]
+
+    def fixed(
+        self, used: Sequence[int], what: str = "at their median or most frequent value"
+    ) -> str:
+        """A sentence that names the typical cells of all columns but the used ones; empty without
+        others."""
+        typical = self.typical_rows()
+        others = [j for j in range(len(self.columns)) if j not in used]
+        if not others:
+            return ""
+        named = [f"{clean(self.names[j], 24)} {self._cell(j, typical[j])}" for j in others[:NAMED]]
+        more = ", ..." if len(others) > NAMED else ""
+        return f"Other columns: {what} ({', '.join(named)}{more})."
+
+    def _cell(self, j: int, row: int) -> str:
+        column = self.columns[j]
+        cell = column.cells()[row]
+        if is_missing(cell):
+            return "missing"
+        if column.kind == "datetime":
+            return str(np.datetime64(round(float(cell)), "D"))
+        return number(float(cell), 4) if column.kind == "number" else clean(cell, 24)
 
     def rows(self, n: int, cells: dict[int, np.ndarray]) -> Any:
         """A table of `n` rows in the user's container: the given columns, all others typical."""
@@ -148,11 +173,10 @@ class Plane:
     @property
     def note(self) -> str:
         """What the plane leaves out, in a sentence; empty if nothing."""
-        others = len(self.source.columns) - len(self.columns)
         if self.basis is None:
-            return "Other columns: at their median or most frequent value." if others else ""
-        rest = " Other columns: at their most frequent value." if others else ""
-        return f"Plane through the means; rows are projected on it.{rest}"
+            return self.source.fixed(self.columns)
+        rest = self.source.fixed(self.columns, "at their most frequent value")
+        return f"Plane through the means; rows are projected on it. {rest}".strip()
 
     @property
     def dates(self) -> dict[str, bool]:

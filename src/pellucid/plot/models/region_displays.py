@@ -268,15 +268,15 @@ class SurfaceDisplay(ModelDisplay):
         codes = None if target is None or classes is None else codes_of(target, classes)
         where = plane(source(X, owner), columns, codes)
         grid = Grid(model, where, classes, check_resolution(resolution, owner), owner)
-        values, what = _surface_values(grid.found, of, type(model).__name__)
+        k = _surface_class(grid.found, of, type(model).__name__)
+        values, what = _surface_values(grid.found, k)
         z = grid.shaped(values)
-        marks: list[Mark] = [
-            Heat(z, texts=(), limits=(0.0, 1.0) if classes else None), *_level_lines(grid, z, classes)
-        ]  # fmt: skip
+        heat = Heat(z, texts=(), limits=(0.0, 1.0) if classes else None, index=k or 0)
+        marks: list[Mark] = [heat, *_level_lines(grid, z, classes)]
         if codes is not None:
             marks += class_points(where.points, codes, distinct(classes or ()))
         elif target is not None:
-            marks.append(Points(*xy(where.points), name="rows", outline=True))
+            marks.append(Points(*xy(where.points), name="rows", index=1, outline=True))
         panel = Panel(
             tuple(marks), *grid.axes(where), title=title or f"{type(model).__name__}: {what}",
             note=where.note, width=460, height=300,
@@ -302,11 +302,12 @@ class SurfaceDisplay(ModelDisplay):
         return cls(Picture((panel,), kind="Surface of predictions"), _cells(limits, labels, values))
 
 
-def _surface_values(found: Answers, of: Any, owner: str) -> tuple[np.ndarray, str]:
+def _surface_class(found: Answers, of: Any, owner: str) -> int | None:
+    """The position of the class whose probability is shown; None for a regressor."""
     if found.classes is None:
         if of is not None:
             raise ParameterError(f"The 'of' parameter names a class, but {owner} predicts numbers.")
-        return found.values, "prediction"
+        return None
     if found.proba is None:
         raise ParameterError(
             f"plot.surface needs probabilities, but {owner} has none. Use plot.regions."
@@ -317,6 +318,12 @@ def _surface_values(found: Answers, of: Any, owner: str) -> tuple[np.ndarray, st
             f"The 'of' parameter of plot.surface must be one of the classes "
             f"{', '.join(map(shown, found.classes))}. Got {shown(of)} instead."
         )
+    return k
+
+
+def _surface_values(found: Answers, k: int | None) -> tuple[np.ndarray, str]:
+    if k is None or found.classes is None or found.proba is None:
+        return found.values, "prediction"
     return found.proba[:, k], f"probability of {found.classes[k]}"
 
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.data.targets import target_name
 from pellucid.errors import DataError, ParameterError
 from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import rows_of
@@ -47,8 +48,8 @@ class ScatterDisplay(ModelDisplay):
             for name, label in zip("xy", labels)
         )
         note = "" if where.basis is None else where.note
-        panel = Panel(grouped_points(where.points, target), x, y_axis, title=title or "", note=note,
-                      width=460, height=320)  # fmt: skip
+        marks = grouped_points(where.points, target, target=target_name(y))
+        panel = Panel(marks, x, y_axis, title=title or "", note=note, width=460, height=320)
         data: dict[str, Any] = dict(zip(labels, where.points.T))
         if target is not None:
             data["y"] = target
@@ -126,7 +127,8 @@ class PairsDisplay(ModelDisplay):
         places = _chosen(table, columns, MOST_COLUMNS)
         if len(places) < 2:
             raise DataError("plot.pairs needs at least two columns of numbers.")
-        panels = tuple(_pair_panel(table, i, j, target) for i in places for j in places)
+        name = target_name(y)
+        panels = tuple(_pair_panel(table, i, j, target, name) for i in places for j in places)
         if title is None and columns is None and len(table.numeric) > len(places):
             title = f"The first {len(places)} of {len(table.numeric)} columns of numbers"
         picture = Picture(panels, "Pairs of columns", title=title or "", columns=len(places))
@@ -136,11 +138,11 @@ class PairsDisplay(ModelDisplay):
         return cls(picture, data)
 
 
-def _pair_panel(table: Source, row: int, column: int, target: Any) -> Panel:
+def _pair_panel(table: Source, row: int, column: int, target: Any, name: str) -> Panel:
     x = Axis(table.names[column])
     if row == column:
         return Panel(_histograms(table.values(row), target), x, Axis("rows"), width=200, height=130)
-    marks = grouped_points(table.matrix([column, row]), target)
+    marks = grouped_points(table.matrix([column, row]), target, target=name)
     return Panel(marks, x, Axis(table.names[row]), width=200, height=130)
 
 
@@ -198,7 +200,8 @@ class Scatter3DDisplay(ModelDisplay):
         low, high = unit_cube(rows)
         flat, depth = view(placed(rows, low, high))
         order = np.argsort(depth, kind="stable")
-        shown = grouped_points(flat[order], None if target is None else target[order], outline=True)
+        groups = None if target is None else target[order]
+        shown = grouped_points(flat[order], groups, outline=True, target=target_name(y))
         marks = (*cube_marks(view, names, low, high), *shown)
         panel = Panel(marks, *plain_axes(), title=title or "", width=480, height=400, equal=True)
         data: dict[str, Any] = dict(zip(names, rows.T))

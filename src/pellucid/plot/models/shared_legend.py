@@ -13,14 +13,13 @@ from pellucid.draw import label_text as words
 from pellucid.draw import legend, svg
 from pellucid.draw.style import PICTURE_CSS
 from pellucid.plot import svg_renderer
-from pellucid.plot.legend_keys import panel_keys
-from pellucid.plot.picture import Panel, Picture
+from pellucid.plot.picture import Mark, Panel, Picture, Points
 
 _SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
 
 
-def shared_svg(picture: Picture, style: bool = True) -> str:
-    """One `<svg>`: title, legend of the first panel, and all panels without legends."""
+def shared_svg(picture: Picture, keys: list[legend.Key], style: bool = True) -> str:
+    """One `<svg>`: title, one legend with these keys, and all panels without legends."""
     bare = replace(picture, title="", panels=tuple(map(unnamed, picture.panels)))
     grid = svg_renderer.picture_svg(bare, style=False)
     width, height = (float(v) for v in _SIZE.search(grid).groups())  # type: ignore[union-attr]
@@ -32,7 +31,7 @@ def shared_svg(picture: Picture, style: bool = True) -> str:
             svg.label(6, 18, words.clean(picture.title), em, font_size=15, font_weight="600")
         )
         y = 24.0
-    y = legend.draw(parts, panel_keys(picture.panels[0]), width - 12, 6.0, y)
+    y = legend.draw(parts, keys, width - 12, 6.0, y)
     name = words.clean(picture.title or picture.kind)
     what = words.escape(svg_renderer.summary(picture))
     head = [svg.element("title", words.escape(name)), svg.element("desc", what)]
@@ -49,5 +48,10 @@ def shared_svg(picture: Picture, style: bool = True) -> str:
 
 def unnamed(panel: Panel) -> Panel:
     """The panel without entries in the legend."""
-    marks = tuple(replace(m, name="") if getattr(m, "name", "") else m for m in panel.marks)  # type: ignore[call-arg]
-    return replace(panel, marks=marks)
+    return replace(panel, marks=tuple(map(_nameless, panel.marks)))
+
+
+def _nameless(mark: Mark) -> Mark:
+    if isinstance(mark, Points):
+        return replace(mark, name="", ends=())
+    return replace(mark, name="") if getattr(mark, "name", "") else mark  # type: ignore[call-arg]
