@@ -174,7 +174,7 @@ def test_a_fit_has_no_intervals_and_forgets_those_of_a_comparison():
     frame = numbers(200)
     fresh = pellucid.linear_model.Ridge().fit(frame[list("abc")], frame["y"])
     assert not hasattr(fresh, "predict_interval")
-    with pytest.raises(PellucidError, match="pellucid.compare"):
+    with pytest.raises(PellucidError, match=r"pellucid\.compare"):
         conformal.interval(fresh, frame[list("abc")])
     model = compare(frame, "y", models=["ridge"], effort="quick", jobs=1).best_
     assert not hasattr(model.fit(frame[list("abc")], frame["y"]), "predict_interval")
