@@ -2,8 +2,8 @@
 
 A Parquet file of 20 million rows and 20 columns (3.2 GB as doubles) is written once; each model is
 fitted to it in a process of its own below a ceiling of 600 MB. The peak is the kernel's (VmHWM), read
-when the work is done; that of `wait4` would count the parent before the child's exec. Growth: the same
-at a tenth and a hundredth of the rows.
+when the work is done; that of `wait4` would count the parent before the child's exec. `--rates`,
+`--peers`, `--growth` and `--dask` measure seconds instead, see `benchmarks.scale_rates`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,12 @@ MODELS = {
     "HistGradientBoostingClassifier": ("ensemble", "c", {"max_iter": 10, "random_state": 0}),
 }
 PREDICT = "predict"
+SPEEDS = {
+    "rates": "compare streaming with a scan and with memory",
+    "peers": "compare with other libraries that need not hold the table",
+    "growth": "seconds for 10**5, 10**6 and 10**7 rows",
+    "dask": "fits by one process, one Dask worker and two",
+}
 # What a child runs: one model, then one line of JSON.
 CHILD = """
 import importlib, json, sys, time, warnings
@@ -110,7 +116,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--memory", default=LIMIT, help=f"the ceiling ({LIMIT})")
     parser.add_argument("--json", metavar="FILE", help="write all numbers to FILE")
+    for name, what in SPEEDS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=what)
     options = parser.parse_args(list(arguments))
+    if any(getattr(options, name) for name in SPEEDS):
+        return _speeds(options)
     from pellucid.parallel.memory import parse_size
 
     limit = parse_size(options.memory, "--memory") / 1e6
@@ -128,6 +138,31 @@ def main(arguments: Sequence[str]) -> int:
     if options.json:
         Path(options.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return int(not all(row["kept"] for row in rows))
+
+
+def _speeds(options: argparse.Namespace) -> int:
+    """Measure seconds; they depend on the machine, so the exit code is 0."""
+    from benchmarks import scale_rates
+
+    found: dict = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.parquet"
+        if options.rates or options.peers or options.dask:
+            write_table(path, options.rows)
+        if options.rates:
+            found["rates"] = scale_rates.rates(path, options.memory)
+        if options.peers:
+            found["peers"] = scale_rates.peers(path, options.memory)
+        if options.dask:
+            found["dask"] = scale_rates.dask(path)
+        if options.growth:
+            found["growth"] = {
+                name: scale_rates.growth(name, target, Path(folder), options.memory)
+                for name, target in (("LinearRegression", "y"), ("GaussianNB", "c"))
+            }
+    if options.json:
+        Path(options.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
 
 
 def as_text(row: dict) -> str:

@@ -11,6 +11,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,6 +25,14 @@ OPTIONS = [
     *("--disable-component-update", "--disable-sync", "--no-first-run", "--hide-scrollbars"),
     *("--disable-dev-shm-usage", "--remote-debugging-pipe", "about:blank"),
 ]
+# Chromium reads from descriptor 3 and writes to 4. A shell could not do this for numbers above 9.
+LAUNCH = """
+import fcntl, os, sys
+high = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3]]
+os.dup2(high[0], 3)
+os.dup2(high[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 PATIENCE = 120.0  # seconds; machines that test are busy
 
 
@@ -161,9 +170,8 @@ def open_browser() -> Iterator[Browser]:
     theirs_in, ours_out = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [program, f"--user-data-dir={profile}", *OPTIONS]
-        shell = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
         child = subprocess.Popen(
-            ["sh", "-c", shell, "sh", *command],
+            [sys.executable, "-c", LAUNCH, str(theirs_in), str(theirs_out), *command],
             pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(theirs_in)

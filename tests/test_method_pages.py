@@ -11,6 +11,7 @@ METHODS = [p for p in sorted((ROOT / "docs" / "methods").glob("*.md")) if p.stem
 SECTIONS = [
     *("Concept", "Construction", "Implementation", "Use", "Replay", "Exercises", "References")
 ]
+PARTS = ["Choosing settings", "Reading the output", "When not to use it", "How it compares"]
 WORDS = (500, 1200)  # of a concept
 EXCERPTS = runpy.run_path(str(ROOT / "docs" / "excerpts.py"))
 each_page = pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
@@ -33,6 +34,8 @@ def test_sections(page):
     assert "](../../src/pellucid/plain/" in found["Construction"], "link to the plain code"
     assert "](../../src/pellucid/" in found["Implementation"], "link to the source"
     assert "```python" in found["Use"], "show the use as code, which the tests run"
+    assert [part for part in PARTS if f"### {part}\n" not in found["Use"]] == []
+    assert "mistake" in found["Use"], "say what often goes wrong"
     assert "```{replay} " in found["Replay"] or "has no steps" in " ".join(found["Replay"].split())
     assert found["References"].count("\n- ") >= 2
 

@@ -48,8 +48,21 @@ def test_formulas_become_mathml():
     from docs.site.extension import mathml
 
     assert "<mfrac>" in mathml(r"\frac{1}{1 + e^{-z}}", "inline")
+    assert '</mo><mo form="prefix">&#x02212;</mo><mi>log</mi><mspace' in mathml(
+        r"w = -\log 3", "inline"
+    )
+    assert 'rspace="0">max</mo>' in mathml(r"\max(z, 0)", "inline")
+    assert "mspace" not in mathml(r"\log(3) - 1", "inline")
     with pytest.raises(Exception, match="unknown command"):
         mathml(r"\nosuchcommand x", "inline")
+
+
+def test_a_minus_at_the_start_of_a_line_is_no_list():
+    from docs.site.reference import _entries
+
+    assert (
+        _entries("error_ : float\n    y, or 1\n    - p.") == "- **`error_`** (float): y, or 1 - p."
+    )
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +91,7 @@ def address(site):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +108,8 @@ def test_page_in_a_browser(browser, address, page, scheme):
     tab.goto(address + page)
     if "search" in page:
         tab.wait("document.querySelector('#search-results li')")
-        assert "asso" in tab.evaluate("document.querySelector('#search-results').innerText")
+        first = tab.evaluate("document.querySelector('#search-results li a').innerText")
+        assert first == "Lasso and elastic net"
     foreign = [url for url in tab.requests if not url.startswith((address, "data:", "blob:"))]
     wide = tab.evaluate("document.documentElement.scrollWidth")
     messages = tab.messages

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-# Headings need a level, landmarks a name. static/site.js lets regions that scroll take the focus.
+# Headings need a level, landmarks a name, the search page a title.
+# static/site.js lets regions that scroll take the focus.
 CHANGES = {
     'role="heading">': 'role="heading" aria-level="2">',
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Site">',
+    '<div id="search-results">': '<h1>Search</h1>\n<div id="search-results">',
     '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
     '<aside class="toc-drawer no-toc">': '<aside class="toc-drawer no-toc" aria-label="On this page">',
 }

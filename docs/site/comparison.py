@@ -59,7 +59,7 @@ def _races(rows: Sequence[dict[str, Any]]) -> str:
             continue
         cells = [
             re.sub(r" \d+k x \d+", "", row["workload"].partition("/")[2]),
-            re.sub(r"^\S+", f"{row['n']:,}", row["shape"]),
+            _shape(row["shape"], row["n"]),
             row["action"],
             _time(row["ours_seconds"]),
             f"{row['peer']} {_time(row['peer_seconds'])}",
@@ -69,6 +69,12 @@ def _races(rows: Sequence[dict[str, Any]]) -> str:
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _shape(shape: str, n: int) -> str:
+    """Rows and columns as they were measured; a third number counts classes."""
+    measured = re.sub(r"^\S+", f"{n:,}", shape)
+    return re.sub(r"^(\S+ x \S+) x (\d+)", r"\1, \2 classes", measured)
 
 
 def _scores(rows: Sequence[dict[str, Any]]) -> str:

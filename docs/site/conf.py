@@ -26,6 +26,7 @@ html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
+html_search_scorer = str(Path(__file__).with_name("static") / "scorer.js")
 html_favicon = str(Path(__file__).with_name("static") / "favicon.svg")
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}

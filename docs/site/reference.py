@@ -89,7 +89,8 @@ def _write_module(folder: Path, path: str, public: dict[str, Any]) -> None:
         rows = [f"| [`{n}`]({path}.{n}.md) | {_summary(v)} |" for n, v in classes.items()]
         text += "| class | purpose |\n|---|---|\n" + "\n".join(rows) + "\n\n"
     for name, value in classes.items():
-        title = f"---\norphan: true\n---\n\n# {name}\n\n[`{path}`]({path}.md)\n\n"
+        heading = f"{path}.{name}".removeprefix("pellucid.").removeprefix("results.")
+        title = f"---\norphan: true\n---\n\n# {heading}\n\n[`{path}`]({path}.md)\n\n"
         (folder / f"{path}.{name}.md").write_text(title + _class(f"{path}.{name}", value))
     text += "\n".join(f"## {n}\n\n{_function(f'{path}.{n}', v)}" for n, v in others.items())
     (folder / f"{path}.md").write_text(text)
@@ -168,7 +169,9 @@ def _entries(body: str) -> str:
         if head.strip():
             name, _, kind = head.partition(" : ")
             shown = f"- **`{name.strip()}`**" + (f" ({_markdown(kind.strip())})" if kind else "")
-            words = _markdown(inspect.cleandoc(description)).replace("\n", "\n  ")
+            # Descriptions are wrapped: a minus at the start of a line opens no list.
+            joined = re.sub(r"\n(?=[-+*] )", " ", inspect.cleandoc(description))
+            words = _markdown(joined).replace("\n", "\n  ")
             lines.append(f"{shown}: {words}" if words.strip() else shown)
     return "\n".join(lines)
 

@@ -194,7 +194,8 @@ def _answer_lazily(model: Any, method: str, X: Any) -> Any:
     classes = vars(model).get("classes_")
     labels = classes is not None and method == "predict"
     width = len(classes) if classes is not None and not labels else None
-    dtype = classes.dtype if classes is not None and labels else np.float64
+    dtype = classes.dtype if classes is not None and labels else np.dtype(np.float64)
+    dtype = np.dtype(np.int32) if model._kind == "clusterer" else dtype
     return lazy_answer(X, getattr(model, method), dtype, width)
 
 

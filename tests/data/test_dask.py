@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import pellucid
+from pellucid.cluster import KMeans
 from pellucid.data.sources import dask_frames
 from pellucid.errors import DataError
 from pellucid.linear_model import LinearRegression, LogisticRegression
@@ -40,6 +41,13 @@ def test_predictions_are_lazy(frame, model):
         found = getattr(model, method)(lazy)
         assert hasattr(found, "dask")
         np.testing.assert_array_equal(found.compute(), getattr(model, method)(frame.iloc[:, :3]))
+
+
+def test_labels_of_clusters_are_lazy(frame):
+    lazy, model = dd.from_pandas(frame[["x", "z"]], npartitions=3), KMeans(2, random_state=0)
+    found = model.fit(frame[["x", "z"]]).predict(lazy)
+    assert hasattr(found, "dask") and found.dtype == np.int32
+    np.testing.assert_array_equal(found.compute(), model.labels_)
 
 
 @pytest.mark.slow

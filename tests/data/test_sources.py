@@ -216,6 +216,16 @@ def test_folders_name_columns(table, tmp_path, ceiling):
     assert_same(learned(found), learned(twin))
 
 
+def test_a_folder_names_missing_values_and_negative_numbers(tmp_path):
+    for k, (name, level) in enumerate([("-1", "b%20c"), ("__HIVE_DEFAULT_PARTITION__", "d")]):
+        place = tmp_path / f"year={name}" / f"kind={level}"
+        place.mkdir(parents=True)
+        pq.write_table(pa.table({"x": [float(k), 2.0]}), place / "part.parquet")
+    found = source_of(tmp_path).load().sort_by("x")
+    assert found.column("year").to_pylist() == [-1, None, -1, None]
+    assert found.column("kind").to_pylist() == ["b c", "d", "b c", "d"]
+
+
 def test_filters_of_a_data_set_hold(table, tmp_path, ceiling):
     data = ds.dataset(files(table, tmp_path).removesuffix("/*.parquet")).filter(ds.field("x0") > 1)
     found = LinearRegression().fit(pellucid.scan(data, features=["x0", "x2"]), "units")
@@ -280,7 +290,7 @@ def test_a_damaged_row_group_is_refused(table, tmp_path, ceiling):
     content = bytearray((tmp_path / "0.parquet").read_bytes())
     content[5_000:200_000] = bytes(195_000)
     (tmp_path / "0.parquet").write_bytes(content)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"cannot be read.* \(.*0\.parquet: "):
         LinearRegression().fit(pellucid.scan(tmp_path, features=["x0", "x2"]), "units")
 
 
@@ -289,6 +299,13 @@ def test_a_truncated_file_is_refused(table, tmp_path, ceiling):
     content = (tmp_path / "2.parquet").read_bytes()
     (tmp_path / "2.parquet").write_bytes(content[:-1000])
     with pytest.raises(DataError, match=r"2\.parquet cannot be read: .* incomplete"):
+        LinearRegression().fit(tmp_path, "units")
+
+
+def test_a_part_that_cannot_be_opened_is_refused(table, tmp_path):
+    files(table, tmp_path)
+    (tmp_path / "3.parquet").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"3\.parquet cannot be read: No such file"):
         LinearRegression().fit(tmp_path, "units")
 
 

@@ -140,6 +140,7 @@ def test_logistic_by_newton(binary, C):
     same_line(mine, model, 1e-6)
     close(mine.predict_proba(X), model.predict_proba(X), 1e-7)
     assert np.array_equal(mine.predict(X), model.predict(X))
+    assert len(mine.trace) <= 12  # correct digits double; steps of half the length would take 30
 
 
 def test_logistic_by_descent(binary):

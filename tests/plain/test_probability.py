@@ -150,3 +150,16 @@ def test_poisson_naive_bayes(name):
     X, y = counts(name)
     mine = plain.MixedNB(["poisson"] * X.shape[1], 0.7).fit(X, y)
     same_answers(mine, naive_bayes.PoissonNB(alpha=0.7).fit(X, y), X)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+def test_binomial_naive_bayes(name, alpha):
+    X, y = counts(name)
+    X[:, 0] *= 2  # columns with different numbers of trials
+    X[:, 1] = np.minimum(X[:, 1], 2)
+    mine = plain.MixedNB(["binomial"] * X.shape[1], alpha).fit(X, y)
+    kinds = dict.fromkeys(range(X.shape[1]), "binomial")
+    model = naive_bayes.MixedNB(distributions=kinds, alpha=alpha).fit(X, y)
+    assert model.trials_.tolist() == X.max(axis=0).tolist()
+    same_answers(mine, model, X)

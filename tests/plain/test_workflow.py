@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics as peer
 from sklearn.model_selection import GridSearchCV
 
-from pellucid import inspection, linear_model, parallel, plain
+from pellucid import inspection, linear_model, metrics, parallel, plain
 from pellucid.model_selection import METRICS, search
 from pellucid.model_selection.folds import PlainFolds
 from tests.plain import tables
@@ -36,6 +36,14 @@ def test_metrics_of_two_classes(name):
         for positive in (0, 1):
             expected = function(y, labels, pos_label=positive)
             assert ours(y, labels, positive) == pytest.approx(expected, rel=1e-12)
+    for ours, name in (
+        (plain.brier, "brier_score_loss"),
+        (plain.average_precision, "average_precision_score"),
+    ):
+        for library in (metrics, peer):
+            assert ours(y, score) == pytest.approx(getattr(library, name)(y, score), rel=1e-12)
+    precisions, recalls, _ = peer.precision_recall_curve(y, score)
+    close(plain.precision_recall_curve(y, score), (precisions[-2::-1], recalls[-2::-1]), 1e-12)
     fpr, tpr, _ = peer.roc_curve(y, score, drop_intermediate=False)
     close(plain.roc_curve(y, score), (fpr, tpr), 1e-12)
 
@@ -59,6 +67,7 @@ def test_metrics_of_numbers(name):
     predicted, ones = plain.LeastSquares().fit(X[::2], y[::2]).predict(X), np.ones(len(y))
     for mine, own, theirs in (
         (plain.rmse, "rmse", peer.root_mean_squared_error),
+        (plain.mae, "mae", peer.mean_absolute_error),
         (plain.r2, "r2", peer.r2_score),
     ):
         value = mine(y, predicted)

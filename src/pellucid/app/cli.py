@@ -119,7 +119,7 @@ def report(error: BaseException, messages: Messages) -> int:
 
         traceback.print_exception(error)
     text = one_line(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not isinstance(error, PellucidError):
         text = (
             f"not enough memory{f' ({text})' if text else ''}. Use a smaller table or fewer processes "
             "(-j 1), or raise the memory limit."

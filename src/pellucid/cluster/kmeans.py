@@ -9,8 +9,10 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Clusterer
+from pellucid.beyond_memory import lazy_for_dask
 from pellucid.cluster.row_distances import RowTable, exponent, many_products
 from pellucid.data import Problem
+from pellucid.data.canonical import row_hash
 from pellucid.data.encode import encode
 from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.opening import opened
@@ -18,6 +20,7 @@ from pellucid.data.problem import InputSpec
 from pellucid.data.row_view import RowView
 from pellucid.errors import DataError, warn
 from pellucid.numerics.row_blocks import divided
+from pellucid.parallel.shard import shard
 from pellucid.parameters import (
     Array,
     Choice,
@@ -103,6 +106,7 @@ class KMeans(Clusterer, Transformer):
     status_: Status = learned("How the best start ended, with advice if it did not converge.")
 
     _rows = "canonical_view"
+    _shares_rows = property(lambda self: not callable(self.init) and str(self.init) != "random")
 
     def _input_spec(self) -> InputSpec:
         return replace(super()._input_spec(), positions=True)
@@ -121,6 +125,7 @@ class KMeans(Clusterer, Transformer):
         bounded = dense and problem.schema.plain
         cells = X.table if isinstance(X, RowView) else X
         power = exponent(*(problem.schema.low, problem.schema.high) if bounded else (cells,))
+        power = parallel.everywhere(power, max)
         with (
             parallel.one_blas_thread(),
             converting(lambda state: _attributes(state, power, problem)),
@@ -147,7 +152,9 @@ class KMeans(Clusterer, Transformer):
 
         table = RowTable(X, self.n_clusters)
         tol = self.tol * table.variance(problem.weights) if self.tol > 0 else 0.0
-        run = Lloyd(table, problem.weights, self.max_iter, tol, self.algorithm == "elkan")
+        hashes = None if shard() is None else _hashes(problem.X)
+        by_panel = self.algorithm == "elkan"
+        run = Lloyd(table, problem.weights, self.max_iter, tol, by_panel, hashes)
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
         first, starts = np.zeros(0), self._n_starts()
@@ -156,7 +163,7 @@ class KMeans(Clusterer, Transformer):
             init = self.init
             if not isinstance(init, str) and not callable(init):
                 init = np.ldexp(seeding.checked(init, self.n_clusters, table.d), -power)
-            C = seeding.start(init, table, problem.weights, self.n_clusters, rng)
+            C = seeding.start(init, table, problem.weights, self.n_clusters, rng, hashes)
             with unwatched() if starts > 1 else contextlib.nullcontext():
                 found = run.solve(C)
             if best is None or found.x[2] < ROUNDING_MARGIN * best.x[2]:
@@ -178,7 +185,7 @@ class KMeans(Clusterer, Transformer):
         return 1
 
     def _status(self, best: Solution, labels: np.ndarray) -> Status:
-        found = len(np.unique(labels))
+        found = len(parallel.everywhere(np.unique(labels), np.union1d))
         if found == self.n_clusters:
             return best.status
         return Status(
@@ -197,7 +204,8 @@ class KMeans(Clusterer, Transformer):
             raise DataError("it has no cluster centers")
 
     def _after_fit(self, rows: RawTable) -> None:
-        if (self.labels_ < 0).any():  # rows of weight 0 get a label too
+        labels = vars(self).get("labels_")
+        if labels is not None and (labels < 0).any():  # rows of weight 0 get a label too
             super()._after_fit(rows)
 
     def _scaled(self, X: Any, power: int) -> tuple[RowTable, np.ndarray]:
@@ -210,6 +218,7 @@ class KMeans(Clusterer, Transformer):
         rows, C = self._scaled(X, exponent(self.cluster_centers_))
         return rows.label(C)
 
+    @lazy_for_dask
     def predict(self, X: Any) -> np.ndarray:
         """Label of the nearest center of each row; ties go to the lowest label."""
         self._check_fitted()
@@ -289,11 +298,21 @@ def _attributes(state: Mapping[str, Any], power: int, problem: Problem) -> dict[
     labels, place = state["labels"], problem.position
     if place is not None:  # rows that were left out have no label
         labels = np.where(place < 0, np.int32(-1), labels[place])
-    return {
+    found = {
         "cluster_centers_": np.ldexp(state["C"], power),
-        "labels_": labels,
         "inertia_": float(_ldexp(state["inertia"], 2 * power)),
     }
+    # Labels of rows that other processes hold stay there.
+    return found if shard() is not None else found | {"labels_": labels}
+
+
+def _hashes(X: Any) -> np.ndarray:
+    """Hashes of canonical rows, which ascend; k-means on several processes needs a dense table."""
+    table = X.table if isinstance(X, RowView) else X
+    if parallel.any_row(not isinstance(table, np.ndarray)):
+        raise DataError("k-means on several processes needs columns without very many levels.")
+    hashes = row_hash(table)
+    return hashes[X.places] if isinstance(X, RowView) else hashes
 
 
 def _ldexp(values: Any, power: int) -> Any:

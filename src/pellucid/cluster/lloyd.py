@@ -7,6 +7,7 @@ order rows joined and left it; therefore centres do not depend on threads or blo
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.cluster import _groups, _layouts, _loops, _sums
 from pellucid.cluster.row_distances import RowTable, pack
+from pellucid.parallel.shard import shard
 from pellucid.records import Recorder, Solution, Status
 
 # Distances between all pairs of centres are computed only if they cost less than this share of a
@@ -65,8 +67,9 @@ class Lloyd:
         max_iter: int,
         tol: float,
         by_panel: bool = False,
+        hashes: np.ndarray | None = None,
     ) -> None:
-        self.table, self.weights, self.by_panel = table, weights, by_panel
+        self.table, self.weights, self.by_panel, self.hashes = table, weights, by_panel, hashes
         self.max_iter, self.tol = max_iter, tol
         self.stop = parallel.StopFlag()
 
@@ -138,13 +141,15 @@ class Lloyd:
                 self.table.run(one, block, state.C, self.stop)
             return one.moved, sums
 
-        total = 0
-        for moved, (high, low) in self.table.each(one_block):
-            total += moved
-            if moved:
-                _sums.merge(state.high, state.low, high, low)
+        parts = self.table.each(one_block)
         self.stop.check()
-        return total
+        return sum(self._merge(state, found) for found in _of_all(parts))
+
+    def _merge(self, state: State, found: tuple[int, np.ndarray]) -> int:
+        moved, (high, low) = found
+        if moved:
+            _sums.merge(state.high, state.low, high, low)
+        return moved
 
     def move(self, state: State) -> None:
         """Move the centres to the means of their rows; stores how far each moved, rounded up."""
@@ -163,19 +168,38 @@ class Lloyd:
         high, low = state.high.copy(), state.low.copy()
         squared = self.table.own_distances(state.C, state.labels)
         farthest = np.argsort(-squared, kind="stable")[: empty.size]
-        for j, i in zip(empty, farthest[squared[farthest] > 0.0]):
-            row = self.table.rows(slice(i, i + 1))
-            row = np.append(row.toarray() if self.table.sparse else row, 1.0) * self.weights[i]
-            old = state.labels[i]
+        own = [self._moving(state, i, squared[i]) for i in farthest[squared[farthest] > 0.0]]
+        # Of several processes: the farthest of all, ties in the order of hashes.
+        every = parallel.everywhere(own, lambda a, b: sorted(a + b, key=lambda row: row[:2]))
+        for j, (_, _, old, row) in zip(empty, every):
             _sums.merge(
                 high[old : old + 1], low[old : old + 1], -row[None], np.zeros((1, len(row)))
             )
             high[j], low[j] = row, 0.0
         return high, low
 
+    def _moving(self, state: State, i: int, squared: float) -> tuple[float, int, int, np.ndarray]:
+        """What `refill` needs of a row: its order among others, its label, and its weighted cells."""
+        row = self.table.rows(slice(i, i + 1))
+        row = np.append(row.toarray() if self.table.sparse else row, 1.0) * self.weights[i]
+        place = i if self.hashes is None else self.hashes[i]
+        return -float(squared), int(place), int(state.labels[i]), row
+
     def inertia(self, state: State) -> float:
         """Weighted sum of squared distances of the rows to the centres of their labels."""
-        return float(self.table.own_distances(state.C, state.labels) @ self.weights)
+        own = float(self.table.own_distances(state.C, state.labels) @ self.weights)
+        return parallel.everywhere(own, add)
+
+
+def _of_all(parts: list[tuple[int, np.ndarray]]) -> list[tuple[int, np.ndarray]]:
+    """What the blocks add to the clusters: of this process, or one sum for each that shares rows."""
+    if shard() is None:
+        return parts
+    (high, low), moved = np.zeros((2, *parts[0][1].shape[1:])), 0
+    for more, sums in parts:
+        moved += more
+        _sums.merge(high, low, *sums)
+    return parallel.everywhere([(moved, np.stack([high, low]))], add)
 
 
 def _sentence(event: Mapping[str, Any], numbers: dict[str, float]) -> str:

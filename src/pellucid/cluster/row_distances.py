@@ -5,6 +5,7 @@ Invariant: blocks depend on the shape alone, and every label is the one that pla
 """
 
 from collections.abc import Callable
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,12 @@ class RowTable:
 
     def variance(self, weights: np.ndarray) -> float:
         """Mean of the weighted variances of the columns."""
-        total = weights.sum()
+        total = parallel.everywhere(weights.sum(), add)
         if self.sparse:
             mean = np.asarray(self.X.T @ weights).ravel() / total
             squares = float(weights @ self.norms) / total
             return max(squares - float(mean @ mean), 0.0) / self.d
-        shift = self.rows(np.zeros(1, dtype=np.int64))[0]
+        shift = parallel.of_first_rows(lambda: self.rows(np.zeros(1, dtype=np.int64))[0])
 
         def moments(block: slice) -> np.ndarray:
             rows = self.X[block]  # of a view: a copy
@@ -92,7 +93,7 @@ class RowTable:
             first = weights[block] @ rows
             return np.append(first, np.einsum("ij,ij->i", rows, rows) @ weights[block])
 
-        sums = np.sum(self.each(moments), axis=0) / total
+        sums = parallel.everywhere(np.sum(self.each(moments), axis=0), np.add) / total
         return max(sums[-1] - float(sums[:-1] @ sums[:-1]), 0.0) / self.d
 
     def _block_norms(self, block: slice) -> np.ndarray:
@@ -212,7 +213,7 @@ class RowTable:
             _loops.trials(rows, weights[block], panels, closest[block], potential)
             return potential.sum(axis=0)
 
-        return np.sum(self.each(one_block), axis=0)
+        return parallel.everywhere(np.sum(self.each(one_block), axis=0), np.add)
 
     def _sparse_distances(self, block: slice, C: np.ndarray) -> Any:
         """Squared distances of CSR rows from products, in chunks; 0 if within rounding error."""

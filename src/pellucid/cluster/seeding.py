@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.cluster import shared_seeding
 from pellucid.cluster.row_distances import RowTable
 from pellucid.errors import DataError
+from pellucid.parallel.shard import shard
 
 
 def plus_plus(table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -69,9 +71,16 @@ METHODS: dict[str, Callable[..., np.ndarray]] = {"k-means++": plus_plus, "random
 
 
 def start(
-    init: Any, table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Starting centres (k, d); `init` is a name of METHODS, a function or an array."""
+    init: Any, table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator,
+    hashes: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Starting centres (k, d); `init` is a name of METHODS, a function or an array.
+
+    `hashes`: of the rows of this process, if others share the table.
+    """
+    here = shard()
+    if isinstance(init, str) and here is not None and hashes is not None:
+        return shared_seeding.plus_plus(here, table, hashes, weights, k, rng)
     if isinstance(init, str):
         return dense(table.rows(METHODS[init](table, weights, k, rng)))
     if callable(init):

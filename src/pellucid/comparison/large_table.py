@@ -27,7 +27,7 @@ from pellucid.data.io import shared_tables
 from pellucid.data.opening import source_behind
 from pellucid.data.sources.find import is_large, scan
 from pellucid.data.sources.row_choice import Sample, stratified, without_rows
-from pellucid.errors import DataError
+from pellucid.errors import DataError, MemoryLimitError, ScratchError
 from pellucid.parallel.memory import get_memory, shown_size
 
 MOST_ROWS = 100_000  # of a sample
@@ -67,7 +67,10 @@ class LargeTable:
                     evaluator = task.evaluator()
                     model = evaluator.unfitted(task.params, "final")
                     if isinstance(model, Estimator) and not model._substitute:
-                        return self._refit(plan, result, task, evaluator, model, folder)
+                        try:
+                            return self._refit(plan, result, task, evaluator, model, folder)
+                        except (MemoryLimitError, ScratchError) as error:
+                            return f"the saved model was fitted to the sample only: {error}"
         return "no model of the leaderboard can be fitted beyond memory: the saved one knows the sample"
 
     def _refit(

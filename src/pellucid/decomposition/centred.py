@@ -12,8 +12,9 @@ from pellucid import parallel
 from pellucid.data import Schema
 from pellucid.numerics.linalg import block_qr
 from pellucid.numerics.row_blocks import Rows
+from pellucid.parallel.shard import GROUP
 
-# Number of rows, evenly spread over the table, whose mean is the shift.
+# Number of rows, evenly spread over the first group of rows, whose mean is the shift.
 SAMPLE = 2048
 # The squares of values outside this range may overflow or underflow.
 RANGE = (2.0**-400, 2.0**400)
@@ -39,10 +40,9 @@ class Centred(Rows):
         self.roots = None if parallel.all_rows((weights == 1.0).all()) else np.sqrt(weights)
         self.total = float(parallel.sum_rows(weights))
         if known is None:
-            step = max(self.n_here // SAMPLE, 1)
-            self.shift = parallel.of_first_rows(
-                lambda: self.dense(slice(0, None, step)).mean(axis=0)
-            )
+            first = min(self.n_here, GROUP)  # always in one process
+            sample = slice(0, first, max(first // SAMPLE, 1))
+            self.shift = parallel.of_first_rows(lambda: self.dense(sample).mean(axis=0))
         else:
             self.shift = known.mean
         # Means that probably lie within a standard deviation of 0 cost no digits: no copy is needed.

@@ -62,6 +62,7 @@ class FisherDiscriminant(Classifier, Transformer):
 
     _takes_sparse = False
     _takes_text = True
+    _shares_rows = property(lambda self: self.cutoff == "midpoint")
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
@@ -113,8 +114,9 @@ class FisherDiscriminant(Classifier, Transformer):
             cut = equal_density(low, high, spread[0], spread[1], found.share)
         else:
             cut = fewest_errors(z, problem.y, problem.weights)
-        apart = bool(z[problem.y == 0].max() < z[problem.y == 1].min())
-        return w.T, np.array([-cut]), {"separated_": apart}
+        below = parallel.largest(z[problem.y == 0].max(initial=-np.inf))
+        above = -parallel.largest((-z[problem.y == 1]).max(initial=-np.inf))
+        return w.T, np.array([-cut]), {"separated_": bool(below < above)}
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Distance from the cut-off along the direction (n,), or scores of the classes (n, K)."""

@@ -62,6 +62,8 @@ class BayesianRegression(BayesianPredictor):
         "intercept, of the prediction at `means_`."
     )
 
+    _shares_rows = True
+
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model._ridge.posterior import Variances, known_variances
 

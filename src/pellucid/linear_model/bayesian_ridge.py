@@ -84,6 +84,8 @@ class BayesianRidge(BayesianPredictor):
     n_iter_: int = learned(shared.N_ITER)
     history_: dict[str, np.ndarray] = learned(shared.HISTORY)
 
+    _shares_rows = property(lambda self: not self.standardize)
+
     def _fit(self, problem: Problem) -> dict[str, Any]:
         if not self.standardize:
             return self._fit_columns(problem)
@@ -110,8 +112,9 @@ class BayesianRidge(BayesianPredictor):
         )  # fmt: skip
         with parallel.one_blas_thread(), np.errstate(all="ignore"):
             made = make_spectrum(problem.X, problem.y[:, None], problem.weights, self.fit_intercept)
-            share, y = problem.weights / problem.weights.sum(), np.ldexp(problem.y, -made.lift[0])
-            variance = float(share @ (y - share @ y) ** 2)
+            w, y = problem.weights, np.ldexp(problem.y, -made.lift[0])
+            mean, total = parallel.sum_rows(w * y), parallel.sum_rows(w)
+            variance = float(parallel.sum_rows(w * (y - mean / total) ** 2) / total)
 
             def posterior(alpha: float, lamb: float, coef: np.ndarray) -> dict[str, Any]:
                 precision = np.full(problem.p, lamb)

@@ -53,10 +53,14 @@ from pellucid.plain.workflow.cross_validation import (
 from pellucid.plain.workflow.metrics import (
     accuracy,
     auc,
+    average_precision,
+    brier,
     confusion_matrix,
     f1,
     log_loss,
+    mae,
     precision,
+    precision_recall_curve,
     r2,
     recall,
     rmse,
@@ -103,8 +107,8 @@ METHODS = {
     "tsne": (ExactTSNE,),
     # workflow
     "metrics": (
-        *(accuracy, confusion_matrix, precision, recall, f1),
-        *(log_loss, roc_curve, auc, rmse, r2),
+        *(accuracy, confusion_matrix, precision, recall, f1, log_loss, brier),
+        *(roc_curve, auc, precision_recall_curve, average_precision, rmse, mae, r2),
     ),
     "cross_validation": (k_folds, cross_validate, choose, nested_cross_validate),
     "bootstrap": (Bootstrap,),

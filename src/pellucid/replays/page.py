@@ -28,6 +28,7 @@ PAGE = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
+<main>
 <h1>{title}</h1>
 <p id="sentence" aria-live="polite">{last}</p>
 <div id="controls" role="group" aria-label="Replay">
@@ -41,12 +42,13 @@ PAGE = """<!doctype html>
 <select id="speed" aria-label="Speed" disabled></select>
 </div>
 <noscript><p>The replay needs JavaScript. The sentence above describes the last step.</p></noscript>
-<main id="panels"></main>
+<div id="panels"></div>
 <details id="numbers"><summary>Numbers of this step</summary>
 <table><caption>Numbers of this step</caption><tbody id="values"></tbody></table></details>
 {notes}
 <p class="note">Keys: space plays and pauses; arrow keys step; Page Up and Page Down move by a tenth;
 Home and End go to the first and last step; + and - change the speed.</p>
+</main>
 <script id="data" type="application/octet-stream">{data}</script>
 <script>{script}</script>
 </body>

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,25 +25,50 @@ def quoted(name: str) -> str:
 
 def from_query(connection: Any, query: str) -> BlockSource:
     """A source of the rows that a query gives, fetched once, in batches, into scratch."""
-    cursor = connection.cursor()
-    try:
+    with _cursor(connection) as cursor:
         cursor.execute(query)
         if hasattr(cursor, "fetch_record_batch"):  # ADBC: columns as they are
-            return from_stream("the query", cursor.fetch_record_batch())
+            return from_stream("the query", map(_with_numbers, cursor.fetch_record_batch()))
+        # A cursor of a server may know its columns only after the first rows.
+        first = cursor.fetchmany(ROWS)
         names = [column[0] for column in cursor.description]
-        return from_stream("the query", _rows(cursor, names))
-    finally:
-        cursor.close()
+        return from_stream("the query", _rows(cursor, names, first))
 
 
-def _rows(cursor: Any, names: list[str]) -> Iterator[Any]:
-    while rows := cursor.fetchmany(ROWS):
+def _with_numbers(batch: Any) -> Any:
+    """A batch in which PostgreSQL's `numeric`, which ADBC hands over as text, is a number."""
+    for place, field in enumerate(batch.schema):
+        if getattr(field.type, "type_name", "") == "numeric":
+            cells = batch.column(place).storage.cast(pa.float64())
+            batch = batch.set_column(place, field.name, cells)
+    return batch
+
+
+@contextlib.contextmanager
+def _cursor(connection: Any) -> Iterator[Any]:
+    """A cursor of the connection. Drivers of PostgreSQL fetch all rows at once unless the cursor has a
+    name; it lives in a transaction."""
+    package = type(connection).__module__.split(".")[0]
+    with contextlib.ExitStack() as stack:
+        given: dict[str, Any] = {}
+        if package == "psycopg":
+            stack.enter_context(connection.transaction())
+        elif package == "psycopg2":
+            given["withhold"] = connection.autocommit
+        if package in ("psycopg", "psycopg2"):
+            given["name"] = f"pellucid_{uuid.uuid4().hex}"
+        yield stack.enter_context(contextlib.closing(connection.cursor(**given)))
+
+
+def _rows(cursor: Any, names: list[str], rows: list[Any]) -> Iterator[Any]:
+    while rows:
         cells = np.empty((len(rows), len(names)), dtype=object)
         for i, row in enumerate(rows):
             cells[i] = list(row)
         yield pa.RecordBatch.from_arrays(
             [_arrow(n, cells[:, j]) for j, n in enumerate(names)], names
         )
+        rows = cursor.fetchmany(ROWS)
 
 
 def _arrow(name: str, cells: np.ndarray) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pellucid.data.sources.block_source import DAMAGE, BlockSource
 from pellucid.errors import DataError
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
+_MISSING_PART = "__HIVE_DEFAULT_PARTITION__"  # what a folder's name says for a missing value
 _BUFFER = 2**18  # bytes of a column chunk that are read at once
 
 
@@ -126,6 +128,8 @@ class _Files:
                 rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
                 return reader.schema, rows
         except DAMAGE as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise DataError(f"{path} cannot be read: {os.strerror(error.errno)}.") from None
             raise self._refusal(path, " ".join(str(error).split())) from None
 
     def _refusal(self, path: str, why: str) -> DataError:
@@ -140,8 +144,11 @@ class _Files:
     def __call__(self, columns: list[str], rows: int) -> Iterator[Any]:
         for path, parts in zip(self.paths, self.parts):
             own = [name for name in columns if name not in self.part_types]
-            for batch in self._file(path, own, rows):
-                yield self._with_parts(batch, columns, parts)
+            try:
+                for batch in self._file(path, own, rows):
+                    yield self._with_parts(batch, columns, parts)
+            except DAMAGE as error:
+                raise OSError(f"{path}: {error}") from error
 
     def _file(self, path: str, columns: list[str], rows: int) -> Iterator[Any]:
         if self.kind == "parquet":
@@ -158,16 +165,21 @@ class _Files:
 
     def _with_parts(self, batch: Any, columns: list[str], parts: dict[str, str | None]) -> Any:
         """The batch with the columns that the names of its folders give."""
-        from pellucid.data.arrow_numpy import to_arrow
-
         arrays = []
         for name in columns:
             if name in self.part_types:
-                cells = to_arrow([parts[name] or ""] * batch.num_rows).cast(pa.string())
-                arrays.append(cells.cast(self.part_types[name]))
+                arrays.append(_repeated(parts[name], batch.num_rows, self.part_types[name]))
             else:
                 arrays.append(batch.column(batch.schema.get_field_index(name)))
         return pa.RecordBatch.from_arrays(arrays, columns)
+
+
+def _repeated(cell: str | None, n: int, kind: pa.DataType) -> Any:
+    from pellucid.data.arrow_numpy import to_arrow
+
+    if cell is None:
+        return pa.nulls(n, kind)
+    return to_arrow([cell] * n).cast(pa.string()).cast(kind)
 
 
 def _hive(path: str, folder: str) -> dict[str, str | None]:
@@ -175,14 +187,15 @@ def _hive(path: str, folder: str) -> dict[str, str | None]:
     from urllib.parse import unquote
 
     pairs = [p.split("=", 1) for p in Path(path).parent.relative_to(folder).parts if "=" in p]
-    return {key: unquote(value) for key, value in pairs}
+    return {key: None if value == _MISSING_PART else unquote(value) for key, value in pairs}
 
 
 def _part_types(name: str, parts: list[dict[str, str | None]]) -> dict[str, pa.DataType]:
     """Whole numbers if all values of a folder's column are, else text."""
     if any(set(part) != set(parts[0]) for part in parts):
         raise DataError(f"the folders of {name} do not all name the same columns (a=1/b=2).")
-    whole = {key: all((part[key] or "").isdigit() for part in parts) for key in parts[0]}
+    values = {key: {part[key] for part in parts} - {None} for key in parts[0]}
+    whole = {key: all(re.fullmatch(r"-?\d{1,18}", v or "") for v in values[key]) for key in values}
     return {key: pa.int64() if whole[key] else pa.string() for key in whole}
 
 

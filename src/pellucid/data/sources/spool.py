@@ -110,4 +110,5 @@ def from_stream(name: str, batches: Iterable[Any]) -> BlockSource:
     """A source of batches that come once: they are written to scratch now."""
     spool = _Spool()
     spool.write(batches)
-    return BlockSource(name, spool.schema(name), spool, spool.n_rows)
+    size = os.fstat(spool.file.fileno()).st_size
+    return BlockSource(name, spool.schema(name), spool, spool.n_rows, size)

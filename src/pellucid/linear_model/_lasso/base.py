@@ -95,6 +95,9 @@ class L1Regressor(LinearPredictor):
 
     _several_targets = True
     _target = "several"
+    _shares_rows = property(
+        lambda self: self.solver != "gd" and not self.standardize and self.alpha > 0
+    )
 
     l1_ratio: float  # a parameter of the elastic net, 1 for the lasso
     path = staticmethod(enet_path)

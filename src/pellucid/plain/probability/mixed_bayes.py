@@ -1,4 +1,4 @@
-"""Naive Bayes with a distribution of its own for each column: normal, Poisson, Bernoulli, categorical.
+"""Naive Bayes with a distribution of its own for each column.
 
     model       P(y = k) = pi_k,   P(x | k) = product_j P_j(x_j | k)
 
@@ -6,14 +6,17 @@ Within a class the columns are independent, so each column adds the logarithm of
 distribution, and the kinds mix freely:
 
     normal       mean_k, var_k: mean and variance (divisor n_k) of the column in class k
-    poisson      rate_k^x exp(-rate_k) / x!,  rate_k = (N_k + alpha m) / (n_k + alpha)
-                 N_k: sum of the column in class k;  m: its mean over all classes
-    bernoulli    q_k^x (1 - q_k)^(1 - x),  q_k = (N_k + alpha) / (n_k + 2 alpha)
+    poisson      rate_k^x exp(-rate_k) / x!,  rate_k = (N_k + alpha r) / (n_k + alpha)
+                 N_k: sum of the column in class k;  r: its mean over all classes
+    binomial     q_k^x (1 - q_k)^(m - x),  q_k = (N_k + alpha) / (m n_k + 2 alpha)
+                 x successes in m trials;  m: the largest x of the column
+    bernoulli    binomial with m = 1: x is 0 or 1
     categorical  q_k[x],  q_k[v] = (N_k[v] + alpha) / (n_k + alpha L) with L levels 0, ..., L - 1
 
 1. pi_k is the share of class k among the rows.
 2. For each column and class, estimate the parameters of the column's distribution.
-3. Add up: score_k = log pi_k + sum_j log P_j(x_j | k). The x! is the same in all classes.
+3. Add up: score_k = log pi_k + sum_j log P_j(x_j | k). Factors that are the same
+   in all classes (x!, m choose x) are left out.
 4. Bayes' rule: exponentiate and divide by the sum, after subtracting the largest score.
 """
 
@@ -38,8 +41,9 @@ class MixedNB:
                 found = np.array([(x.mean(), x.var() + floor) for x in parts])
             elif kind == "poisson":
                 found = (N + a * X[:, j].mean()) / (n + a)
-            elif kind == "bernoulli":
-                found = (N + a) / (n + 2 * a)
+            elif kind in ("binomial", "bernoulli"):
+                m = X[:, j].max() if kind == "binomial" else 1
+                found = np.array([0 * n + m, (N + a) / (m * n + 2 * a)])
             else:
                 L = int(X[:, j].max()) + 1
                 counts = np.array([np.bincount(x.astype(int), minlength=L) for x in parts])
@@ -55,8 +59,9 @@ class MixedNB:
                 S = S - 0.5 * ((x - mean) ** 2 / var + np.log(2 * np.pi * var))
             elif kind == "poisson":
                 S = S + x * np.log(found) - found
-            elif kind == "bernoulli":
-                S = S + x * np.log(found) + (1 - x) * np.log(1 - found)
+            elif kind in ("binomial", "bernoulli"):
+                m, q = found
+                S = S + x * np.log(q) + (m - x) * np.log(1 - q)
             else:
                 S = S + np.log(found[:, x[:, 0].astype(int)]).T
         return S

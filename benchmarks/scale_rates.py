@@ -1,0 +1,213 @@
+"""`python -m benchmarks scale --rates`: how fast tables beyond memory are fitted, and by whom.
+
+Every figure is processor seconds (and wall seconds in brackets) of a process of its own, which is given
+one task: a scan by pyarrow, a fit below the ceiling, the same fit in memory, or the same work by
+another library. Alternating runs are repeated, and the lowest is kept. Dask: the model fitted by
+threads of one process and by one or two workers.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+COLUMNS = 20
+GROWTH = (100_000, 1_000_000, 10_000_000)
+# What a child runs before the body of its task, and what it prints afterwards.
+HEAD = """
+import json, os, sys, time, warnings
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+warnings.simplefilter("ignore")
+path, limit = sys.argv[1], sys.argv[2]
+features = [f"x{j}" for j in range(20)]
+def batches(rows, target):
+    for batch in pq.ParquetFile(path).iter_batches(rows, columns=[*features, target]):
+        columns = [batch.column(j).to_numpy() for j in range(20)]
+        yield np.column_stack(columns), batch.column(20).to_numpy()
+note = {}
+def begin():
+    global start, cpu
+    start, cpu = time.perf_counter(), time.process_time()
+def end():
+    children = sum(os.times()[2:4])
+    print(json.dumps({"wall": time.perf_counter() - start,
+                      "cpu": time.process_time() - cpu + children, **note}))
+"""
+OURS = """
+import pellucid
+from pellucid.{module} import {model}
+pellucid.set_memory({limit})
+source = pellucid.scan(path, features=features)
+{before}
+begin()
+model = {model}({parameters}).fit({table}, y="{target}")
+note = {{k: v for k, v in getattr(model, "fit_report_", {{}}).items() if not isinstance(v, str)}}
+end()
+"""
+SCAN = """
+begin()
+for batch in pq.ParquetFile(path).iter_batches(2**15, columns=[*features, "c"]):
+    pass
+end()
+"""
+PARTIAL = """
+from sklearn.naive_bayes import GaussianNB
+begin()
+model = GaussianNB()
+for X, y in batches(2**16, "c"):
+    model.partial_fit(X, y, classes=[0, 1])
+end()
+"""
+SGD = """
+from sklearn.linear_model import SGDClassifier
+begin()
+model = SGDClassifier(loss="log_loss")
+for X, y in batches(2**16, "c"):
+    model.partial_fit(X, y, classes=[0, 1])
+end()
+"""
+XGBOOST = """
+import tempfile, xgboost as xgb
+class Parts(xgb.DataIter):
+    def __init__(self, folder):
+        super().__init__(cache_prefix=folder + "/cache", on_host=False)
+    def reset(self):
+        self.left = batches(2**18, "c")
+    def next(self, give):
+        found = next(self.left, None)
+        if found is None:
+            return False
+        give(data=found[0], label=found[1])
+        return True
+begin()
+with tempfile.TemporaryDirectory() as folder:
+    parts = Parts(folder)
+    parts.reset()
+    data = xgb.ExtMemQuantileDMatrix(parts, max_bin=255)
+    xgb.train({"tree_method": "hist", "objective": "binary:logistic", "grow_policy": "lossguide",
+               "max_leaves": 31, "max_depth": 0, "max_bin": 255, "eta": 0.1}, data, 10)
+end()
+"""
+BOOST = "max_iter=10, early_stopping=False, random_state=0"
+
+
+def ours(model: str, target: str, limit: str | None, parameters: str = "") -> str:
+    """A task: our model below a ceiling, or with the table in memory for None."""
+    module = {"GaussianNB": "naive_bayes", "HistGradientBoostingClassifier": "ensemble"}
+    before = "" if limit else f'table = pq.read_table(path, columns=[*features, "{target}"])'
+    return OURS.format(
+        module=module.get(model, "linear_model"), model=model, target=target, before=before,
+        limit="limit" if limit else None, parameters=parameters, table="source" if limit else "table",
+    )  # fmt: skip
+
+
+def run(body: str, path: Path, limit: str) -> dict:
+    """One task in a process of its own."""
+    command = [sys.executable, "-c", HEAD + body, str(path), limit]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def alternating(tasks: dict[str, str], path: Path, limit: str, repeats: int) -> dict[str, dict]:
+    """For each task the run with the fewest processor seconds; tasks take turns."""
+    best: dict[str, dict] = {}
+    for _ in range(repeats):
+        for name, body in tasks.items():
+            found = run(body, path, limit)
+            if name not in best or found["cpu"] < best[name]["cpu"]:
+                best[name] = found
+    for name, row in best.items():
+        print(f"{name:44s} {row['cpu']:7.2f} s ({row['wall']:.1f})", flush=True)
+    return best
+
+
+def rates(path: Path, limit: str, repeats: int = 3) -> dict[str, dict]:
+    """Streaming against pyarrow's scan and against memory."""
+    tasks = {"pyarrow scan of the same columns": SCAN}
+    for model, target in (
+        ("GaussianNB", "c"),
+        ("LogisticRegression", "c"),
+        ("LinearRegression", "y"),
+    ):
+        tasks[f"{model} below the ceiling"] = ours(model, target, limit)
+        tasks[f"{model} in memory"] = ours(model, target, None)
+    return alternating(tasks, path, limit, repeats)
+
+
+def peers(path: Path, limit: str, repeats: int = 2) -> dict[str, dict]:
+    """The same work by libraries that can do it without the table in memory."""
+    tasks = {
+        "pellucid GaussianNB": ours("GaussianNB", "c", limit),
+        "scikit-learn GaussianNB.partial_fit": PARTIAL,
+        "pellucid LogisticRegression (converged)": ours("LogisticRegression", "c", limit),
+        "scikit-learn SGDClassifier.partial_fit (1 pass)": SGD,
+        "pellucid histogram boosting, 10 trees":
+            ours("HistGradientBoostingClassifier", "c", limit, BOOST),
+        "XGBoost external memory, 10 trees": XGBOOST,
+    }  # fmt: skip
+    return alternating(tasks, path, limit, repeats)
+
+
+def growth(model: str, target: str, folder: Path, limit: str) -> float:
+    """The exponent of processor seconds in the number of rows, and the peaks."""
+    from benchmarks.scale import write_table
+
+    seconds = []
+    for rows in GROWTH:
+        path = folder / f"t{rows}.parquet"
+        if not path.exists():
+            write_table(path, rows)
+        found = run(ours(model, target, limit), path, limit)
+        seconds.append(found["cpu"])
+        peak = found.get("peak_memory", 0) / 1e6
+        print(f"{model:32s} {rows:10d} rows {found['cpu']:7.2f} s, peak {peak:.0f} MB", flush=True)
+    exponent = float(np.polyfit(np.log(GROWTH), np.log(seconds), 1)[0])
+    print(f"{model:32s} exponent {exponent:.2f}", flush=True)
+    return exponent
+
+
+DASK = """
+import dask.dataframe as dd, distributed, pellucid
+from pellucid.linear_model import LogisticRegression
+from pellucid.naive_bayes import GaussianNB
+if __name__ == "__main__":
+    workers = int(limit)
+    table = pq.read_table(path, columns=[*features, "c"])
+    if workers == 0:
+        for model in (GaussianNB(), LogisticRegression()):
+            begin()
+            model.fit(table, y="c")
+            note[type(model).__name__] = [time.perf_counter() - start, time.process_time() - cpu]
+        start = time.perf_counter()
+    else:
+        frame = dd.read_parquet(path, columns=[*features, "c"], split_row_groups=True)
+        with distributed.LocalCluster(n_workers=workers, threads_per_worker=1,
+                                      dashboard_address=None) as cluster:
+            with distributed.Client(cluster) as client:
+                frame = frame.persist()
+                distributed.wait(frame)
+                for model in (GaussianNB(), LogisticRegression()):
+                    begin()
+                    model.fit(frame, y="c")
+                    report = model.fit_report_
+                    note[type(model).__name__] = [
+                        time.perf_counter() - start, report["passes"],
+                        report["bytes_to_client"], report["bytes_from_client"]]
+    begin()
+    end()
+"""
+
+
+def dask(path: Path) -> dict[str, dict]:
+    """Fits by threads of one process, by one worker and by two: wall seconds, passes, bytes."""
+    found = {}
+    for workers, name in ((0, "one process"), (1, "one worker"), (2, "two workers")):
+        found[name] = run(DASK, path, str(workers))
+        print(f"{name:16s} {found[name]}", flush=True)
+    return found
