@@ -1,10 +1,10 @@
-"""`python -m benchmarks accuracy [--tables a,b] [--runs DIR]`: the best scores against peers.
+"""`python -m benchmarks accuracy [--tables a,b] [--rows N] [--folds K]`: scores against peers.
 
 Nested cross-validation on tables of the reference folder (`PELLUCID_SHARED_DATA`, or the nearest
 `shared/data`): log loss for classes, RMSE for numbers. Peers: CatBoost, LightGBM and XGBoost with their
-default settings, and LightGBM tuned over our own portfolio. Every table is a run in its own folder of
-`--runs`: what is interrupted goes on from its journal (model by model, fold by fold) when it is started
-again, and finished tables are only read.
+default settings, and LightGBM tuned over our own portfolio. `--rows` takes a random sample of larger
+tables. Every table is a run in its own folder of `--runs`: what is interrupted goes on from its journal
+(model by model, fold by fold) when it is started again, and finished tables are only read.
 """
 
 from __future__ import annotations
@@ -106,8 +106,9 @@ def folder() -> Path | None:
 
 
 def compare_table(
-    path: Path, target: str, drop: tuple[str, ...], effort: str, run: Path
-) -> dict[str, Any]:
+    path: Path, target: str, drop: tuple[str, ...], effort: str, run: Path,
+    rows: int | None = None, folds: int = 5,
+) -> dict[str, Any]:  # fmt: skip
     """The scores of all models on one table, lower is better; RMSE in standard deviations."""
     import pandas as pd
 
@@ -120,13 +121,15 @@ def compare_table(
         return json.loads(done.read_text(encoding="utf-8"))
     run.mkdir(parents=True, exist_ok=True)
     frame = pd.read_csv(path).drop(columns=list(drop)).dropna(subset=[target])
+    if rows is not None and rows < len(frame):
+        frame = frame.sample(rows, random_state=0).reset_index(drop=True)
     numeric = frame[target].dtype.kind == "f" or frame[target].nunique() > 12
     kind = "regression" if numeric else "classification"
     peer = "lightgbm.LGBM" + ("Regressor" if numeric else "Classifier")
     began = time.perf_counter()
     settings = {
         "target": target, "task": kind, "metric": "rmse" if numeric else "log_loss", "test_size": 0,
-        "effort": effort, "peers": PEERS, "jobs": 1,
+        "effort": effort, "peers": PEERS, "jobs": 1, "cv": folds,
     }  # fmt: skip
     tuned = TunedLightGBM(peer, not numeric, {"n_jobs": 1, "verbosity": -1})
     plan, findings = prepare(frame, Settings.of(settings), extra={"lightgbm_tuned": tuned})
@@ -178,6 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks accuracy")
     parser.add_argument("--tables", default="", help="names without .csv, separated by commas")
     parser.add_argument("--effort", default="normal")
+    parser.add_argument("--rows", type=int, help="at most this many rows of a table, at random")
+    parser.add_argument("--folds", type=int, default=5, help="outer folds")
     parser.add_argument("--runs", metavar="DIR", default="runs/accuracy", help="folder of the runs")
     options = parser.parse_args(arguments)
     place = folder()
@@ -189,8 +194,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (target, drop) in TABLES.items():
         if (wanted and name.partition(".")[0] not in wanted) or not (place / name).is_file():
             continue
-        run = Path(options.runs) / f"{name.partition('.')[0]}-{options.effort}"
-        found.append(compare_table(place / name, target, drop, options.effort, run))
+        size = f"-{options.rows}" if options.rows else ""
+        size += f"-{options.folds}" if options.folds != 5 else ""
+        run = Path(options.runs) / f"{name.partition('.')[0]}-{options.effort}{size}"
+        how = {"rows": options.rows, "folds": options.folds}
+        found.append(compare_table(place / name, target, drop, options.effort, run, **how))
         print(line(found[-1]), flush=True)
     print("\n".join(totals(found)) if found else "no tables")
     return 0

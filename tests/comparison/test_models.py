@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pellucid.comparison import compare
 from pellucid.comparison.analysis.holdout_scores import intervals
 from pellucid.comparison.execution.worker_data import Predictions
 from pellucid.comparison.planning.dataset import load_dataset
@@ -118,6 +119,26 @@ def test_boosting_is_not_starved():
         assert entry.rounds == "max_iter"
         for params in entry.candidates("thorough"):
             assert params["learning_rate"] * entry.most_rounds >= 9.9
+
+
+def test_boosting_is_refitted_with_smaller_steps():
+    """Twice the rounds of half the step: in the folds, and in the model of all rows."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=list("ab"))
+    frame["y"] = frame["a"] + 0.1 * rng.normal(size=60)
+    result = compare(frame, "y", models=["gradient_boosting"], cv=2, jobs=1, test_size=0)
+    refitter = result.refitter
+    rates = [p["learning_rate"] for p in refitter.contender("gradient_boosting").candidates]
+    folds = [own["tuned"] for own in refitter.by_fold["gradient_boosting"]]
+    chosen = [refitter.chosen["gradient_boosting"]]
+    chosen += [own["best"] for own in refitter.by_fold["gradient_boosting"]]
+    for best, params in zip(chosen, [refitter.params("gradient_boosting"), *folds]):
+        assert params["learning_rate"] == rates[best] / 2
+        assert params["max_iter"] % 2 == 0
+    entry = refitter.contender("gradient_boosting").entry
+    assert entry.refitted({"learning_rate": 0.1}, 30, "quick") == {
+        "learning_rate": 0.1, "max_iter": 30,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("noise", [0.3, 5.0])

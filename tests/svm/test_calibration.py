@@ -122,3 +122,11 @@ def test_probability_is_an_older_name_of_calibrate(tmp_path):
     for one in (model, pellucid.load(tmp_path / "model")):
         np.testing.assert_array_equal(one.predict_proba(X), meant.predict_proba(X))
         np.testing.assert_array_equal(one.predict(X), meant.predict(X))
+
+
+def test_many_small_classes_are_not_made_uncertain():
+    """Ten classes of 20 rows that their scores separate: each row is nearly sure of its class."""
+    y = np.repeat(np.arange(10), 20)
+    scores = 4.0 * np.eye(10)[y] + 0.1 * np.random.default_rng(0).normal(size=(200, 10))
+    found = platt.probabilities(scores, platt.fit(scores, y, np.ones(200), 10))
+    assert found[np.arange(200), y].mean() > 0.9

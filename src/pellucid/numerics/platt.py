@@ -18,10 +18,15 @@ def as_columns(scores: np.ndarray) -> np.ndarray:
 
 
 def smoothed(y: np.ndarray, weights: np.ndarray, K: int) -> np.ndarray:
-    """Target probabilities (n, K): (n_k + 1) / (n_k + K) for the own class, 1 / (n_k + K) for others."""
+    """Target probabilities (n, K): Platt's (n_k + 1) / (n_k + 2) for the own class.
+
+    The other classes share the rest equally. One row a class, as in (n_k + 1) / (n_k + K), would make
+    the probabilities of many small classes much too low.
+    """
     counts = np.bincount(y, weights, K)
-    table = np.broadcast_to(1.0 / (counts + K)[:, None], (K, K)).copy()
-    table[np.diag_indices(K)] = (counts + 1.0) / (counts + K)
+    rest = 1.0 / (counts + 2.0) / max(1, K - 1)
+    table = np.broadcast_to(rest[:, None], (K, K)).copy()
+    table[np.diag_indices(K)] = (counts + 1.0) / (counts + 2.0)
     return table[y]
 
 

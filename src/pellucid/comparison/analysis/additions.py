@@ -124,7 +124,8 @@ def coverage_by_folds(plan: Plan, found: Found) -> float:
 def threshold(plan: Plan, found: Found) -> dict[str, float] | None:
     """The threshold of class code 1 with the lowest total cost of the out-of-fold predictions.
 
-    None without costs, probabilities or two classes. `cost` and `cost_at_half` are per row.
+    None without costs, probabilities or two classes. `cost` and `cost_at_half` are per row; for
+    `cost`, the threshold of each fold is chosen on the other folds, so that it is not too low.
     """
     alarm, miss = plan.settings.cost_false_alarm, plan.settings.cost_miss
     classes = plan.dataset.classes
@@ -132,25 +133,44 @@ def threshold(plan: Plan, found: Found) -> dict[str, float] | None:
         return None
     if found.get("proba") is None:
         return None
-    alarm, miss = 1.0 if alarm is None else alarm, 1.0 if miss is None else miss
+    costs = (1.0 if alarm is None else alarm, 1.0 if miss is None else miss)
     rows, places = _once(found)
+    fold = found["fold"][places]
     p, y, w = found["proba"][places, 1], plan.dataset.y[rows], plan.dataset.weights[rows]
-    order = np.argsort(-p, kind="stable")
-    p, y, w = p[order], y[order], w[order]
-    # costs[k]: the first k rows are predicted positive.
-    gain = np.where(y == 1, -miss, alarm) * w
-    costs = np.concatenate([[miss * w[y == 1].sum()], miss * w[y == 1].sum() + np.cumsum(gain)])
-    ends = np.concatenate([[1.0], (p[1:] + p[:-1]) / 2, [0.0]])
-    possible = np.concatenate([[True], p[1:] < p[:-1], [True]])
-    ideal = alarm / (alarm + miss)
-    lowest = costs[possible].min()
-    tied = ends[possible & (costs <= lowest + 1e-9 * (1 + abs(lowest)))]
-    best = float(tied[np.abs(tied - ideal).argmin()])
-    half = float(
-        (w * np.where(p >= 0.5, np.where(y == 1, 0, alarm), np.where(y == 1, miss, 0))).sum()
-    )
+    at = np.empty(len(p))
+    for k in np.unique(fold):
+        at[fold == k] = cheapest(p[fold != k], y[fold != k], w[fold != k], costs)
     total = float(w.sum())
     return {
-        "threshold": best, "cost_false_alarm": alarm, "cost_miss": miss,
-        "cost": float(lowest) / total, "cost_at_half": half / total,
+        "threshold": cheapest(p, y, w, costs), "cost_false_alarm": costs[0], "cost_miss": costs[1],
+        "cost": cost_at(at, p, y, w, costs) / total,
+        "cost_at_half": cost_at(0.5, p, y, w, costs) / total,
     }  # fmt: skip
+
+
+def cheapest(p: np.ndarray, y: np.ndarray, w: np.ndarray, costs: tuple[float, float]) -> float:
+    """The threshold of lowest cost; of equal ones, that nearest to alarm / (alarm + miss).
+
+    That one would be right for perfectly calibrated probabilities.
+    """
+    alarm, miss = costs
+    order = np.argsort(-p, kind="stable")
+    p, y, w = p[order], y[order], w[order]
+    # totals[k]: the first k rows are predicted positive.
+    steps = np.where(y == 1, -miss, alarm) * w
+    totals = np.concatenate([[0.0], np.cumsum(steps)]) + miss * w[y == 1].sum()
+    ends = np.concatenate([[1.0], (p[1:] + p[:-1]) / 2, [0.0]])
+    possible = np.concatenate([[True], p[1:] < p[:-1], [True]])
+    lowest = totals[possible].min()
+    tied = ends[possible & (totals <= lowest + 1e-9 * (1 + abs(lowest)))]
+    ideal = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
+    return float(tied[np.abs(tied - ideal).argmin()])
+
+
+def cost_at(
+    at: float | np.ndarray, p: np.ndarray, y: np.ndarray, w: np.ndarray, costs: tuple[float, float]
+) -> float:
+    """Total cost of predicting the positive class from the probability `at`."""
+    alarm, miss = costs
+    mistakes = np.where(p >= at, np.where(y == 1, 0.0, alarm), np.where(y == 1, miss, 0.0))
+    return float((w * mistakes).sum())

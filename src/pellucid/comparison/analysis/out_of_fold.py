@@ -61,11 +61,16 @@ def final_choice(plan: Plan, state: RunState, model: str) -> tuple[int, dict[str
         best = min(set(chosen), key=lambda c: (-chosen.count(c), c))
     scored = [state.candidates.get(r, {}).get(best, {}) for r in rounds]
     fitted = [count for record in scored for count in record.get("rounds", ())]
-    return best, _typical([record.get("tuned") or {} for record in done], fitted)
+    tuned = _typical([record.get("tuned") or {} for record in done])
+    contender = next(c for c in plan.contenders if c.id == model)
+    if contender.entry is not None and fitted and "early_stopping" not in tuned:
+        count, params = int(np.median(fitted)), contender.candidates[best]
+        tuned |= contender.entry.refitted(params, count, plan.settings.effort)
+    return best, tuned
 
 
-def _typical(known: list[dict[str, Any]], rounds: list[int]) -> dict[str, Any]:
-    """The median of the numbers of rounds; means of a calibration and of weights."""
+def _typical(known: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians of whole numbers; means of a calibration and of weights."""
     out: dict[str, Any] = {}
     for name in known[0] if known else ():
         values = [own[name] for own in known if name in own]
@@ -76,7 +81,7 @@ def _typical(known: list[dict[str, Any]], rounds: list[int]) -> dict[str, Any]:
         elif isinstance(values[0], list):
             out[name] = np.mean(values, axis=0).tolist()
         elif isinstance(values[0], int) and not isinstance(values[0], bool):
-            out[name] = int(np.median(rounds or values))
+            out[name] = int(np.median(values))
         else:
             out[name] = values[0]
     return out

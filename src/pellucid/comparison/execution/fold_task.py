@@ -28,6 +28,7 @@ from pellucid.comparison.execution.worker_data import (
 )
 from pellucid.comparison.execution.worker_pool import limit_memory
 from pellucid.comparison.planning.plan import Contender, Plan
+from pellucid.comparison.planning.registry import Entry
 from pellucid.model_selection.metrics import metric
 
 FINAL = "final"
@@ -60,6 +61,8 @@ class FoldTask:
     blended: tuple[BlendedModel, ...] = ()  # of a blend
     rounds: str = ""  # the parameter that early stopping chooses
     most_rounds: int = 0
+    entry: Entry | None = None  # says how a fit follows a search by rounds
+    effort: str = "normal"
     searching: dict[str, Any] = field(default_factory=dict)  # parameters that make a search cheaper
     in_order: bool = False  # whether the candidates are tried in their order, not from the middle
     halving: bool = True  # whether the search drops the worse half after each inner fold
@@ -90,6 +93,7 @@ class FoldTask:
             metrics=plan.metrics,
             rounds="" if contender.entry is None else contender.entry.rounds,
             most_rounds=0 if contender.entry is None else contender.entry.most_rounds,
+            entry=contender.entry, effort=plan.settings.effort,
             searching={} if contender.entry is None else dict(contender.entry.searching),
             in_order=contender.entry is not None and bool(contender.entry.portfolio),
             keep_inner=blended or (own and uncalibrated),

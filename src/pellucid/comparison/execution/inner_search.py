@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from pellucid.comparison.execution.candidate_choice import (
     merged,
     reason,
 )
-from pellucid.comparison.execution.worker_data import Evaluator
+from pellucid.comparison.execution.worker_data import Evaluator, Predictions
 from pellucid.errors import DataError
 from pellucid.model_selection.metrics import metric
 from pellucid.numerics import platt
@@ -152,6 +153,10 @@ class InnerSearch:
             fitted = self.fit_inner(record, c, f)
             predictions = self.evaluator.predict(fitted, X)
             measured = self.evaluator.score(self.metrics, fitted, X, test, predictions)
+            by_probability = tuple(m for m in self.metrics if metric(m).needs == "probabilities")
+            if by_probability and predictions.proba is None:
+                ranked = self.calibrated(predictions, test)
+                measured |= self.evaluator.score(by_probability, fitted, X, test, ranked)
             record["scores"].append(measured[self.ranking.name])
             record["losses"].append(measured.get(TIE_BREAK, float("nan")))
             values = predictions.proba if predictions.proba is not None else predictions.scores
@@ -162,6 +167,19 @@ class InnerSearch:
             record |= {"scores": None, "why": reason(error)}
         record["seconds"] += time.perf_counter() - started
         record["warnings"] = merged(record["warnings"], counted(self.caught[before:]))
+
+    def calibrated(self, predictions: Predictions, test: np.ndarray) -> Predictions:
+        """With probabilities for a model that has only scores, so that they can rank its candidates.
+
+        The sigmoid is fitted to the rows that are scored. So the log loss is a little too low, but
+        equally for all candidates; no outer test row is used.
+        """
+        K, scores = self.evaluator.shared.n_classes, predictions.scores
+        if scores is None or self.evaluator.foreign or not np.isfinite(scores).all():
+            return predictions
+        values, y, w = scores if K > 2 else scores[:, 1], self.evaluator.y, self.evaluator.weights
+        sigmoid = platt.fit(values, y[test], w[test], K)
+        return replace(predictions, proba=platt.probabilities(values, sigmoid))
 
     def fit_inner(self, record: dict[str, Any], c: int, f: int) -> Any:
         """A candidate fitted on inner fold f; rounds stop early on the test rows of that fold."""
@@ -180,15 +198,16 @@ class InnerSearch:
         return {"early_stopping": True, self.task.rounds: self.task.most_rounds, **more}
 
     def tuned(self, best: int) -> dict[str, Any]:
-        """What the search found besides the candidate: the median number of rounds."""
-        if not self.task.rounds:
+        """What the search found besides the candidate: rounds by their median, and the step size."""
+        task = self.task
+        if task.entry is None or not task.rounds:
             return {}
         rounds = self.found.get(best, {}).get("rounds")
-        sampled = sum(len(test) for _, test in self.splits) < len(self.task.train)
+        sampled = sum(len(test) for _, test in self.splits) < len(task.train)
         if not rounds or (sampled and self.evaluator.shared.split_by != "time"):
             # Without a search on all rows, a part of the training rows decides.
             return self.stopping()
-        return {self.task.rounds: int(np.median(rounds))}
+        return task.entry.refitted(task.candidates[best], int(np.median(rounds)), task.effort)
 
     def late(self) -> bool:
         """Whether the time of the search is over; the rest is for the final fit."""

@@ -33,6 +33,7 @@ from pellucid.model_selection.grids import Geometric, candidates
 EFFORTS = ("quick", "normal", "thorough")
 PORTFOLIO = {"quick": 2, "normal": 6, "thorough": 12}  # settings of a portfolio that are tried
 QUICK_RATE = 0.1  # with this learning rate, quick effort needs half the rounds
+FINER = {"quick": 1, "normal": 2, "thorough": 4}  # how much smaller the steps of a refit are
 FREQUENT = 300  # words of a text column that a model with dense input uses
 
 
@@ -79,6 +80,9 @@ class Entry:
     portfolio: tuple[dict[str, Any], ...] = ()
     rounds: str = ""  # the parameter that early stopping on the inner folds chooses
     most_rounds: int = 1000
+    # The parameter of the step size. A search uses large steps, which are cheaper. A fit with the
+    # chosen number of rounds uses smaller steps and more of them, so that random trees average out.
+    step: str = ""
     # Parameters that a search uses instead, to be cheaper: they change no ranking of candidates.
     searching: Mapping[str, Any] = field(default_factory=dict)
     only: str = ""  # "", "text", "counts", "positive" or "skewed": what the data must be
@@ -130,6 +134,13 @@ class Entry:
             params | {name: float(f"{params[name] * unit:.6g}") for name in self.in_units}
             for params in found
         ]
+
+    def refitted(self, params: Mapping[str, Any], rounds: int, effort: str) -> dict[str, Any]:
+        """The number of rounds, and the step size, of a fit after a search that chose `rounds`."""
+        if not self.step:
+            return {self.rounds: rounds}
+        finer = FINER[effort]
+        return {self.rounds: finer * rounds, self.step: params[self.step] / finer}
 
     def model_class(self) -> type:
         return getattr(importlib.import_module(self.module), self.class_name)
@@ -230,7 +241,7 @@ ENTRIES = (
     _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True, searching=_FEWER_TREES),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST, searching=_FEWER_TREES),
     _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST, greedy=True, searching=_FEWER_TREES),
-    _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", params=_FIXED_ROUNDS, portfolio=_BOOST, rounds="max_iter"),
+    _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", params=_FIXED_ROUNDS, portfolio=_BOOST, rounds="max_iter", step="learning_rate"),
     _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", params=_NETWORK, space=_MLP, rounds="max_iter", most_rounds=200),
     _c("blend", "ensemble.BlendClassifier", 7, 9.0, "Blend", "weighted mean of the other models", blends=True),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "Mean", "always the mean of the target"),
@@ -251,7 +262,7 @@ ENTRIES = (
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True, searching=_FEWER_TREES),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS, searching=_FEWER_TREES),
     _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS, greedy=True, searching=_FEWER_TREES),
-    _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", params=_FIXED_ROUNDS, portfolio=_BOOST, rounds="max_iter"),
+    _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", params=_FIXED_ROUNDS, portfolio=_BOOST, rounds="max_iter", step="learning_rate"),
     _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", params=_NETWORK, space=_MLP_OF_NUMBERS, rounds="max_iter", most_rounds=200),
     _r("blend", "ensemble.BlendRegressor", 7, 9.0, "Blend", "weighted mean of the other models", blends=True),
 )  # fmt: skip
