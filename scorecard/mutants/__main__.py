@@ -1,7 +1,8 @@
 """`python -m scorecard mutants --work DIR [--count N] [--only PATH]`: draw mutants and run the tests.
 
-The journal `DIR/journal.jsonl` is continued when the command is given again. A survivor is either a
-missing test or an equivalent mutant; those are listed, with the reason, in `equivalent.toml`.
+The journal `DIR/journal.jsonl` is continued when the command is given again, also by several processes with
+different `--only`. A survivor is either an equivalent mutant, listed with its reason in `equivalent.toml`, or
+a missing test: write it, and give the command with `--survivors`, which judges them again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ USERS = {
     "numerics": ("linear_model",), "tree": ("ensemble",), "cluster": ("mixture",),
     "data": ("linear_model",),
 }  # fmt: skip
+EVERY_CLASS = ("tests/test_public_api.py", "tests/persist/test_models.py")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,20 +37,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     laboratory = Laboratory(folder, mutants)
     refused = laboratory.prepare()
     journal = laboratory.folder / "journal.jsonl"
-    known = read_journal(journal)
-    for number, mutant in sorted(mutants.items(), key=lambda item: order(item[1])):
-        if mutant.key in known:
+    chosen = [item for item in mutants.items() if options.only in item[1].file]
+    for number, mutant in sorted(chosen, key=lambda item: order(item[1])):
+        known = read_journal(journal).get(mutant.key)  # maybe of another process in this folder
+        if known is not None and not (options.survivors and known == "survived"):
             continue
         if time.monotonic() - began > options.seconds:
             break
         word, test = "invalid", ""
         if number not in refused:
             word, test = judged(laboratory, number, mutant)
-        known[mutant.key] = word
         with journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"mutant": mutant.key, "outcome": word}) + "\n")
         print(f"{word:9} {mutant.key}  {test}", flush=True)
-    return _conclude(known)
+    return _conclude(read_journal(journal))
 
 
 def _drawn_once(folder: Path, options: argparse.Namespace) -> list[Mutant]:
@@ -86,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--kind", choices=["both", "compiled", "python"], default="both")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="to begin mutants in")
+    parser.add_argument("--survivors", action="store_true", help="judge survivors again")
     parser.add_argument("--only", default="", help="paths that contain this text")
     return parser
 
@@ -109,11 +112,12 @@ def drawn(count: int, seed: int, only: str = "", kind: str = "both") -> list[Mut
 
 def stages(file: str) -> Iterator[list[str]]:
     """Files of tests, each stage only if those before noticed nothing: the folder of the family, the
-    folders that use it."""
+    folders that use it, and what concerns all classes: declarations and model files."""
     family = file.split("/")[2]
     for name in (family, *USERS.get(family, ())):
         paths = sorted((ROOT / "tests" / name).rglob("test_*.py"))
         yield [path.relative_to(ROOT).as_posix() for path in paths]
+    yield list(EVERY_CLASS)
 
 
 def read_journal(journal: Path) -> dict[str, str]:

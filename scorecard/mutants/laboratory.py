@@ -178,7 +178,8 @@ class Laboratory:
         return self._serve("cold")
 
     def _serve(self, *arguments: str) -> Server:
-        shutil.copytree(ROOT / "scorecard", self.source / "scorecard", dirs_exist_ok=True)
+        for name in ("scorecard", "tests"):  # as they are now: a survivor may have its test
+            shutil.copytree(ROOT / name, self.source / name, dirs_exist_ok=True)
         (self.source / "src" / "mutant_switch.py").write_text(SWITCH)
         return Server(self.python, self.source, *arguments)
 
@@ -190,13 +191,14 @@ class Laboratory:
         return mutant.file in {self.mutants[i].file for i in self.warm.reached}
 
     def reach(self, files: Iterable[str]) -> list[Reach]:
-        """The tests of some files, each with what it reaches; measured once."""
+        """The tests of some files, each with what it reaches; measured once, and after a change."""
         found = []
         for file in files:
             record = self.folder / "reach" / f"{file.replace('/', '.')}.jsonl"
-            if not record.exists():
+            changed = (ROOT / file).stat().st_mtime
+            if not record.exists() or record.stat().st_mtime < changed:
                 record.parent.mkdir(exist_ok=True)
-                part = record.with_suffix(".part")
+                part = record.with_suffix(f".{os.getpid()}")
                 self.warm.test([file], record=part)
                 part.rename(record)
             for line in record.read_text(encoding="utf-8").splitlines():
