@@ -37,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     laboratory = Laboratory(folder, mutants)
     refused = laboratory.prepare()
     journal = laboratory.folder / "journal.jsonl"
-    chosen = [item for item in mutants.items() if options.only in item[1].file]
-    for number, mutant in sorted(chosen, key=lambda item: order(item[1])):
+    wanted = [item for item in mutants.items() if options.only in item[1].file]
+    for number, mutant in sorted(wanted, key=lambda item: order(item[1])):
         known = read_journal(journal).get(mutant.key)  # maybe of another process in this folder
         if known is not None and not (options.survivors and known == "survived"):
             continue
@@ -70,15 +70,14 @@ def order(mutant: Mutant) -> int:
 
 def judged(laboratory: Laboratory, number: int, mutant: Mutant) -> tuple[str, str]:
     """The outcome of a mutant under the tests that reach it, stage by stage."""
-    word, tests = "unreached", []
-    cold = laboratory.is_cold(number, mutant)
-    for files in stages(mutant.file):
-        tests, usual = chosen(0 if cold else number, laboratory.reach(files))
-        if tests:
-            word = laboratory.outcome(number, tests, usual, cold)
-        if word not in ("unreached", "survived"):
-            break
-    return ("survived" if word == "unreached" else word), f"{len(tests)} tests"
+    cold, tried = laboratory.is_cold(number, mutant), 0
+    order = list(stages(mutant.file))
+    for files in order[::-1] if cold else order:  # what runs at import is mostly a declaration
+        for tests, usual in chosen(0 if cold else number, laboratory.reach(files)):
+            word, tried = laboratory.outcome(number, tests, usual, cold), tried + len(tests)
+            if word != "survived":
+                return word, f"{tried} tests"
+    return "survived", f"{tried} tests"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,7 +7,7 @@ import pytest
 
 from pellucid import parallel
 from pellucid.numerics import bayes, covariance
-from pellucid.numerics.moments import moments
+from pellucid.numerics.moments import moments, weighted_mean
 
 
 def test_moments_against_fractions_at_an_offset():
@@ -97,3 +97,11 @@ def test_bayes_rule_survives_underflow_and_impossible_rows():
     np.testing.assert_allclose(found[0, 0], 0.3 / (0.3 + 0.7 * np.exp(-1)))
     np.testing.assert_allclose(found[1:], [[0, 1], prior])
     assert bayes.posterior(density[:1], np.array([0.0, 1.0])).tolist() == [[0, 1]]
+
+
+def test_means_of_numbers_whose_sum_overflows():
+    values = np.array([[1.0e308, -1.5e308], [1.5e308, 0.0], [1.1e308, -0.3e308]])
+    w = np.array([3.0, 1.0, 4.0])
+    exact = [float(sum(Fraction(a) * Fraction(v) for a, v in zip(w, x)) / 8) for x in values.T]
+    np.testing.assert_allclose(weighted_mean(values, w), exact, rtol=1e-15)
+    assert weighted_mean(np.full(5, 1.7e308), np.ones(5)) == 1.7e308
