@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import pairwise
+from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -139,17 +140,26 @@ def workers(share: float) -> Iterator[Case]:
         yield Case(f"{name} {number}", partial(_survives, name, number))
 
 
-@cache
-def _cluster() -> tuple[Any, Any]:
-    """A cluster of two processes; it ends with the child that runs the cases."""
+@contextmanager
+def _cluster() -> Iterator[tuple[Any, Any]]:
+    """Two worker processes, which say nothing of lost connections."""
     import dask
     import distributed
 
-    dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"})
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    )
-    return cluster, distributed.Client(cluster)
+    quiet = {
+        "distributed.deploy.lost-worker-timeout": "5 minutes",
+        "logging.distributed": "critical",
+    }
+    with (
+        dask.config.set(quiet),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+            silence_logs=CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        client.wait_for_workers(2)
+        yield cluster, client
 
 
 @cache
@@ -163,11 +173,10 @@ def _unharmed(name: str) -> tuple[str, float]:
 def _survives(name: str, number: int) -> None:
     from tests.data.test_dask_workers import fit_while_killing
 
-    cluster, client = _cluster()
-    client.wait_for_workers(2)
     Model, y, _ = MODELS[name]
-    expected, seconds = _unharmed(name)
-    delay = seconds * float(np.random.default_rng([number, 16]).uniform(0.05, 1.0))
     lazy = _lazy(_columns(name, 10 * ROWS), 7)
-    found = fit_while_killing(cluster, client, Model(), lazy, y, delay)
+    with _cluster() as (cluster, client):
+        expected, seconds = _unharmed(name)
+        delay = seconds * float(np.random.default_rng([number, 16]).uniform(0.05, 1.0))
+        found = fit_while_killing(cluster, client, Model(), lazy, y, delay)
     assert digest(found._learned()) == expected, "other bits than without the kill"

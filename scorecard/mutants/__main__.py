@@ -1,8 +1,9 @@
 """`python -m scorecard mutants --work DIR [--count N] [--only PATH]`: draw mutants and run the tests.
 
-The journal `DIR/journal.jsonl` is continued when the command is given again, also by several processes with
-different `--only`. A survivor is either an equivalent mutant, listed with its reason in `equivalent.toml`, or
-a missing test: write it, and give the command with `--survivors`, which judges them again.
+The journal `DIR/journal.jsonl` is continued when the command is given again, also by several processes
+with different `--only`. A survivor is either an equivalent mutant, listed with its reason in
+`equivalent.toml`, or a missing test: write it, and give the command with `--survivors`, which judges
+them again.
 """
 
 from __future__ import annotations
