@@ -18,7 +18,7 @@ def search(
     kind: str, table: Any, Q: Any, near: np.ndarray, rows: np.ndarray, blocks: list[slice],
     jobs: int | None,
 ) -> None:  # fmt: skip
-    """Fill the lists `near` and `rows`, nearest first, for sparse or dense Q; `kind` is one of `KINDS`."""
+    """Fill the lists `near` and `rows`, nearest first, for sparse or dense Q; `kind`: see `KINDS`."""
     stop, table, queries = parallel.StopFlag(), _sorted(table), _sorted(Q)
     sizes = squared_lengths(table) if kind == "squared" else np.asarray(abs(table).sum(axis=1))
     parts = (*_arrays(table), *_arrays(table.tocsc()), 0.5 * sizes.ravel())
