@@ -179,7 +179,8 @@ class Estimator(SklearnEstimator):
         return self
 
     def _replace_learned(self, learned: dict[str, Any], report: Any = None) -> None:
-        self.__dict__ = self._not_learned() | learned | beyond_memory.kept_report(report)
+        kept = {} if report is None else {"_fit_report": report}
+        self.__dict__ = self._not_learned() | learned | kept
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema

@@ -52,7 +52,7 @@ def fit_below_ceiling(model: Any, source: Any, learn: Callable[..., Any]) -> Non
     if model._substitute:
         other = model._substitute.format(kind=(model._kind or "").capitalize())
         raise MemoryLimitError(
-            f"{source.name} does not fit into the memory that is allowed, and "
+            f"{source.name} does not fit into the allowed memory, and "
             f"{type(model).__name__} needs the whole table in memory. Use {other}, fit a sample of the "
             "rows, or allow more memory with pellucid.set_memory."
         )
@@ -67,7 +67,7 @@ def fit_on_workers(
 
     `roles`: names of the columns of y, weights and offset, or None.
     """
-    from pellucid.data.sources.dask_fit import passes
+    from pellucid.data.sources.dask_fit import worker_fit
 
     model._check_parameters()
     _check_shared(model, table, roles)
@@ -80,7 +80,7 @@ def fit_on_workers(
         work._replace_learned({})
         model._replace_learned({})
     start = time.perf_counter()
-    with passes(
+    with worker_fit(
         table, names, roles[1], functools.partial(_learn_shard, work, roles, options)
     ) as fit:
         learned, report = pickle.loads(fit.run()), fit.report
@@ -99,14 +99,14 @@ def _check_shared(model: Any, table: Any, roles: tuple[Any, Any, Any]) -> None:
         )
     if model.table is not None and model.table.missing == "drop":
         raise DataError(
-            "Table(missing='drop') would move the rows of a Dask frame: drop them there, for example "
-            "with frame.dropna()."
+            "Table(missing='drop') cannot drop rows of a Dask frame. Drop them before the fit, for "
+            "example with frame.dropna()."
         )
     for role, what in zip(roles, ("y", "sample_weight", "offset")):
         texts = isinstance(role, list) and all(isinstance(name, str) for name in role)
         if role is not None and not isinstance(role, str) and not texts:
             raise DataError(
-                f"{what} of a Dask frame is the name of one of its columns, not a "
+                f"With a Dask frame, {what} must be the name of one of its columns, not a "
                 f"{type(role).__name__}."
             )
 
@@ -166,11 +166,6 @@ def answer_in_parts(source: Any, answer: Callable[[Any], Any]) -> Any:
                 copy_into(own[start : start + len(part)], part)
             start += table.num_rows
     return tuple(out) if isinstance(found, tuple) else out[0]
-
-
-def kept_report(report: dict[str, Any] | None) -> dict[str, Any]:
-    """The report of a fit as an attribute; it is replaced with all that was learned."""
-    return {} if report is None else {"_fit_report": report}
 
 
 def fit_report(self: Any) -> dict[str, Any]:

@@ -197,7 +197,7 @@ def above_threshold(model: Any, X: Any) -> np.ndarray | None:
 def _errors(model: Any) -> np.ndarray:
     if not has_errors(model):
         raise PellucidError(
-            f"This {type(model).__name__} has no errors of unseen rows. A comparison stores them on the "
-            "model that it saves."
+            f"This {type(model).__name__} has no out-of-fold errors, which intervals and sets need. "
+            "`pellucid.compare` stores them in the model that it saves."
         )
     return model.unseen_errors_

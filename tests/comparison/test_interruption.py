@@ -173,7 +173,7 @@ def test_both_ways_to_stop_early_treat_the_test_part_alike(how, tmp_path, monkey
     assert opened.best_.predict is not None and opened.timings["openings"] == 1
     best = next(row for row in opened.rows if row["model"] == "lda")
     assert (how == "time limit") == any(
-        "the time limit cut the search short" in n for n in best["notes"]
+        "the time limit ended the fit on all training rows" in n for n in best["notes"]
     )
     late = next(row for row in opened.rows if row["model"] == "mlp")
     assert late["status"] == "stopped"

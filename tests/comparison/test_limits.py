@@ -60,7 +60,7 @@ def test_seconds_that_were_asked_for_take_the_place_of_work(slow):
 
 
 def test_fewer_candidates_are_tried_from_the_middle(slow):
-    slow(tree=3.0)
+    slow(tree=6.0)
     found = pellucid.compare("iris", models="tree", effort="quick", cv=3, jobs=2, seed=0)
     row = next(row for row in found.rows if row["model"] == "tree")
     assert row["status"] == "ok" and "candidates, because all would be too slow" in row["notes"][0]

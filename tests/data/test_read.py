@@ -318,7 +318,7 @@ def test_a_folder(file, tmp_path):
         ("text.parquet", PLAIN, "is not a Parquet file.*format='csv'"),
         ("cut.csv.gz", gzip.compress(bytes(range(256)) * 400)[:-20], "damaged.*again"),
         ("empty.json", b"[]", "empty list"),
-        ("cells.json", b"[[1, 2], [3, 4]]", r"entry 1 of the list .*no object but '\[1, 2\]'"),
+        ("cells.json", b"[[1, 2], [3, 4]]", r"entry 1 of the list .*is not an object: '\[1, 2\]'"),
         ("cut.json", b'[{"a": 1},\n {"a": 2', r"line 2 of .*not valid JSON.*\(column 9\)"),
         ("types.json", b'[{"a": 1}, {"a": "x"}]', "row 2 of .*changed from number to string"),
         ("latin.json", b'[{"a": "caf\xe9"}]', "is not UTF-8: byte 0xe9 at offset 11, line 1"),

@@ -259,7 +259,9 @@ def test_models_that_need_the_whole_table_name_another(name, table, tmp_path, ce
 
 def test_too_little_memory_says_what_would_do(table, tmp_path, ceiling):
     pellucid.set_memory("50MB")
-    with pytest.raises(MemoryLimitError, match=r"50 MB are too little .* MB would do"):
+    with pytest.raises(
+        MemoryLimitError, match=r"needs at least .* MB of memory, but 50 MB are allowed"
+    ):
         LinearRegression().fit(files(table, tmp_path), "units")
 
 
@@ -288,14 +290,14 @@ def test_a_truncated_file_is_refused(table, tmp_path, ceiling):
     files(table, tmp_path)
     content = (tmp_path / "2.parquet").read_bytes()
     (tmp_path / "2.parquet").write_bytes(content[:-1000])
-    with pytest.raises(DataError, match=r"2\.parquet is not a Parquet file, or is incomplete"):
+    with pytest.raises(DataError, match=r"2\.parquet cannot be read: .* incomplete"):
         LinearRegression().fit(tmp_path, "units")
 
 
 def test_files_with_other_columns_or_types_are_refused(table, tmp_path, ceiling):
     files(table, tmp_path)
     pq.write_table(table.drop_columns(["x3"]), tmp_path / "9.parquet")
-    with pytest.raises(DataError, match=r"9\.parquet has other columns .* 'x3'"):
+    with pytest.raises(DataError, match=r"The columns of .*9\.parquet .* differ: 'x3'"):
         LinearRegression().fit(tmp_path, "units")
     pq.write_table(
         table.set_column(0, "x0", table.column("x0").cast(pa.string())), tmp_path / "9.parquet"

@@ -120,7 +120,7 @@ def test_a_model_is_fitted_to_a_text_beyond_the_ceiling(ending, tmp_path, monkey
         found = model.predict(pellucid.scan(path, features=["x", "kind"]))
         expected = twin.predict(read(path).select(["x", "kind"]))
         np.testing.assert_allclose(found, expected, rtol=1e-14)
-        with pytest.raises(MemoryLimitError, match="too little"):
+        with pytest.raises(MemoryLimitError, match="20 MB are allowed"):
             pellucid.set_memory("20MB")
             GaussianNB().fit(path, "kind")
     finally:

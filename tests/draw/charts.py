@@ -15,7 +15,7 @@ from pellucid.draw.figure import describe, finish, shown, span
 from pellucid.draw.heat_chart import heat_keys, heat_limits, heat_marks
 from pellucid.draw.histogram_chart import steps_mark
 from pellucid.draw.legend import Key
-from pellucid.draw.line_chart import Pair, data_extent, reference_marks
+from pellucid.draw.line_chart import Pair, band_mark, read_bands, reference_marks
 from pellucid.draw.number import number
 from pellucid.draw.points import (
     Points,
@@ -35,6 +35,7 @@ def scatter(
     *,
     names: Mapping[Any, Sequence[Any]] | None = None,
     references: Mapping[Any, Pair] | None = None,
+    bands: Mapping[Any, tuple[Iterable, Iterable, Iterable]] | None = None,
     x_log: bool = False,
     y_log: bool = False,
     x_range: tuple[float, float] | None = None,
@@ -50,21 +51,27 @@ def scatter(
     names : name of a series -> the name of each of its points, written beside the point if there
         is room; the data table has all of them.
     references : name -> (x, y), drawn as thin dotted lines.
-    x_log, y_log, x_range, y_range : as in `line`.
+    bands : name -> (x, low, high), shaded.
+    x_log, y_log : logarithmic axes.
+    x_range, y_range : limits of the axes; the data's by default.
     """
     groups, thin = read_series(series), read_series(references or {})
     shown, sentence = thin_points(groups)
     settings = with_note(Settings(**look), left_out({**groups, **thin}, x_log, y_log), sentence)
-    x_extent, y_extent = data_extent([*groups.values(), *thin.values()], x_log, y_log)
+    shades = read_bands(bands or {})
+    points = [p for part in (groups, thin, shades) for one in part.values() for p in one]
+    x_extent = extent([[x for x, _ in points]], x_log)
+    y_extent = extent([[y for _, y in points]], y_log)
     keys = [Key(name, i, "point") for i, name in enumerate(groups)] if len(groups) > 1 else []
     panel = layout(
-        numeric_axis(x_extent, x_range, x_log),
-        numeric_axis(y_extent, y_range, y_log),
+        _limited(x_extent, x_range, x_log),
+        _limited(y_extent, y_range, y_log),
         settings,
         keys + [Key(name, 0, "reference") for name in thin],
     )
     called = [words.clean(n) for part in series for n in (names or {}).get(part, ())]
-    marks = [*reference_marks(panel, thin), *point_marks(panel, shown.values())]
+    marks = [band_mark(panel, outline, 0, 0.18) for outline in shades.values()]
+    marks += [*reference_marks(panel, thin), *point_marks(panel, shown.values())]
     if called and settings.tips:
         marks.append(_tooltips(panel, [p for part in groups.values() for p in part], called))
     if called:
@@ -80,6 +87,12 @@ def scatter(
         columns.insert(0, "name")
     clip = x_range is not None or y_range is not None
     return finish(panel, marks, describe("Scatter chart", facts, list(groups)), columns, rows, clip)
+
+
+def _limited(data: Any, limits: tuple[float, float] | None, log: bool) -> Axis:
+    return (
+        numeric_axis(data, log) if limits is None else Axis(*checked_limits(limits, log), log=log)
+    )
 
 
 def _tooltips(panel: Panel, points: Points, called: Sequence[str]) -> str:
@@ -119,7 +132,7 @@ def histogram(
     x_extent = extent([borders])
     panel = layout(
         Axis(*x_extent, grid=False),
-        numeric_axis(tops, None, False),
+        numeric_axis(tops),
         settings,
         [Key(name, i, "line") for i, name in enumerate(groups)] if len(groups) > 1 else [],
     )

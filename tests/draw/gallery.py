@@ -59,13 +59,6 @@ def lines():
         {"training": (steps, _wave(40)), "validation": (steps, _wave(40, 0.1, 0.02))},
         title="Loss by iteration", x_label="iteration", y_label="cross-entropy",
     )  # fmt: skip
-    yield "line with bands", draw.line(
-        {"logistic": ([0, 0.05, 0.2, 0.5, 1], [0, 0.7, 0.9, 0.97, 1])},
-        bands={"logistic": ([0, 0.05, 0.2, 0.5, 1], [0, 0.6, 0.8, 0.94, 1], [0, 0.8, 0.96, 0.99, 1])},
-        references={"chance": ([0, 1], [0, 1])}, x_range=(0, 1), y_range=(0, 1),
-        title="ROC of the recommended model, with the range over five folds",
-        x_label="false positive rate", y_label="true positive rate",
-    )  # fmt: skip
     n = 5000
     yield "log lines", draw.line(
         {
@@ -89,15 +82,12 @@ def lines():
     )
     yield (
         "long ticks",
-        draw.line(
-            {"a": ([0, 1e-5], [0, 1e-5])}, x_range=(0, 1e-5), y_range=(0, 1e-5), title="Long ticks"
-        ),
+        draw.line({"a": ([0, 1e-5], [0, 1e-5])}, title="Long ticks"),
     )
     yield (
         "crowded",
         draw.line(
             {"a": ([1234.5, 1234.5008], [0, 1])},
-            x_range=(1234.5, 1234.5008),
             width=300,
             title="Crowded",
         ),
@@ -136,10 +126,6 @@ def bars():
         ["Adelie", "Chinstrap", "Gentoo"],
         {"training": [120, 50, 95], "test": [30, 18, 24], "new": [12, 9, 31], "other": [5, 40, 3]},
         title="Rows per class", x_label="rows",
-    )  # fmt: skip
-    yield "stacked bar", draw.bar(
-        ["low", "middle", "high"], {"no": [80, 55, 20], "yes": [20, 45, 80]}, stacked=True,
-        title="Churn by income", x_label="per cent", x_range=(0, 100),
     )  # fmt: skip
     yield "many bars", draw.bar([f"column {i}" for i in range(100)], {"v": range(100, 0, -1)})
     edges = [i / 20 for i in range(21)]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pellucid import draw
+from pellucid.draw.axes import checked_limits
 from pellucid.draw.label_text import width
 from pellucid.draw.points import evenly
 from pellucid.errors import ParameterError
@@ -95,11 +96,11 @@ def test_thinning_keeps_spikes():
     n = 100_000
     ys = [0.0] * n
     ys[12_345] = 7.0
-    markup = draw.line({"a": (range(n), ys)}, y_range=(0, 7))
+    markup = draw.line({"a": (range(n), ys)})
     assert len(markup) < 30_000
     (line,) = paths(markup)
-    heights = [float(y) for _, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", line)]
-    assert min(heights) == 0
+    top, *others = sorted({float(y) for _, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", line)})
+    assert top < 20 and min(others) > 200
 
 
 def test_log_axis_is_logarithmic_and_counts_what_it_cannot_show():
@@ -133,16 +134,16 @@ def test_names_that_look_alike_stay_apart():
 
 
 def test_bands_cover_what_lies_between():
-    markup = draw.line({"a": ([0, 1], [1, 1])}, bands={"a": ([0, 1], [0, 0], [2, 2])})
-    band, line = paths(markup)[:2]
+    markup = charts.scatter({"a": ([0, 1], [1, 1])}, bands={"a": ([0, 1], [0, 0], [2, 2])})
+    band, points = paths(markup)[:2]
     assert band.endswith("z")
     ys = [float(y) for _, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", band)]
-    middle = places(line)[0][1]
+    middle = places(points)[0][1]
     assert min(ys) < middle < max(ys)
 
 
 def test_limits_clip():
-    markup = draw.line({"a": ([0, 10], [0, 10])}, x_range=(0, 1), y_range=(0, 1))
+    markup = charts.scatter({"a": ([0, 10], [0, 10])}, x_range=(0, 1), y_range=(0, 1))
     inner = [s for s in parsed(markup).iter(f"{SVG}svg") if s.get("overflow") == "hidden"]
     assert len(inner) == 1
 
@@ -150,7 +151,7 @@ def test_limits_clip():
 @pytest.mark.parametrize("limits", [(1, 0), (math.nan, 1), (0, math.inf), (-1, 1)])
 def test_impossible_limits_are_refused(limits):
     with pytest.raises(ParameterError, match="limits of an axis"):
-        draw.line({}, x_range=limits, x_log=True)
+        checked_limits(limits, log=True)
 
 
 def test_unequal_columns_are_refused():
@@ -179,15 +180,6 @@ def test_bars_grow_from_zero_in_the_given_order():
     assert math.isclose(up[2], 2 * down[2], abs_tol=0.2)
     assert math.isclose(down[0] + down[2], up[0], abs_tol=0.2)
     assert [t for t in texts(markup) if t in ("up", "down", "none")] == ["up", "down", "none"]
-
-
-def test_stacked_bars_stand_end_to_end():
-    markup = draw.bar(["a"], {"no": [30], "yes": [70]}, stacked=True, x_range=(0, 100))
-    (no,), (yes,) = rectangles(paths(markup, 0)[0]), rectangles(paths(markup, 1)[0])
-    assert math.isclose(no[0] + no[2], yes[0], abs_tol=0.11)
-    assert no[1] == yes[1]
-    with pytest.raises(ParameterError, match="negative"):
-        draw.bar(["a"], {"no": [-1]}, stacked=True)
 
 
 def test_series_may_have_any_name():

@@ -180,7 +180,7 @@ def test_the_call_form_is_theirs(name):
     [
         ("accuracy_score", ([1, 2], [1, 2, 3]), {}, "2 rows and y_pred has 3"),
         ("accuracy_score", ([], []), {}, "no rows"),
-        ("accuracy_score", (["a"], [1]), {}, "holds texts"),
+        ("accuracy_score", (["a"], [1]), {}, "contains text"),
         ("accuracy_score", ([[1, 0], [0, 1]], [[1, 0], [0, 1]]), {}, "several labels"),
         ("f1_score", ([1, 2, 3], [1, 2, 3]), {}, "needs two classes"),
         ("f1_score", (["a", "b"], ["a", "b"]), {}, "pos_label must be one of"),

@@ -196,7 +196,7 @@ def test_failing_folds_are_told():
         (lambda: ours.KFold(3, random_state=1), "without shuffle"),
         (lambda: list(ours.KFold(5).split(range(3))), "5 folds need"),
         (lambda: list(ours.GroupKFold(2).split(range(4))), "needs `groups`"),
-        (lambda: ours.train_test_split([1, 2], [1]), "must agree"),
+        (lambda: ours.train_test_split([1, 2], [1]), "must match"),
         (lambda: ours.train_test_split([1, 2, 3], test_size=1.5), "test_size must be"),
         (lambda: ours.train_test_split([1, 2, 3], stratify=[0, 0, 1]), "single row"),
         (lambda: ours.cross_val_score(LinearRegression(), [[1.0]], [1.0], cv="x"), "cv must be"),

@@ -183,8 +183,8 @@ factor : float in [0, 10], default=1.0
 tol : float in [0, inf), default=0.0001
     Nothing is smaller than this.
 n_jobs : int other than 0 or None, default=None
-    Number of threads; -1 uses all CPUs, None the number of `pellucid.parallel.set_threads`. The
-    results do not depend on it.
+    Number of threads; -1 uses all CPUs, None the number of `pellucid.set_threads`. The results
+    do not depend on it.
 copy : {True, False}, default=True
     No effect: nothing is copied.
 own : False, default=False

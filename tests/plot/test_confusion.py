@@ -81,7 +81,7 @@ def test_unclear_input():
         from_predictions([0, 1], [0, np.nan])
     with pytest.raises(DataError, match=r"missing value \(row 1\)"):
         from_predictions(["a", None], ["a", "b"])
-    with pytest.raises(DataError, match="y_pred holds texts, but y_true holds numbers"):
+    with pytest.raises(DataError, match="y_pred contains text, but y_true contains numbers"):
         from_predictions([1, 2], ["1", "2"])
     with pytest.raises(DataError, match=r"one value per row. Got shape \(2, 2\)"):
         from_predictions([[1, 0], [0, 1]], [1, 0])

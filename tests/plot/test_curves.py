@@ -42,9 +42,7 @@ def test_history():
     assert axes[1].get_yscale() == "log"
     one = plot.history(model, columns=["gradient_norm"])
     assert list(one.frame()) == ["fit", "iteration", "gradient_norm"]
-    with pytest.raises(
-        ParameterError, match=r"has not recorded 'loss'. It has recorded: objective"
-    ):
+    with pytest.raises(ParameterError, match=r"did not record 'loss'. It recorded: objective"):
         plot.history(model, columns=["loss"])
     with pytest.raises(ParameterError, match="DecisionTreeClassifier has no history_"):
         plot.history(DecisionTreeClassifier().fit(X, Y))

@@ -202,5 +202,5 @@ def test_errors_name_what_is_wrong(forest):
         plot.beeswarm(KNeighborsClassifier().fit(numbers, y > 20), numbers)
     many = pd.DataFrame({"name": pd.Categorical([f"n{i % 30}" for i in range(100)])})
     kept = RandomForestRegressor(n_estimators=2).fit(many, y)
-    with pytest.raises(ParameterError, match="has 30 levels, but a picture has room for 24"):
+    with pytest.raises(ParameterError, match="has 30 levels, but a picture shows at most 24"):
         plot.partial_dependence(kept, many, "name").svg()

@@ -22,7 +22,7 @@ COMMANDS = {
     "compare": "Compare all suitable models on a table and recommend one.",
     "completion": "Print the completion script for a shell.",
     "explain": "Explain the predictions of a model, row by row.",
-    "fit": "Fit one model to a table, of any size, and save it.",
+    "fit": "Fit one model to a table of any size and save it.",
     "init": "Write a settings file with all defaults.",
     "models": "List the models that a comparison runs.",
     "predict": "Predict the rows of a file with a saved model.",

@@ -156,8 +156,7 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float, large: An
         done = sum(row["status"] != "stopped" for row in result.rows)
         partial = f"Partial report: {folder / 'report.html'}. " if reported else ""
         messages.write(
-            "stopped",
-            f"{done} of {len(result.rows)} models finished. {partial}{resume}",
+            "stopped", f"{done} of {len(result.rows)} models finished. {partial}{resume}"
         )
         return INTERRUPTED
     wrote(messages, folder, result, request.data)

@@ -127,6 +127,6 @@ def json_option(help: str = "Print JSON.") -> Callable:
 
 memory_option = click.option(
     "--memory", metavar="SIZE",
-    help="Memory that may be used, such as 2GB; larger tables go through scratch files. Default: "
-    "PELLUCID_MEMORY, else half of the machine's.",
+    help="Memory that may be used, such as 2GB; larger tables use scratch files. Default: "
+    "PELLUCID_MEMORY, or half of the machine's memory.",
 )  # fmt: skip

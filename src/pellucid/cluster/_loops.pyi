@@ -34,9 +34,5 @@ class Pass:
 def distances(X: np.ndarray, panels: np.ndarray, out: np.ndarray) -> None: ...
 def own_distances(X: Rows, C: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None: ...
 def trials(
-    X: Rows,
-    w: np.ndarray,
-    panels: np.ndarray,
-    closest: np.ndarray,
-    potential: np.ndarray,
+    X: Rows, w: np.ndarray, panels: np.ndarray, closest: np.ndarray, potential: np.ndarray
 ) -> None: ...

@@ -81,23 +81,25 @@ class LargeTable:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the leaderboard shows them already
             model.fit(scan(rest, features=evaluator.table.column_names), y=dataset.target, **given)
-        said = f"{task.model} was fitted again on {rest.n_rows:,} rows, all but the test set"
+        sentence = f"{task.model} was fitted again on {rest.n_rows:,} rows, all but the test set"
         if task.model != result.recommended:
-            said = f"{result.recommended} needs the whole table in memory. The best other model, {said}"
+            sentence = f"The best other model, {sentence}"
+            sentence = f"{result.recommended} needs the whole table in memory. {sentence}"
         if len(plan.test):
             name, X = plan.metric.name, evaluator.rows(plan.test)
             predictions = evaluator.predict(model, X)
             found = evaluator.score((name,), model, X, plan.test, predictions)[name]
-            said += f": {name} {found:.4g} on the {len(plan.test):,} rows of the test set"
+            sentence += f": {name} {found:.4g} on the {len(plan.test):,} rows of the test set"
         evaluator.add(model, result.refitter.additions[task.model])
         provenance = result.refitter.provenance(task.model) | {"rows": rest.n_rows}
         persist.save(model, str(folder / "model.pellucid"), provenance)
-        return said
+        return sentence
 
 
 def large_table(data: Any, settings: Settings) -> LargeTable | None:
     """The table behind a path or another source if it does not fit into memory, with its sample."""
-    source = None if isinstance(data, SourceTable) or data == "-" else source_behind(data)
+    read_whole = isinstance(data, SourceTable) or (isinstance(data, str) and data == "-")
+    source = None if read_whole else source_behind(data)
     if source is None or not is_large(source):
         return None
     if settings.target is None:

@@ -290,8 +290,7 @@ class Schema:
         if self.unseen == "error":
             raise DataError(f"levels that were not seen in training: {where}.")
         warn(
-            f"levels that were not seen in training count as missing: {where}.",
-            UnseenLevelWarning,
+            f"levels that were not seen in training count as missing: {where}.", UnseenLevelWarning
         )
 
 

@@ -32,11 +32,7 @@ class Centred(Rows):
     """
 
     def __init__(
-        self,
-        X: Any,
-        weights: np.ndarray,
-        known: Schema | None = None,
-        checked: bool = False,
+        self, X: Any, weights: np.ndarray, known: Schema | None = None, checked: bool = False
     ) -> None:
         super().__init__(X)
         self.known, self.checked = known, checked

@@ -51,12 +51,8 @@ def checked_limits(limits: tuple[float, float], log: bool = False) -> tuple[floa
     return widen(low, high, log)
 
 
-def numeric_axis(
-    extent: tuple[float, float], limits: tuple[float, float] | None, log: bool, grid: bool = True
-) -> Axis:
-    """An axis from the data's extent with some padding, or with exactly the given limits."""
-    if limits is not None:
-        return Axis(*checked_limits(limits, log), log=log, grid=grid)
+def numeric_axis(extent: tuple[float, float], log: bool = False, grid: bool = True) -> Axis:
+    """An axis from the data's extent with some padding."""
     return Axis(*padded(*extent, log), log=log, grid=grid)
 
 

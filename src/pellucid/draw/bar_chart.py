@@ -16,7 +16,6 @@ from pellucid.draw.legend import Key, fill_parts, hatch_definitions
 from pellucid.draw.number import beside_marks
 from pellucid.draw.points import read_columns
 from pellucid.draw.scale import extent_with_zero
-from pellucid.errors import ParameterError
 
 MOST_BARS = 60
 ROW = 24
@@ -25,9 +24,6 @@ ROW = 24
 def bar(
     labels: Sequence[Any],
     series: Mapping[Any, Iterable[Any]],
-    *,
-    stacked: bool = False,
-    x_range: tuple[float, float] | None = None,
     **look: Unpack[Look],
 ) -> str:
     """Horizontal bars from 0, one row per label, top to bottom in the given order.
@@ -35,24 +31,19 @@ def bar(
     Parameters
     ----------
     labels : names of the rows; only the first 60 are drawn, and a note reports the others.
-    series : name -> one value per label; several series are drawn side by side, or end to end.
-    stacked : draw the series end to end; values must not be negative.
-    x_range : limits of the axis; by default 0 and the data.
+    series : name -> one value per label; several series are drawn side by side.
     """
     columns = read_columns(series, len(labels))
-    if stacked and any(v < 0 for values in columns.values() for v in values):
-        raise ParameterError("Stacked bars cannot show negative values.")
     names = [clean(label) for label in labels]
     shown = min(len(names), MOST_BARS)
     cut = f"Showing the first {shown} of {len(names)} bars." if shown < len(names) else ""
-    bars = _stacked(columns) if stacked else {n: [(0.0, v) for v in c] for n, c in columns.items()}
-    ends = extent_with_zero([v for bar in b[:shown] for v in bar] for b in bars.values())
+    ends = extent_with_zero(column[:shown] for column in columns.values())
     settings = with_note(Settings(**look), cut)
-    thickness = ROW if stacked or len(columns) <= 1 else 8 + 13 * len(columns)
+    thickness = ROW if len(columns) <= 1 else 8 + 13 * len(columns)
     if "height" not in look:
         settings = replace(settings, height=max(shown, 1) * thickness)
     panel = layout(
-        numeric_axis(ends, x_range, False),
+        numeric_axis(ends),
         Axis(names=tuple(names[:shown])),
         settings,
         [Key(name, i, "fill") for i, name in enumerate(columns)] if len(columns) > 1 else [],
@@ -60,7 +51,7 @@ def bar(
     )
     marks = [
         hatch_definitions(len(columns)),
-        *_marks(panel, bars, shown, stacked),
+        *_marks(panel, columns, shown),
         _zero(panel, ends, shown),
     ]
     rows = [(name, *(c[i] for c in columns.values())) for i, name in enumerate(names)]
@@ -69,28 +60,15 @@ def bar(
     return finish(panel, marks, summary, [settings.y_label or "label", *columns], rows, True)
 
 
-def _stacked(columns: Mapping[str, list[float]]) -> dict[str, list[tuple[float, float]]]:
-    n = max((len(column) for column in columns.values()), default=0)
-    used = [0.0] * n
-    result = {}
-    for name, column in columns.items():
-        ends = [used[i] + (v if math.isfinite(v) else 0.0) for i, v in enumerate(column)]
-        result[name] = list(zip(used, ends))
-        used = ends
-    return result
-
-
-def _marks(
-    panel: Panel, bars: Mapping[str, list[tuple[float, float]]], shown: int, stacked: bool
-) -> list[str]:
+def _marks(panel: Panel, columns: Mapping[str, list[float]], shown: int) -> list[str]:
     step = panel.plot_height / max(shown, 1)
-    thickness = step * 0.72 / (1 if stacked else max(len(bars), 1))
+    thickness = step * 0.72 / max(len(columns), 1)
     marks = []
-    for i, pairs in enumerate(bars.values()):
-        offset = step * 0.14 + (0 if stacked else i * thickness)
+    for i, values in enumerate(columns.values()):
+        offset = step * 0.14 + i * thickness
         d = "".join(
-            _bar(panel.x(start), panel.x(end), row * step + offset, thickness)
-            for row, (start, end) in enumerate(pairs[:shown])
+            _bar(panel.x(0.0), panel.x(value), row * step + offset, thickness)
+            for row, value in enumerate(values[:shown])
         )
         if d:
             marks.append(svg.series_group(i, fill_parts(i, d)))

@@ -25,12 +25,8 @@ MARKED_POINTS = 25  # shorter lines also show their points
 def line(
     series: Mapping[Any, Pair],
     *,
-    bands: Mapping[Any, tuple[Iterable[Any], Iterable[Any], Iterable[Any]]] | None = None,
-    references: Mapping[Any, Pair] | None = None,
     x_log: bool = False,
     y_log: bool = False,
-    x_range: tuple[float, float] | None = None,
-    y_range: tuple[float, float] | None = None,
     **look: Unpack[Look],
 ) -> str:
     """Lines through the points of each series.
@@ -38,34 +34,18 @@ def line(
     Parameters
     ----------
     series : name -> (x, y); NaN interrupts the line.
-    bands : name of a series -> (x, low, high), shaded in the colour of that series.
-    references : name -> (x, y), drawn thin and dotted for comparison (random guessing, the diagonal).
     x_log, y_log : logarithmic axes; a note counts the values that are not positive.
-    x_range, y_range : limits of the axes; the data's by default.
     """
-    lines, thin = read_series(series), read_series(references or {})
-    shades = read_bands(bands or {})
-    settings = with_note(Settings(**look), left_out({**lines, **thin}, x_log, y_log))
-    x_extent, y_extent = data_extent(
-        [*lines.values(), *thin.values(), *shades.values()], x_log, y_log
-    )
+    lines = read_series(series)
+    settings = with_note(Settings(**look), left_out(lines, x_log, y_log))
+    points = list(chain.from_iterable(lines.values()))
+    x_extent = extent([[x for x, _ in points]], x_log)
+    y_extent = extent([[y for _, y in points]], y_log)
     panel = layout(
-        numeric_axis(x_extent, x_range, x_log, grid=False),
-        numeric_axis(y_extent, y_range, y_log),
-        settings,
-        _keys(lines, thin),
-    )
-    names = list(lines)
-    marks = [
-        *(
-            band_mark(
-                panel, points, names.index(n) if n in lines else 0, 0.18 if len(shades) < 2 else 0.1
-            )
-            for n, points in shades.items()
-        ),
-        *reference_marks(panel, thin),
-        *(line_mark(panel, points, i, n) for i, (n, points) in enumerate(lines.items())),
-    ]
+        numeric_axis(x_extent, x_log, grid=False), numeric_axis(y_extent, y_log), settings,
+        [Key(name, i, "line") for i, name in enumerate(lines)] if len(lines) > 1 else [],
+    )  # fmt: skip
+    marks = [line_mark(panel, points, i, name) for i, (name, points) in enumerate(lines.items())]
     facts = [
         span(settings.x_label or "x", *x_extent, settings.x_dates),
         span(settings.y_label or "y", *y_extent, settings.y_dates),
@@ -76,8 +56,7 @@ def line(
         for x, y in points
     ]
     columns = ["series", settings.x_label or "x", settings.y_label or "y"]
-    clip = x_range is not None or y_range is not None
-    return finish(panel, marks, describe("Line chart", facts, names), columns, rows, clip)
+    return finish(panel, marks, describe("Line chart", facts, list(lines)), columns, rows)
 
 
 def read_bands(bands: Mapping[Any, tuple[Iterable, Iterable, Iterable]]) -> dict[str, Points]:
@@ -89,19 +68,6 @@ def read_bands(bands: Mapping[Any, tuple[Iterable, Iterable, Iterable]]) -> dict
         there = [(a, b) for a, b, _ in kept]
         result[clean(name)] = there + [(a, c) for a, _, c in reversed(kept)]
     return result
-
-
-def data_extent(
-    groups: Iterable[Points], x_log: bool, y_log: bool
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Extents of x and y over all groups of points."""
-    points = list(chain.from_iterable(groups))
-    return extent([[x for x, _ in points]], x_log), extent([[y for _, y in points]], y_log)
-
-
-def _keys(lines: Mapping[str, Points], references: Mapping[str, Points]) -> list[Key]:
-    keys = [Key(name, i, "line") for i, name in enumerate(lines)] if len(lines) > 1 else []
-    return keys + [Key(name, 0, "reference") for name in references]
 
 
 def line_mark(panel: Panel, points: Points, index: int, name: str) -> str:

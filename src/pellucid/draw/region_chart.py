@@ -61,7 +61,10 @@ def class_runs(codes: list[list[int]], k: int) -> Iterator[tuple[int, int, int]]
 def region_colours(k: int) -> list[tuple[int, int, int, int]]:
     """The colours of `k` classes, each in `SHADES` steps of certainty."""
     return [
-        (*red_green_blue(PALETTE[i % len(PALETTE)]), _alpha(shade))
+        (
+            *red_green_blue(PALETTE[i % len(PALETTE)]),
+            WEAKEST + (STRONGEST - WEAKEST) * shade // (SHADES - 1),
+        )
         for i in range(k)
         for shade in range(SHADES)
     ]
@@ -93,10 +96,6 @@ def _image(
         preserveAspectRatio="none",
         image_rendering="pixelated",
     )
-
-
-def _alpha(shade: int) -> int:
-    return WEAKEST + (STRONGEST - WEAKEST) * shade // (SHADES - 1)
 
 
 def _shade(certainty: float, k: int) -> int:

@@ -134,11 +134,7 @@ def _panel(settings: Settings, height: float, names: Sequence[str]) -> Panel:
 
 
 def _branches(
-    i: int,
-    node: Node,
-    middle: Sequence[tuple[float, float]],
-    box: float,
-    path: Collection[int],
+    i: int, node: Node, middle: Sequence[tuple[float, float]], box: float, path: Collection[int]
 ) -> list[str]:
     marks = []
     children = ((node.left, "yes"), (node.right, "no")) if node.left >= 0 else ()

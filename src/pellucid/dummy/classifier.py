@@ -8,15 +8,7 @@ from pellucid import parallel
 from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.parameters import (
-    Array,
-    Choice,
-    Integer,
-    Predicate,
-    RandomState,
-    learned,
-    param,
-)
+from pellucid.parameters import Array, Choice, Integer, Predicate, RandomState, learned, param
 
 Label = Predicate(lambda v: isinstance(v, str | bool | float) and v == v, "a label")
 STRATEGIES = ("most_frequent", "prior", "stratified", "uniform", "constant")
@@ -49,9 +41,7 @@ class DummyClassifier(Classifier):
         None, RandomState, "Seed or generator of the strategies 'stratified' and 'uniform'."
     )
     constant: Any = param(
-        None,
-        Integer() | Label | Array | None,
-        "The label that strategy 'constant' predicts.",
+        None, Integer() | Label | Array | None, "The label that strategy 'constant' predicts."
     )
 
     class_prior_: np.ndarray = learned("Share of each class in the training weight.")

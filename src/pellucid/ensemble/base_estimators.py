@@ -248,11 +248,6 @@ def probabilities(base: Any, X: Any, columns: Any, schema: Schema, n_classes: in
     return out
 
 
-def has_scores(base: Any) -> bool:
-    """Whether the base estimator has decision scores."""
-    return hasattr(base, "decision_function")
-
-
 def scores(base: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> np.ndarray:
     """Decision scores (n,) for two classes, else (n, K).
 

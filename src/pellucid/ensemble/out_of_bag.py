@@ -140,10 +140,7 @@ class OutOfBag:
         valid = increases[~np.isnan(increases).any(axis=1)]
         if not len(valid):
             valid = np.full((1, self.problem.schema.n_columns), np.nan)
-        return {
-            "oob_importances_": valid.mean(axis=0),
-            "oob_importances_std_": valid.std(axis=0),
-        }
+        return {"oob_importances_": valid.mean(axis=0), "oob_importances_std_": valid.std(axis=0)}
 
     def _increases(self, i: int, seed: Any, number: int) -> np.ndarray:
         """Increase of the loss of a base estimator by column (d,); NaN if it saw every row."""

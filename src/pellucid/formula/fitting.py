@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import DataConversionWarning, DataError, ParameterError, warn
-from pellucid.formula.columns import (
-    check_columns,
-    make,
-    numbers_of,
-    parse,
-    required,
-    table_of,
-)
+from pellucid.formula.columns import check_columns, make, numbers_of, parse, required, table_of
 from pellucid.formula.design import Design
 from pellucid.formula.model import FormulaModel, Training
 

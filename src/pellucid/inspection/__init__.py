@@ -1,11 +1,7 @@
 """Inspection of models through `fit` and `predict` only, so any scikit-learn estimator works."""
 
 from pellucid.inspection.bootstrap import Bootstrap, bootstrap
-from pellucid.inspection.counterfactual import (
-    Counterfactual,
-    Counterfactuals,
-    counterfactuals,
-)
+from pellucid.inspection.counterfactual import Counterfactual, Counterfactuals, counterfactuals
 from pellucid.inspection.dependence import (
     PartialDependence,
     individual_conditional_expectation,

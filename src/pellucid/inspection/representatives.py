@@ -70,12 +70,7 @@ class RepresentativeRows:
 
 
 def prototypes(
-    X: Any,
-    n: int,
-    y: Any = None,
-    *,
-    n_criticisms: int = 0,
-    random_state: Any = 0,
+    X: Any, n: int, y: Any = None, *, n_criticisms: int = 0, random_state: Any = 0
 ) -> RepresentativeRows:
     """The n rows that represent a table best, and rows that they do not represent (k-medoids).
 

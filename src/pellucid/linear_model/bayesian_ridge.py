@@ -108,10 +108,7 @@ class BayesianRidge(BayesianPredictor):
             self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2, self.alpha_init,
             self.lambda_init,
         )  # fmt: skip
-        with (
-            parallel.one_blas_thread(),
-            np.errstate(all="ignore"),
-        ):
+        with parallel.one_blas_thread(), np.errstate(all="ignore"):
             made = make_spectrum(problem.X, problem.y[:, None], problem.weights, self.fit_intercept)
             share, y = problem.weights / problem.weights.sum(), np.ldexp(problem.y, -made.lift[0])
             variance = float(share @ (y - share @ y) ** 2)

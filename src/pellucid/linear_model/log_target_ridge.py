@@ -38,10 +38,7 @@ class LogTargetRidge(LinearPredictor):
     """
 
     alpha: float = param(
-        1.0,
-        Real(0, None),
-        "Strength of the penalty; 0 is least squares.",
-        before="fit_intercept",
+        1.0, Real(0, None), "Strength of the penalty; 0 is least squares.", before="fit_intercept"
     )
     standardize: bool = shared.STANDARDIZE
     bound_predictions: bool = target_range.BOUND_PREDICTIONS.replace(

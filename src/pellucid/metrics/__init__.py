@@ -15,6 +15,7 @@ from pellucid.metrics.classification import (
     recall_score,
     zero_one_loss,
 )
+from pellucid.metrics.inputs import PARAMETERS
 from pellucid.metrics.probability_losses import brier_score_loss, log_loss
 from pellucid.metrics.ranked_scores import (
     auc,
@@ -39,6 +40,7 @@ from pellucid.metrics.regression import (
     root_mean_squared_error,
     root_mean_squared_log_error,
 )
+from pellucid.parameters.function_help import describe_parameters
 
 __all__ = [
     "accuracy_score",
@@ -76,3 +78,5 @@ __all__ = [
     "root_mean_squared_log_error",
     "zero_one_loss",
 ]
+
+describe_parameters(globals(), PARAMETERS)

@@ -52,15 +52,21 @@ def confusion_matrix(
     """
     true, pred = label_pair(y_true, y_pred)
     classes = _classes(labels, true, pred)
-    w = weights(sample_weight, len(true))
-    first, second = _codes(true, classes), _codes(pred, classes)
-    inside = (first >= 0) & (second >= 0)
-    cells = first[inside] * len(classes) + second[inside]
-    matrix = np.bincount(cells, w[inside], len(classes) ** 2).reshape(len(classes), -1)
+    matrix = weights_by_class(true, pred, classes, weights(sample_weight, len(true)))
     if normalize is not None:
         return _shares(matrix, normalize)
     counted = sample_weight is None or np.asarray(sample_weight).dtype.kind in "iub"
     return matrix.astype(np.int64) if counted else matrix
+
+
+def weights_by_class(
+    true: np.ndarray, pred: np.ndarray, classes: np.ndarray, w: np.ndarray
+) -> np.ndarray:
+    """Weight of the rows by true class and predicted class; rows of other classes do not count."""
+    first, second = _codes(true, classes), _codes(pred, classes)
+    inside = (first >= 0) & (second >= 0)
+    cells = first[inside] * len(classes) + second[inside]
+    return np.bincount(cells, w[inside], len(classes) ** 2).reshape(len(classes), -1)
 
 
 def _shares(matrix: np.ndarray, normalize: str) -> np.ndarray:
@@ -104,7 +110,7 @@ def _divide(
     np.divide(top, below, out=out, where=below != 0)
     if zero_division == "warn" and warned and (below == 0).any():
         warn(
-            f"{sentence} It counts as 0; zero_division chooses another value.",
+            f"{sentence} It counts as 0; set zero_division to use another value.",
             UndefinedMetricWarning,
         )
     return out
@@ -224,9 +230,8 @@ def precision_score(
     """
     _check_average(average, zero_division)
     hit, pred, true = _counts(y_true, y_pred, labels, pos_label, average, sample_weight)
-    values = _divide(
-        hit, pred, zero_division, "Precision is undefined for a class never predicted."
-    )
+    empty = "Precision is undefined for a class never predicted."
+    values = _divide(hit, pred, zero_division, empty)
     return _averaged(values, true, average, zero_division)
 
 
@@ -281,15 +286,9 @@ def f1_score(
     array([0.667, 0.667])
     """
     return fbeta_score(
-        y_true,
-        y_pred,
-        beta=1.0,
-        labels=labels,
-        pos_label=pos_label,
-        average=average,
-        sample_weight=sample_weight,
-        zero_division=zero_division,
-    )
+        y_true, y_pred, beta=1.0, labels=labels, pos_label=pos_label, average=average,
+        sample_weight=sample_weight, zero_division=zero_division,
+    )  # fmt: skip
 
 
 def jaccard_score(

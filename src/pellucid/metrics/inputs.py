@@ -7,6 +7,29 @@ import numpy as np
 from pellucid.data.targets import as_vector, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 
+PARAMETERS = {
+    "y_true": "the true labels or numbers, one per row.",
+    "y_pred": "the predicted labels or numbers.",
+    "y1": "labels, one per row.",
+    "y2": "other labels of the same rows.",
+    "y_score": "the score of the positive class; a higher one means more likely positive.",
+    "y_proba": "the predicted probabilities: of the positive class, or one column per class.",
+    "beta": "weight of recall relative to precision.",
+    "labels": "the classes, in the order of the result; None takes those that occur.",
+    "pos_label": "the class that counts as positive.",
+    "average": 'None, "binary", "micro", "macro" or "weighted", as in precision_score.',
+    "sample_weight": "weights of the rows; None counts every row once.",
+    "zero_division": 'the value of 0 / 0: 0, 1 or NaN; "warn" is 0 with a warning.',
+    "multioutput": 'for several columns of y: "uniform_average", "raw_values" or one weight per column.',
+    "force_finite": "whether a constant y has the score 1 or 0 instead of NaN or -infinity.",
+    "power": "the variance of y is proportional to its mean to this power.",
+    "drop_intermediate": "whether to leave out points that do not change the shape of the curve.",
+    "target_names": "names to show for the classes.",
+    "digits": "number of decimals.",
+    "x": "values that only increase or only decrease.",
+    "y": "the height of the curve at each x.",
+}  # fmt: skip
+
 
 def vector(values: Any, name: str) -> np.ndarray:
     """One value per row, none missing; a single column counts as a vector."""
@@ -38,7 +61,7 @@ def check_lengths(first: Any, second: Any, names: tuple[str, str]) -> None:
     """Two arguments describe the same rows."""
     if len(first) != len(second):
         raise DataError(
-            f"{names[0]} has {len(first)} rows and {names[1]} has {len(second)}. They must agree."
+            f"{names[0]} has {len(first)} rows and {names[1]} has {len(second)}. They must match."
         )
 
 
@@ -46,14 +69,18 @@ def label_pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """True and predicted labels of the same kind; numbers must be whole."""
     pair = vector(y_true, "y_true"), vector(y_pred, "y_pred")
     check_lengths(*pair, ("y_true", "y_pred"))
-    texts = [_has_texts(values) for values in pair]
-    if texts[0] != texts[1]:
-        which = ("y_true", "y_pred") if texts[0] else ("y_pred", "y_true")
-        raise DataError(f"{which[0]} holds texts, but {which[1]} holds numbers: no label agrees.")
+    check_kinds(*(_has_texts(values) for values in pair))
     for name, values in zip(("y_true", "y_pred"), pair, strict=True):
         if values.dtype.kind == "f" and (values != np.floor(values)).any():
             raise DataError(f"{name} holds numbers that are not whole, so they cannot be labels.")
     return pair
+
+
+def check_kinds(true_has_texts: bool, pred_has_texts: bool) -> None:
+    """Refuse texts on one side and numbers on the other."""
+    if true_has_texts != pred_has_texts:
+        texts, numbers = ("y_true", "y_pred") if true_has_texts else ("y_pred", "y_true")
+        raise DataError(f"{texts} contains text, but {numbers} contains numbers: no labels match.")
 
 
 def _has_texts(values: np.ndarray) -> bool:

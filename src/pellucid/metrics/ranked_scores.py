@@ -9,6 +9,8 @@ import numpy as np
 from pellucid.errors import DataError, ParameterError, UndefinedMetricWarning, shown, warn
 from pellucid.metrics.inputs import check_lengths, positive_class, score_matrix, vector, weights
 
+Cumulated = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 
 def last_of_equals(ordered: np.ndarray) -> np.ndarray:
     """Last position of each run of equal values in an ordered array; equal infinities are one run."""
@@ -40,17 +42,19 @@ def binary_average_precision(positive: np.ndarray, score: np.ndarray, w: np.ndar
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
 
-def _cumulated(
-    y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights of false and of true positives at each distinct score, from the highest; the scores."""
+def _cumulated(y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any) -> Cumulated:
+    """`cumulated` of the arguments of a curve."""
     y, score = vector(y_true, "y_true"), vector(score_matrix(y_score), "y_score")
     check_lengths(y, score, ("y_true", "y_score"))
     if pos_label is None and len(np.unique(y)) > 2:
         raise DataError("y_true has more than two classes: set pos_label to one of them.")
     positive = y == positive_class(pos_label, y)
     w = weights(sample_weight, len(y))
-    positive, score, w = positive[w > 0], score[w > 0], w[w > 0]
+    return cumulated(positive[w > 0], score[w > 0], w[w > 0])
+
+
+def cumulated(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> Cumulated:
+    """Weights of false and of true positives at each distinct score, from the highest; the scores."""
     order = np.argsort(-score, kind="stable")
     last = last_of_equals(score[order])
     hit = np.cumsum((w * positive)[order])[last]
@@ -121,7 +125,7 @@ def auc(x: Any, y: Any) -> float:
     check_lengths(x, y, ("x", "y"))
     steps = np.diff(x)
     if len(x) < 2 or ((steps < 0).any() and (steps > 0).any()):
-        raise DataError("x must have at least two values that only grow or only fall.")
+        raise DataError("x must have at least two values and be monotonic.")
     return float(abs(np.trapezoid(y, x)))
 
 

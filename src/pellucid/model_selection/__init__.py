@@ -1,6 +1,7 @@
 """Folds, cross-validation and search for any estimator, in scikit-learn's names and call forms."""
 
 from pellucid.model_selection.cross_validation import (
+    PARAMETERS,
     cross_val_predict,
     cross_val_score,
     cross_validate,
@@ -22,6 +23,7 @@ from pellucid.model_selection.splitters import (
     TimeSeriesSplit,
     train_test_split,
 )
+from pellucid.parameters.function_help import describe_parameters
 
 __all__ = [
     "METRICS",
@@ -47,3 +49,5 @@ __all__ = [
     "search",
     "train_test_split",
 ]
+
+describe_parameters(globals(), PARAMETERS)

@@ -13,6 +13,27 @@ from pellucid.model_selection.rows import is_classifier, n_rows, taken
 from pellucid.model_selection.scorers import Scorer, scorers
 
 SMALLEST = float(np.finfo(float).min)
+_NO_EFFECT = "no effect: folds are fitted one after the other, and each fit uses all threads."
+PARAMETERS = {
+    "estimator": "any object with fit and predict; it is copied and never changed.",
+    "X": "any table that the estimator accepts.",
+    "y": "the target; None for models without one.",
+    "groups": "the group of each row, for splitters that need it.",
+    "scoring": "the name of a metric, a function (model, X, y), or None for `estimator.score`; "
+    "cross_validate also takes a list or dict of them.",
+    "cv": "a number of folds, a splitter, or pairs of row numbers. None is 5. A number gives stratified "
+    "folds for classifiers and plain folds for others, in the order of the rows.",
+    "n_jobs": _NO_EFFECT,
+    "verbose": _NO_EFFECT,
+    "pre_dispatch": _NO_EFFECT,
+    "params": "further arguments of fit; arrays with a value per row are cut to the training rows.",
+    "error_score": 'the score of a fold whose fit fails, with a warning; "raise" raises the error.',
+    "sample_weight": "weights of the rows, used in fitting and in scoring.",
+    "random_state": "seed or generator of the random numbers; None draws others each time.",
+    "arrays": "tables or arrays with the same number of rows.",
+    "space": "the values to try, by parameter.",
+    "name": "the name of a metric or of a scorer of scikit-learn.",
+}
 
 
 def cross_validate(
@@ -37,27 +58,8 @@ def cross_validate(
 
     Parameters
     ----------
-    estimator : any object with fit and predict
-        It is copied and never changed.
-    X, y : table and target
-        Any table that the estimator accepts.
-    groups : array-like, default=None
-        The group of each row, for splitters that need it.
-    scoring : str, callable, list, dict or None, default=None
-        Name of a metric, a function (model, X, y), several of them, or None for `estimator.score`.
-    cv : int, splitter, pairs of row numbers or None, default=None
-        None is 5. A number gives stratified folds for classifiers and plain folds for others, in
-        the order of the rows.
-    n_jobs, verbose, pre_dispatch
-        No effect: folds are fitted one after the other, and each fit uses all threads.
-    params : dict, default=None
-        Further arguments of fit; arrays with a value per row are cut to the training rows.
-    return_train_score, return_estimator, return_indices : bool, default=False
-        Add the scores on the training rows, the fitted models, or the row numbers.
-    error_score : float or "raise", default=nan
-        The score of a fold whose fit fails, with a warning; "raise" lets the error through.
-    sample_weight : array-like, default=None
-        Weights of the rows, used in fitting and in scoring.
+    return_train_score, return_estimator, return_indices : whether to add the scores on the training
+        rows, the fitted models, or the row numbers.
 
     Returns
     -------

@@ -113,8 +113,8 @@ def search(
     if refit:
         weight = None if sample_weight is None else as_vector(sample_weight, "sample_weight")
         fitted = fit_rows(fresh(model, tried[best]), X, y, np.arange(n_rows(X)), params, weight)
-    told = {c: f"{type(error).__name__}: {error}" for c, error in errors.items()}
-    return SearchResult(tried, scores, best, told, fitted)
+    failures = {c: f"{type(error).__name__}: {error}" for c, error in errors.items()}
+    return SearchResult(tried, scores, best, failures, fitted)
 
 
 def _best(means: np.ndarray, errors: dict[int, Exception]) -> int:

@@ -21,7 +21,7 @@ def split_sizes(n: int, test_size: Any, train_size: Any, default: float) -> tupl
     if n_train + n_test > n or (shares and test_size + train_size > 1):
         raise ParameterError(f"test_size and train_size ask for more than all {n} rows.")
     if n_train < 1:
-        raise DataError(f"No training rows are left of {n}. Make test_size smaller.")
+        raise DataError(f"None of the {n} rows is left for training. Make test_size smaller.")
     return n_train, n_test
 
 

@@ -7,7 +7,7 @@ rows) as arrays of row numbers.
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -103,7 +103,7 @@ class StratifiedKFold(_Folds):
     def _fold_of_rows(self, n: int, y: Any, groups: Any) -> np.ndarray:
         codes = _by_appearance(_labels(y, "StratifiedKFold", "y"))
         if len(codes) != n:
-            raise DataError(f"X has {n} rows and y has {len(codes)}. They must agree.")
+            raise DataError(f"X has {n} rows and y has {len(codes)}. They must match.")
         counts = np.bincount(codes)
         if (counts < self.n_splits).all():
             raise DataError(
@@ -222,7 +222,7 @@ class TimeSeriesSplit:
         if self.n_splits < 2 or size < 1 or first - self.gap < 1:
             raise DataError(
                 f"{self.n_splits} test sets of {size} rows and a gap of {self.gap} leave no training "
-                f"rows of {len(rows)}."
+                f"rows out of {len(rows)}."
             )
         for start in range(first, len(rows), size):
             end = start - self.gap
@@ -287,18 +287,10 @@ class StratifiedShuffleSplit(ShuffleSplit):
 
 
 @dataclass(frozen=True)
-class GroupShuffleSplit:
+class GroupShuffleSplit(ShuffleSplit):
     """Whole groups drawn for the test set, anew `n_splits` times; 20 % of the groups by default."""
 
     n_splits: int = 5
-    _: KW_ONLY
-    test_size: float | int | None = None
-    train_size: float | int | None = None
-    random_state: Any = None
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of draws."""
-        return int(self.n_splits)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
         """(training rows, test rows) of every draw."""
@@ -315,6 +307,7 @@ class GroupShuffleSplit:
 class RepeatedKFold:
     """Shuffled K folds, drawn several times."""
 
+    _folds: ClassVar[type[_Folds]] = KFold
     _: KW_ONLY
     n_splits: int = 5
     n_repeats: int = 10
@@ -328,19 +321,15 @@ class RepeatedKFold:
         """(training rows, test rows) of every fold of every repeat."""
         rng = random_numbers(self.random_state)
         for _ in range(self.n_repeats):
-            folds = self._folds()(self.n_splits, shuffle=True, random_state=rng)
+            folds = self._folds(self.n_splits, shuffle=True, random_state=rng)
             yield from folds.split(X, y, groups)
-
-    def _folds(self) -> type[_Folds]:
-        return KFold
 
 
 @dataclass(frozen=True)
 class RepeatedStratifiedKFold(RepeatedKFold):
     """Shuffled stratified K folds, drawn several times."""
 
-    def _folds(self) -> type[_Folds]:
-        return StratifiedKFold
+    _folds: ClassVar[type[_Folds]] = StratifiedKFold
 
 
 def train_test_split(
@@ -364,7 +353,7 @@ def train_test_split(
         raise DataError("train_test_split needs at least one table or array.")
     lengths = {n_rows(array) for array in arrays}
     if len(lengths) > 1:
-        raise DataError(f"The arguments have {sorted(lengths)} rows. They must agree.")
+        raise DataError(f"The arguments have {sorted(lengths)} rows. The numbers must match.")
     (n,) = lengths
     if not shuffle and stratify is not None:
         raise ParameterError("stratify needs shuffle=True.")

@@ -36,9 +36,7 @@ ALPHA = param(
     "Pseudo-count that smooths the estimates: one for all encoded columns, or one for each.",
 )
 FORCE_ALPHA = param(
-    True,
-    Boolean,
-    "Whether to use `alpha` as it is. False raises values below 1e-10 to 1e-10.",
+    True, Boolean, "Whether to use `alpha` as it is. False raises values below 1e-10 to 1e-10."
 )
 FIT_PRIOR = param(
     True,

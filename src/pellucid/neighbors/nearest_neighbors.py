@@ -21,10 +21,7 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries):
     """
 
     n_neighbors: int = param(
-        5,
-        Integer(1),
-        "Number of neighbours that `kneighbors` returns.",
-        before="algorithm",
+        5, Integer(1), "Number of neighbours that `kneighbors` returns.", before="algorithm"
     )
     radius: float = param(
         1.0,

@@ -11,10 +11,7 @@ _RULES = (
     "these rows count), 'exp' exp(-beta d), 'rational' 1 / (1 + d**beta). "
 )
 WEIGHTS = param(
-    "uniform",
-    _WEIGHTS,
-    _RULES + "A function gets all distances, shape (n, k).",
-    before="algorithm",
+    "uniform", _WEIGHTS, _RULES + "A function gets all distances, shape (n, k).", before="algorithm"
 )
 RADIUS_WEIGHTS = WEIGHTS.replace(
     description=_RULES + "A function gets the distances of one row at a time, shape (1, k)."

@@ -10,14 +10,7 @@ from pellucid.errors import ModelFileError, ParameterError, shown
 from pellucid.neighbors import neighbor_parameters
 from pellucid.neighbors.queries import RadiusQueries
 from pellucid.neighbors.votes import RadiusVotes
-from pellucid.parameters import (
-    Choice,
-    Predicate,
-    changed,
-    learned,
-    param,
-    positional,
-)
+from pellucid.parameters import Choice, Predicate, changed, learned, param, positional
 
 _LABEL = Predicate(
     lambda v: isinstance(v, str | int | float | np.generic) and v == v, "a label of the classes"

@@ -61,9 +61,7 @@ class NetworkParameters(Estimator):
         "'lbfgs' quasi-Newton steps on all rows.",
     )
     alpha: float = param(
-        0.0001,
-        Real(0, None),
-        "Strength of the L2 penalty on the weights, not on the intercepts.",
+        0.0001, Real(0, None), "Strength of the L2 penalty on the weights, not on the intercepts."
     )
     batch_size: Any = param(
         "auto",
@@ -77,15 +75,11 @@ class NetworkParameters(Estimator):
         "after t rows; 'adaptive' divides it by 5 when the loss stops falling.",
     )
     learning_rate_init: float = param(
-        0.001,
-        Real(0, None, "neither"),
-        "Step size at the start, for 'sgd', 'gd' and 'adam'.",
+        0.001, Real(0, None, "neither"), "Step size at the start, for 'sgd', 'gd' and 'adam'."
     )
     power_t: float = param(0.5, Real(0, None), "Exponent of the step size 'invscaling'.")
     max_iter: int = param(
-        200,
-        Integer(1),
-        "Largest number of passes over the rows (of iterations for 'lbfgs').",
+        200, Integer(1), "Largest number of passes over the rows (of iterations for 'lbfgs')."
     )
     shuffle: bool = param(
         True,

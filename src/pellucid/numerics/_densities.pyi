@@ -3,12 +3,7 @@
 from numpy import ndarray
 
 def normal_log_density(
-    X: ndarray,
-    means: ndarray,
-    precision: ndarray,
-    constant: ndarray,
-    largest: float,
-    out: ndarray,
+    X: ndarray, means: ndarray, precision: ndarray, constant: ndarray, largest: float, out: ndarray
 ) -> int: ...
 def whitened_log_density(
     X: ndarray,

@@ -193,9 +193,7 @@ def is_semidefinite(H: np.ndarray) -> bool:
     return bool(values[0] >= -len(H) * EPS * values[-1])
 
 
-def singular_solver(
-    H: np.ndarray,
-) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+def singular_solver(H: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
     """Least-squares solver of a singular H, and the directions (columns) that H maps to 0."""
     root, null = singular_root(H)
     return lambda g: root @ (root.T @ g), null

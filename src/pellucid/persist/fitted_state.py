@@ -29,7 +29,7 @@ def check_state(model: Any) -> None:
 
 
 def _check_additions(model: Any) -> None:
-    """What a comparison adds to a model: errors of unseen rows, a threshold, a calibration."""
+    """What a comparison adds to a model: out-of-fold errors, a threshold, a calibration."""
     name = type(model).__name__
     if "unseen_errors_" in vars(model):
         _check_errors(model, name)

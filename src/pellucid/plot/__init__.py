@@ -4,13 +4,9 @@ A display has `frame()` (the data), `svg()`, `save("x.svg")`, `plot(ax)` for mat
 by notebooks. Any estimator with `fit` and `predict` works.
 """
 
-from pellucid.plot.display import (
-    Display,
-)
-from pellucid.plot.evaluation.bars import (
-    BarsDisplay,
-    bars,
-)
+from pellucid.parameters.function_help import describe_parameters
+from pellucid.plot.display import Display
+from pellucid.plot.evaluation.bars import BarsDisplay, bars
 from pellucid.plot.evaluation.coefficients import (
     CoefficientPathDisplay,
     CoefficientsDisplay,
@@ -19,20 +15,9 @@ from pellucid.plot.evaluation.coefficients import (
     coefficients,
     posterior,
 )
-from pellucid.plot.evaluation.confusion import (
-    ConfusionMatrixDisplay,
-    confusion_matrix,
-)
-from pellucid.plot.evaluation.fit_history import (
-    HistoryDisplay,
-    history,
-)
-from pellucid.plot.evaluation.functions import (
-    FunctionDisplay,
-    impurities,
-    links,
-    losses,
-)
+from pellucid.plot.evaluation.confusion import ConfusionMatrixDisplay, confusion_matrix
+from pellucid.plot.evaluation.fit_history import HistoryDisplay, history
+from pellucid.plot.evaluation.functions import FunctionDisplay, impurities, links, losses
 from pellucid.plot.evaluation.histograms import (
     HistogramDisplay,
     ProbabilityHistogramDisplay,
@@ -41,14 +26,8 @@ from pellucid.plot.evaluation.histograms import (
     probability_histogram,
     projection_histogram,
 )
-from pellucid.plot.evaluation.model_scores import (
-    ScoresDisplay,
-    scores,
-)
-from pellucid.plot.evaluation.probabilities import (
-    CalibrationDisplay,
-    calibration,
-)
+from pellucid.plot.evaluation.model_scores import ScoresDisplay, scores
+from pellucid.plot.evaluation.probabilities import CalibrationDisplay, calibration
 from pellucid.plot.evaluation.ranking_curves import (
     GainDisplay,
     PrecisionRecallDisplay,
@@ -71,10 +50,8 @@ from pellucid.plot.evaluation.score_curves import (
     staged_error,
     validation_curve,
 )
-from pellucid.plot.evaluation.thresholds import (
-    ThresholdDisplay,
-    threshold_curve,
-)
+from pellucid.plot.evaluation.thresholds import ThresholdDisplay, threshold_curve
+from pellucid.plot.given_predictions import PARAMETERS
 from pellucid.plot.inspection.contribution_displays import (
     BeeswarmDisplay,
     ContributionDependenceDisplay,
@@ -83,54 +60,48 @@ from pellucid.plot.inspection.contribution_displays import (
     dependence,
     waterfall,
 )
-from pellucid.plot.inspection.dependence_curves import (
-    PartialDependenceDisplay,
-    partial_dependence,
-)
+from pellucid.plot.inspection.dependence_curves import PartialDependenceDisplay, partial_dependence
 from pellucid.plot.inspection.importance_intervals import (
     PermutationImportanceDisplay,
     permutation_importance,
 )
-from pellucid.plot.models import (
-    BiplotDisplay,
+from pellucid.plot.models.cell_displays import (
     CellsDisplay,
-    DescentDisplay,
     EllipsesDisplay,
+    SilhouetteDisplay,
+    cells,
+    ellipses,
+    silhouette,
+)
+from pellucid.plot.models.component_displays import (
+    BiplotDisplay,
     EmbeddingDisplay,
-    FitDisplay,
-    GalleryDisplay,
-    ImportancesDisplay,
+    ScreeDisplay,
+    biplot,
+    embedding,
+    scree,
+)
+from pellucid.plot.models.fit_display import FitDisplay, fit
+from pellucid.plot.models.gallery_display import GalleryDisplay, gallery
+from pellucid.plot.models.importance_display import ImportancesDisplay, importances
+from pellucid.plot.models.loss_displays import (
+    DescentDisplay,
     LossSurfaceDisplay,
-    MarginDisplay,
-    NetworkDisplay,
+    descent,
+    loss_surface,
+)
+from pellucid.plot.models.margin_display import MarginDisplay, margin
+from pellucid.plot.models.network_display import NetworkDisplay, network
+from pellucid.plot.models.region_displays import RegionsDisplay, SurfaceDisplay, regions, surface
+from pellucid.plot.models.scatter_displays import (
     PairsDisplay,
-    RegionsDisplay,
     Scatter3DDisplay,
     ScatterDisplay,
-    ScreeDisplay,
-    SilhouetteDisplay,
-    SurfaceDisplay,
-    TreeDisplay,
-    biplot,
-    cells,
-    descent,
-    ellipses,
-    embedding,
-    fit,
-    gallery,
-    importances,
-    loss_surface,
-    margin,
-    network,
     pairs,
-    regions,
     scatter,
     scatter3d,
-    scree,
-    silhouette,
-    surface,
-    tree,
 )
+from pellucid.plot.models.tree_display import TreeDisplay, tree
 
 __all__ = [
     "BarsDisplay",
@@ -227,3 +198,5 @@ __all__ = [
     "validation_curve",
     "waterfall",
 ]
+
+describe_parameters(globals(), PARAMETERS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from pellucid.errors import ParameterError
 from pellucid.plot import matplotlib_renderer, svg_renderer
 from pellucid.plot.picture import Picture
 from pellucid.records.frames import frame
+
+Constructor = TypeVar("Constructor", bound=Callable[..., Any])
 
 _PAGE_CSS = (
     "body{margin:1.2em;font:15px system-ui,sans-serif;color:#1b1b1f;background:#fff}"
@@ -152,3 +156,22 @@ def _plain(values: Any) -> list[Any]:
     if isinstance(values, np.ndarray):
         return values.tolist()
     return [value.item() if hasattr(value, "item") else value for value in values]
+
+
+def as_function(name: str, constructor: Constructor) -> Constructor:
+    """A function of this name with the signature and the parameters of a display's constructor.
+
+    Its docstring opens with the first line of the display's.
+    """
+
+    @functools.wraps(constructor)
+    def function(*args: Any, **options: Any) -> Any:
+        return constructor(*args, **options)
+
+    display = getattr(constructor, "__self__", None)
+    summary = (inspect.getdoc(display) or "").partition("\n")[0]
+    signature = inspect.signature(constructor).replace(return_annotation=display)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{summary}\n\n{inspect.getdoc(constructor)}"
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return cast(Constructor, function)

@@ -84,10 +84,7 @@ def limits(axis: Axis, columns: Iterable[list[float]], tight: bool) -> tuple[flo
         return -0.5, len(axis.names) - 0.5
     low, high = extent([*columns, [0.0] if axis.zero else []], axis.log)
     room = (low, high) if tight else padded(low, high, axis.log)
-    ends = (
-        room[0] if axis.low is None else axis.low,
-        room[1] if axis.high is None else axis.high,
-    )
+    ends = (room[0] if axis.low is None else axis.low, room[1] if axis.high is None else axis.high)
     return checked_limits(ends, axis.log)
 
 

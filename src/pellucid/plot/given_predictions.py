@@ -13,11 +13,27 @@ import numpy as np
 from pellucid.data.opening import opened
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.metrics.inputs import check_lengths
+from pellucid.metrics.inputs import check_kinds, check_lengths
 from pellucid.model_selection.copies import fresh
 from pellucid.model_selection.folds import PlainFolds, StratifiedFolds
 from pellucid.model_selection.given_folds import folds_of
 from pellucid.model_selection.rows import is_classifier, taken
+
+PARAMETERS = {
+    "model": "a model with fit and predict; it must be fitted, unless clones of it are fitted on folds.",
+    "X": "the table, or a path to it.",
+    "y": "the true values of the rows, or the name of their column in X.",
+    "cv": "a number of folds, a splitter, or pairs of row numbers; None uses the fitted model.",
+    "pos_label": "the positive class. None is the last one; curves of three or more classes show each.",
+    "n_bins": "number of bins.",
+    "strategy": '"uniform" for bins of equal width, "quantile" for bins with equally many rows.',
+    "labels": "the classes, in the order of the picture; None takes those that occur.",
+    "normalize": '"true", "pred" or "all" shows shares of the rows, the columns or the whole matrix.',
+    "cost_fp": "cost of a false positive.",
+    "cost_fn": "cost of a false negative.",
+    "names": "the curves to show; all by default.",
+    "reach": "the curves are drawn from -reach to reach.",
+}
 
 
 def vector(values: Any, name: str) -> np.ndarray:
@@ -27,16 +43,11 @@ def vector(values: Any, name: str) -> np.ndarray:
         raise DataError(f"{name} has no rows. A picture needs at least one.")
     if found.ndim != 1:
         raise DataError(f"{name} must have one value per row. Got shape {found.shape} instead.")
-    missing = [row for row, v in enumerate(found) if v is None or v != v] if _holes(found) else []
-    if missing:
-        row = missing[0]
-        raise DataError(f"{name} has a missing value (row {row}). Drop or fill such rows.")
+    if found.dtype.kind == "O" or (found.dtype.kind == "f" and np.isnan(found).any()):
+        row = next((row for row, v in enumerate(found) if v is None or v != v), None)
+        if row is not None:
+            raise DataError(f"{name} has a missing value (row {row}). Drop or fill such rows.")
     return found
-
-
-def _holes(values: np.ndarray) -> bool:
-    """Whether there may be missing values."""
-    return values.dtype.kind == "O" or (values.dtype.kind == "f" and bool(np.isnan(values).any()))
 
 
 def pair(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred")) -> Any:
@@ -49,10 +60,7 @@ def pair(y_true: Any, y_pred: Any, names: tuple[str, str] = ("y_true", "y_pred")
 def label_pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """True and predicted labels of the same kind."""
     first, second = pair(y_true, y_pred)
-    texts = [values.dtype.kind in "OU" for values in (first, second)]
-    if texts[0] != texts[1]:
-        which = ("y_true", "y_pred") if texts[0] else ("y_pred", "y_true")
-        raise DataError(f"{which[0]} holds texts, but {which[1]} holds numbers: no label agrees.")
+    check_kinds(*(values.dtype.kind in "OU" for values in (first, second)))
     return first, second
 
 

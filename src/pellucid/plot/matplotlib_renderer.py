@@ -182,12 +182,9 @@ def _axis(axis: Any, spec: Axis, set_scale: Any) -> None:
         axis.axes.set_frame_on(False)
     if spec.names is not None:
         shown = [words.clean(name, LONGEST) for name in spec.names]
-        turn = {"rotation": 40, "ha": "right"} if axis.axis_name == "x" and _long(shown) else {}
+        crowded = axis.axis_name == "x" and sum(map(len, shown)) > 45
+        turn = {"rotation": 40, "ha": "right"} if crowded else {}
         axis.set_ticks(range(len(shown)), shown, **turn)
-
-
-def _long(names: list[str]) -> bool:
-    return sum(map(len, names)) > 45
 
 
 def _keys(panel: Panel, ax: Any) -> list[Any]:

@@ -14,10 +14,17 @@ import numpy as np
 
 from pellucid.records.fields import require, store, store_array, store_strings
 from pellucid.records.frames import frame, unused
-from pellucid.records.outcome import SCALES, Outcome, largest_gap, largest_size, lead
+from pellucid.records.outcome import (
+    ROWS_SHOWN,
+    TERMS_SHOWN,
+    Outcome,
+    check_outcome,
+    first_sentences,
+    largest_gap,
+    largest_size,
+    lead,
+)
 
-ROWS_SHOWN = 10
-TERMS_SHOWN = 3
 BARS_SHOWN = 12
 
 
@@ -61,12 +68,7 @@ class Explanation:
         K = len(store_array(self, "base", (None,)))
         n = len(store_array(self, "contributions", (None, d, K)))
         store_array(self, "prediction", (n, K))
-        require(self.scale in SCALES, self, "scale", "one of " + ", ".join(SCALES))
-        require(isinstance(self.method, str), self, "method", "a string")
-        if self.classes is not None:
-            store(self, "classes", tuple(self.classes))
-            fits = len(self.classes) == K or (K == 1 and len(self.classes) == 2)
-            require(fits, self, "classes", f"{K} labels" if K > 1 else "one or two labels")
+        check_outcome(self, K)
         if self.values is not None:
             fits = len(self.values) == d and all(len(column) == n for column in self.values)
             require(fits, self, "values", f"{d} columns of {n} values")
@@ -163,11 +165,7 @@ class Explanation:
         return "  ".join(parts)
 
     def __str__(self) -> str:
-        n = len(self.prediction)
-        lines = [self._sentence(i) for i in range(min(n, ROWS_SHOWN))]
-        if n > ROWS_SHOWN:
-            lines.append(f"... and {n - ROWS_SHOWN} more rows")
-        return "\n".join(lines) or "No rows to explain."
+        return first_sentences(self._sentence, len(self.prediction))
 
     def __repr__(self) -> str:
         n, d, K = self.contributions.shape

@@ -7,11 +7,16 @@ more about the predicted one, so that a sign means the same in all rows, texts, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pellucid.records.fields import require, store
+
+ROWS_SHOWN = 10
+TERMS_SHOWN = 3
 SCALES = ("response", "link", "log-odds", "votes", "probability")
 
 
@@ -88,6 +93,24 @@ def _shares(scores: np.ndarray, scale: str) -> list[float]:
             shares = (scores == top).astype(float)
     listed: list[float] = shares.tolist()
     return listed
+
+
+def check_outcome(record: Any, K: int) -> None:
+    """Check the fields `scale`, `method` and `classes` of a record with K predictions per row."""
+    require(record.scale in SCALES, record, "scale", "one of " + ", ".join(SCALES))
+    require(isinstance(record.method, str), record, "method", "a string")
+    if record.classes is not None:
+        store(record, "classes", tuple(record.classes))
+        fits = len(record.classes) == K or (K == 1 and len(record.classes) == 2)
+        require(fits, record, "classes", f"{K} labels" if K > 1 else "one or two labels")
+
+
+def first_sentences(sentence: Callable[[int], str], n: int) -> str:
+    """The sentences of the first rows, and how many rows more there are."""
+    lines = [sentence(i) for i in range(min(n, ROWS_SHOWN))]
+    if n > ROWS_SHOWN:
+        lines.append(f"... and {n - ROWS_SHOWN} more rows")
+    return "\n".join(lines) or "No rows to explain."
 
 
 def largest_gap(total: np.ndarray, prediction: np.ndarray) -> float:

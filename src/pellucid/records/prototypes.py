@@ -12,10 +12,15 @@ import numpy as np
 
 from pellucid.records.fields import require, store, store_array
 from pellucid.records.frames import frame
-from pellucid.records.outcome import SCALES, largest_gap, largest_size, lead
-
-ROWS_SHOWN = 10
-TERMS_SHOWN = 3
+from pellucid.records.outcome import (
+    ROWS_SHOWN,
+    TERMS_SHOWN,
+    check_outcome,
+    first_sentences,
+    largest_gap,
+    largest_size,
+    lead,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,12 +60,7 @@ class Prototypes:
             if getattr(self, field) is None:
                 store(self, field, np.zeros(shape))
             store_array(self, field, shape)
-        require(self.scale in SCALES, self, "scale", "one of " + ", ".join(SCALES))
-        require(isinstance(self.method, str), self, "method", "a string")
-        if self.classes is not None:
-            store(self, "classes", tuple(self.classes))
-            fits = len(self.classes) == K or (K == 1 and len(self.classes) == 2)
-            require(fits, self, "classes", f"{K} labels" if K > 1 else "one or two labels")
+        check_outcome(self, K)
 
     def gap(self) -> float:
         """Largest difference between the sum of the votes and the prediction."""
@@ -107,11 +107,7 @@ class Prototypes:
         return "  ".join([f"row {i} -> {outcome}", *terms, total])
 
     def __str__(self) -> str:
-        n = len(self.rows)
-        lines = [self._sentence(i) for i in range(min(n, ROWS_SHOWN))]
-        if n > ROWS_SHOWN:
-            lines.append(f"... and {n - ROWS_SHOWN} more rows")
-        return "\n".join(lines) or "No rows to explain."
+        return first_sentences(self._sentence, len(self.rows))
 
     def __repr__(self) -> str:
         n, k = self.rows.shape

@@ -119,11 +119,11 @@ class WatchedFit:
             self._kept = self._kept[: self._limit - 1]
             copies = {name: copied(value) for name, value in state.items()}
             status = own.get("status_")
-            said = (
+            sentence = (
                 f"The fitted model. {status.message if isinstance(status, Status) else ''}".strip()
             )
             event = {**last.event, "finished": True}
-            self._kept.append(replace(last, facts=(copies, event), words=said))
+            self._kept.append(replace(last, facts=(copies, event), words=sentence))
 
 
 class Watch:

@@ -27,7 +27,7 @@ BARS = 30  # clusters that have a bar each
 
 
 def kmeans(recording: Recording) -> list[Panel]:
-    """Rows in the colour of their nearest centre, and the centres with the way they came."""
+    """Rows in the colour of their nearest centre, and the centres with their paths."""
     centres = np.array(recording.states("cluster_centers_"))
     labels = [model.predict(recording.rows) for model in recording.models]
     rows, plane = recording.final._encoded(recording.rows), find_plane(recording)

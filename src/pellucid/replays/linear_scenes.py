@@ -8,16 +8,7 @@ import numpy as np
 
 from pellucid.draw.label_text import clean
 from pellucid.replays.loss_surface import descent
-from pellucid.replays.panels import (
-    DASHES,
-    axis,
-    chart,
-    curves,
-    dashed,
-    series,
-    shortened,
-    span,
-)
+from pellucid.replays.panels import DASHES, axis, chart, curves, dashed, series, shortened, span
 from pellucid.replays.recording import Recording
 from pellucid.replays.row_plane import find_plane
 from pellucid.replays.supervised import MARGIN, predictions, progress

@@ -1,4 +1,4 @@
-"""The objective of a linear model over two of its coefficients: the ground that a descent walks on.
+"""The objective of a linear model over two of its coefficients, with the path of a fit.
 
 All other coefficients have their final values. A class whose objective `plot` does not know has no
 surface.

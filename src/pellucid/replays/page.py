@@ -7,13 +7,14 @@ frames are one JSON document, compressed and written as base64.
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
 import json
 import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pellucid.draw.style import content_policy
 
 ROOT = Path(__file__).parent
 
@@ -58,18 +59,6 @@ def _assets() -> tuple[str, str]:
     return tuple((ROOT / name).read_text("utf-8") for name in ("player.css", "player.js"))  # type: ignore[return-value]
 
 
-def policy(style: str, script: str) -> str:
-    """The content security policy: only our own style and script, no requests."""
-    sums = [
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for text in (style, script)
-    ]
-    return (
-        f"default-src 'none'; style-src 'sha256-{sums[0]}'; script-src 'sha256-{sums[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
 def packed(frames: dict[str, Any]) -> str:
     """The frames as JSON, compressed, in base64."""
     text = json.dumps(frames, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -80,7 +69,7 @@ def page(frames: dict[str, Any]) -> str:
     """The whole file; equal frames give equal bytes."""
     style, script = _assets()
     return PAGE.format(
-        policy=html.escape(policy(style, script)),
+        policy=html.escape(content_policy(style, script)),
         title=html.escape(frames["title"]),
         style=style,
         script=script,

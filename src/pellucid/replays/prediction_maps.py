@@ -150,14 +150,7 @@ def surface(recording: Recording, plane: RowPlane) -> dict[str, Any]:
     note = f"Colours of the surface and of the rows run from {low} to {high}."
     ax, ay = plane.axes
     legend = [["below the mean of y", 1, "swatch"], ["above the mean of y", 0, "swatch"]]
-    return chart(
-        "Predicted surface",
-        ax,
-        ay,
-        [grid, dots],
-        note=plane.note(note),
-        legend=legend,
-    )
+    return chart("Predicted surface", ax, ay, [grid, dots], note=plane.note(note), legend=legend)
 
 
 def curve(recording: Recording, column: int) -> dict[str, Any]:

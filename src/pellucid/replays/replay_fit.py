@@ -211,7 +211,7 @@ def _check_rows(recording: Recording) -> None:
     if recording.rows.n_columns != expected:
         raise DataError(
             f"X has {recording.rows.n_columns} columns, but the recorded model was fitted on "
-            f"{expected}. Give replay the table of the fit."
+            f"{expected}. Pass the training table to replay."
         )
     if recording.y is None and recording.final._target != "none":
         raise DataError(f"The replay of {recording.fit.source} needs y, the target of the fit.")
@@ -219,6 +219,6 @@ def _check_rows(recording: Recording) -> None:
         for used in (step.event.get("row"), step.event.get("rows"), step.state.get("support_")):
             if used is not None and np.size(used) > 1 and np.max(used) >= n:
                 raise DataError(
-                    f"The recorded fit used row {int(np.max(used))}, but X has {n} rows. Give replay "
-                    "the table of the fit."
+                    f"The recorded fit used row {int(np.max(used))}, but X has {n} rows. Pass the "
+                    "training table to replay."
                 )

@@ -1,6 +1,6 @@
-"""A tree that grows node by node: the tree, the candidate splits, the rows divided, the regions.
+"""A tree that grows node by node: the tree, the candidate splits, the rows of the node, the regions.
 
-Nodes are identified by the way from the root, so that they keep their place while the tree grows and
+Nodes are identified by the path from the root, so that they keep their place while the tree grows and
 is pruned.
 """
 
@@ -30,7 +30,7 @@ def tree(recording: Recording) -> list[dict[str, Any]]:
         if drawn is None:
             panels[-1]["note"] += f" A tree with more than {MOST_NODES} nodes is not drawn."
     if recording.is_classifier:
-        panels.append(divided(recording))
+        panels.append(rows_by_side(recording))
     if recording.errors:
         label = "share of wrong labels" if recording.is_classifier else "root mean squared error"
         found = curves(
@@ -40,8 +40,8 @@ def tree(recording: Recording) -> list[dict[str, Any]]:
     return panels
 
 
-def ways(nodes: Any) -> list[str]:
-    """The way from the root to each node, as "L" and "R"."""
+def node_paths(nodes: Any) -> list[str]:
+    """The path from the root to each node, as "L" and "R"."""
     found = [""] * len(nodes.feature)
     for k in range(len(nodes.feature)):
         if nodes.feature[k] >= 0:
@@ -66,18 +66,18 @@ def diagram(recording: Recording) -> dict[str, Any] | None:
     """The tree of every step: a node is absent, a leaf or a split."""
     trees = recording.states("tree_")
     largest = max(trees, key=lambda nodes: len(nodes.feature))
-    names = ways(largest)
+    names = node_paths(largest)
     if len(names) > MOST_NODES or not _within(trees, names):
         return None
-    place = {way: k for k, way in enumerate(names)}
+    place = {path: k for k, path in enumerate(names)}
     parts = []
     for nodes in trees:
         part = np.zeros(len(names), dtype=int)
-        for k, way in enumerate(ways(nodes)):
-            part[place[way]] = 2 if nodes.feature[k] >= 0 else 1
+        for k, path in enumerate(node_paths(nodes)):
+            part[place[path]] = 2 if nodes.feature[k] >= 0 else 1
         parts.append(letters(part))
     now = [
-        place[ways(nodes)[step.event["node"]]] if "node" in step.event else -1
+        place[node_paths(nodes)[step.event["node"]]] if "node" in step.event else -1
         for step, nodes in zip(recording.steps, trees)
     ]
     return {
@@ -91,22 +91,23 @@ def diagram(recording: Recording) -> dict[str, Any] | None:
 
 def _within(trees: list[Any], names: list[str]) -> bool:
     known = set(names)
-    return all(known.issuperset(ways(nodes)) for nodes in trees)
+    return all(known.issuperset(node_paths(nodes)) for nodes in trees)
 
 
 def _nodes(recording: Recording, nodes: Any, names: list[str]) -> list[dict[str, Any]]:
     """Place, parent and texts of every node of the largest tree."""
-    place = {way: k for k, way in enumerate(names)}
-    leaves = [way for k, way in enumerate(names) if nodes.feature[k] < 0]
+    place = {path: k for k, path in enumerate(names)}
+    leaves = [path for k, path in enumerate(names) if nodes.feature[k] < 0]
     x = {
-        way: i / max(1, len(leaves) - 1) if len(leaves) > 1 else 0.5 for i, way in enumerate(leaves)
+        path: i / max(1, len(leaves) - 1) if len(leaves) > 1 else 0.5
+        for i, path in enumerate(leaves)
     }
-    for way in sorted(names, key=len, reverse=True):
-        if way not in x:
-            x[way] = (x[way + "L"] + x[way + "R"]) / 2
+    for path in sorted(names, key=len, reverse=True):
+        if path not in x:
+            x[path] = (x[path + "L"] + x[path + "R"]) / 2
     low, high = float(nodes.value.min()), float(nodes.value.max())
     found = []
-    for k, way in enumerate(names):
+    for k, path in enumerate(names):
         value = nodes.value[k]
         if recording.is_classifier:
             total = value.sum() or 1.0
@@ -115,8 +116,8 @@ def _nodes(recording: Recording, nodes: Any, names: list[str]) -> list[dict[str,
             middle, reach = (low + high) / 2, (high - low) / 2 or 1.0
             share, says = (value[:1] - middle) / reach, number(float(value[0]), 4)
         found.append({
-            "x": shortened(x[way], 4), "depth": len(way),
-            "parent": place[way[:-1]] if way else -1, "share": shortened(share, 3), "says": says,
+            "x": shortened(x[path], 4), "depth": len(path),
+            "parent": place[path[:-1]] if path else -1, "share": shortened(share, 3), "says": says,
             "test": condition(recording, nodes, k) if nodes.feature[k] >= 0 else [],
             "rows": f"n = {int(nodes.n_samples[k])}",
         })  # fmt: skip
@@ -130,10 +131,10 @@ def inside(recording: Recording) -> list[np.ndarray]:
     for step, model in zip(recording.steps, recording.models):
         nodes, node = step.state["tree_"], int(step.event.get("node", 0))
         leaf = np.asarray(model.apply(recording.rows)).astype(int)
-        way = ways(nodes)
-        here, right = way[node], way[node] + "R"
+        path = node_paths(nodes)
+        here, right = path[node], path[node] + "R"
         side = np.array([
-            0 if not w.startswith(here) else 2 if w.startswith(right) else 1 for w in way
+            0 if not w.startswith(here) else 2 if w.startswith(right) else 1 for w in path
         ])  # fmt: skip
         found.append(side[leaf])
     return found
@@ -181,8 +182,8 @@ def _place(one: dict[str, Any]) -> str:
     return f"≤ {number(one['threshold'], 5)}"
 
 
-def divided(recording: Recording) -> dict[str, Any]:
-    """How the rows of the node are divided: counts by class on both sides."""
+def rows_by_side(recording: Recording) -> dict[str, Any]:
+    """The rows of the node by class, on both sides of its split."""
     k, rows = len(recording.classes), []
     for step, side in zip(recording.steps, inside(recording)):
         split = step.event.get("kind") == "split"

@@ -9,8 +9,6 @@ left out to stay below.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections import Counter
 from dataclasses import replace
@@ -19,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.draw.label_text import clean
-from pellucid.draw.style import CSS
+from pellucid.draw.style import CSS, content_policy
 from pellucid.report import model_sections, sections, wording
 from pellucid.report.views import Detail
 
@@ -134,18 +132,6 @@ def lines(text: Any, limit: int = 2000) -> str:
     return "\n".join(clean(line, limit) for line in str(text).splitlines()[:400])
 
 
-def policy(style: str, script: str) -> str:
-    """The content security policy: only our own style and script, embedded images, no requests."""
-    sums = [
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for text in (style, script)
-    ]
-    return (
-        f"default-src 'none'; style-src 'sha256-{sums[0]}'; script-src 'sha256-{sums[1]}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
 def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
     from markupsafe import Markup
 
@@ -168,7 +154,7 @@ def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
         target=summary["data"]["target"],
         task=summary["data"]["task"],
         no_rows=bool(summary.get("no_rows")),
-        policy=policy(style, script),
+        policy=content_policy(style, script, "img-src data:; "),
         style=Markup(style),
         script=Markup(script),
         **views,

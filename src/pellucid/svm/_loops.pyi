@@ -21,12 +21,7 @@ def gaussian_sums(
     out: np.ndarray,
 ) -> None: ...
 def add_rows(
-    rows: np.ndarray,
-    slots: np.ndarray,
-    weights: np.ndarray,
-    low: int,
-    high: int,
-    out: np.ndarray,
+    rows: np.ndarray, slots: np.ndarray, weights: np.ndarray, low: int, high: int, out: np.ndarray
 ) -> None: ...
 def steps(
     K: np.ndarray,

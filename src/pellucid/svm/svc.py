@@ -11,16 +11,7 @@ from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.errors import DataError, ModelFileError, ParameterError
-from pellucid.parameters import (
-    Boolean,
-    Choice,
-    Ignored,
-    RandomState,
-    Real,
-    changed,
-    learned,
-    param,
-)
+from pellucid.parameters import Boolean, Choice, Ignored, RandomState, Real, changed, learned, param
 from pellucid.persist.fitted_state import expect_array
 from pellucid.protocol import available_if
 from pellucid.records import Recorder, Solution, Status, converting, is_watched, unwatched
@@ -77,8 +68,7 @@ class SVC(KernelSVM, Classifier):
         False, Ignored("the decision function always decides between equal votes.", Boolean)
     )
     random_state: Any = param(
-        None,
-        Ignored("the solver, and the folds of `calibrate`, are deterministic.", RandomState),
+        None, Ignored("the solver, and the folds of `calibrate`, are deterministic.", RandomState)
     )
     max_time: float | None = changed(
         description="Largest number of seconds of the solver in each binary problem. A fit that needs "

@@ -17,12 +17,6 @@ class Walkers:
     ) -> None: ...
     def pack(self, missing: bool) -> bool: ...
     def add(
-        self,
-        X: np.ndarray,
-        first: int,
-        last: int,
-        tree: int,
-        end: int,
-        out: np.ndarray,
+        self, X: np.ndarray, first: int, last: int, tree: int, end: int, out: np.ndarray
     ) -> None: ...
     def contributions(self, X: np.ndarray, first: int, last: int, out: np.ndarray) -> None: ...

@@ -234,7 +234,7 @@ class TreeModel(Estimator):
         `node`, this node becomes a leaf. Nodes are numbered anew afterwards.
         """
         from pellucid.tree.pruning import collapse
-        from pellucid.tree.pruning_validation import collapsed_by, exponent_of, losses
+        from pellucid.tree.pruning_validation import exponent_of, losses, reduced_error
 
         self._check_fitted()
         if self._in_forest:
@@ -254,7 +254,7 @@ class TreeModel(Estimator):
         w = weights_or_ones(sample_weight, len(target))
         exponent = exponent_of(self.criterion, target, self.tree_.value)
         as_leaf, _ = losses(self.tree_, encoded, target, w, self.criterion, exponent)
-        self.tree_ = collapsed_by(self.tree_, as_leaf)
+        self.tree_ = collapse(self.tree_, reduced_error(self.tree_, as_leaf))
         return self
 
     def _split_node(self, node: Any) -> int:

@@ -22,10 +22,7 @@ def share(last: str) -> Predicate:
     return Predicate(accepts, f"a float in the range (0.0, 1.0{last}", f"float in (0, 1{last}")
 
 
-COUNT_OR_SHARE = {
-    "split": Integer(2) | share("]"),
-    "leaf": Integer(1) | share(")"),
-}
+COUNT_OR_SHARE = {"split": Integer(2) | share("]"), "leaf": Integer(1) | share(")")}
 MAX_DEPTH = param(
     None,
     Integer(1) | None,
@@ -60,9 +57,7 @@ MAX_LEAF_NODES = param(
     "reduces the impurity most is split next.",
 )
 MIN_IMPURITY_DECREASE = param(
-    0.0,
-    Real(0, None),
-    "Smallest weighted decrease of the impurity for which a node is split.",
+    0.0, Real(0, None), "Smallest weighted decrease of the impurity for which a node is split."
 )
 CCP_ALPHA = param(
     0.0,

@@ -81,7 +81,7 @@ def record(
     for k in np.unique(np.linspace(0, total, wanted).round().astype(int)).tolist():
         numbers = story.numbers(k)
         made = partial(story.state, k), partial(story.event, k)
-        recorder.derived_step(k, *made, story.said, numbers)
+        recorder.derived_step(k, *made, story.sentence, numbers)
 
 
 def _own(problem: Problem) -> Problem:
@@ -184,7 +184,7 @@ class _Story:
             return self.classes[int(value.argmax())]
         return float(value[0]) if len(value) == 1 else value.tolist()
 
-    def said(self, event: Mapping[str, Any], numbers: dict[str, float]) -> str:
+    def sentence(self, event: Mapping[str, Any], numbers: dict[str, float]) -> str:
         """The sentence of a step."""
         from pellucid.draw import number
 

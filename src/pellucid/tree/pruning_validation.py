@@ -186,8 +186,3 @@ def _fold_losses(
     X = np.asfortranarray(problem.X[rows])
     found = losses(tree, X, problem.y[rows], held[rows], spec.criterion)
     return path_losses(tree, tried, *found)
-
-
-def collapsed_by(nodes: Nodes, as_leaf: np.ndarray) -> Nodes:
-    """The tree pruned so that the given losses are lowest."""
-    return collapse(nodes, reduced_error(nodes, as_leaf))

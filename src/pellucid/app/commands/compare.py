@@ -26,9 +26,7 @@ from pellucid.app.options import config_option, setting_options
     "--resume", is_flag=True, help="Resume the latest run, or the run given as DATA or --out."
 )
 @click.option(
-    "--use",
-    metavar="MODEL",
-    help="With --resume: save this model instead of the recommended one.",
+    "--use", metavar="MODEL", help="With --resume: save this model instead of the recommended one."
 )
 @click.option(
     "--plan", "only_plan", is_flag=True, help="Show the plan of the run without fitting anything."

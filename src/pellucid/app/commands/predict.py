@@ -59,8 +59,8 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     "--interval",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="LEVEL",
-    help="Add an interval (low, high) that covers this share of new rows, such as 0.9; for classes "
-    "the set of classes.",
+    help="Add an interval (low, high) that covers this share of new rows, such as 0.9; for a "
+    "classifier, a set of classes.",
 )
 @allow_missing_option
 @click.option(
@@ -91,8 +91,8 @@ def predict(
     MODEL is a model file or the folder of a run. The output has one row per row of DATA: the column
     'prediction' and, for a classifier with probabilities, one column 'p_<class>' per class.
 
-    With --interval 0.9, 'low' and 'high' bound 90 % of new values, and 'set' lists the classes of which
-    one is right for 90 % of new rows, most probable first, separated by '|'. The model must come from a
+    With --interval 0.9, 'low' and 'high' bound 90 % of new values, and 'set' lists classes that include
+    the true one for 90 % of new rows, most probable first, separated by '|'. The model must come from a
     comparison.
 
     With --explain, 'why_1' has the form 'column (amount)': the contribution of the column to the
@@ -148,7 +148,7 @@ def predict(
 
 
 def intervals(fitted: Any, rows: Any, level: float, model: str) -> dict[str, Any]:
-    """`low` and `high`, or `set`, from the errors of unseen rows that a comparison stored."""
+    """`low` and `high`, or `set`, from the out-of-fold errors that a comparison stored."""
     import warnings
 
     from pellucid import conformal
@@ -156,7 +156,7 @@ def intervals(fitted: Any, rows: Any, level: float, model: str) -> dict[str, Any
 
     if not hasattr(fitted, "schema_") or not conformal.has_errors(fitted):
         raise DataError(
-            f"{model} cannot make intervals: it holds no errors of unseen rows. 'pellucid compare' "
+            f"{model} cannot make intervals: it has no out-of-fold errors. 'pellucid compare' "
             "stores them in the models that it saves."
         )
     with warnings.catch_warnings():  # the prediction has warned already

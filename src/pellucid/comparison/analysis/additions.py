@@ -1,6 +1,6 @@
 """What a comparison adds to a model that it saves, from the model's out-of-fold predictions.
 
-Errors of unseen rows give prediction intervals and sets (`pellucid.conformal`); costs of false alarms
+Out-of-fold errors give prediction intervals and sets (`pellucid.conformal`); costs of false alarms
 and misses give a threshold for the probability of the positive class. The coverage that is reported is
 measured on rows that the bound has not seen: fold by fold with the errors of the other folds, and on
 the test set.

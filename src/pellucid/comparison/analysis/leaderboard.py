@@ -154,9 +154,12 @@ def notes(plan: Plan, state: RunState, contender: Contender) -> list[str]:
     out = [contender.note] if contender.note else []
     if contender.blends and records and records[-1]["fold"] == FINAL:
         out.append(blend_note(params_of(plan, state, contender.id)["weights"]))
-    cut = sum(bool(record["cut"]) for record in records)
+    searched = [record for record in records if record["fold"] != FINAL]
+    cut = sum(bool(record["cut"]) for record in searched)
     if cut:
-        out.append(f"the time limit cut the search short in {cut} of {len(records)} rounds")
+        out.append(f"the time limit cut the search short in {cut} of {len(searched)} folds")
+    if any(record["cut"] for record in records if record["fold"] == FINAL):
+        out.append("the time limit ended the fit on all training rows")
     out += warning_notes(_warnings(records), _warnings(tried))
     return out + at_edge(contender, records, plan.settings.effort)
 

@@ -22,7 +22,7 @@ from pellucid.comparison.execution.candidate_choice import counted, reason
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask, FoldTaskRunner
 from pellucid.comparison.execution.inner_search import inner_path, part_path
 from pellucid.comparison.execution.journal import RunState
-from pellucid.comparison.execution.worker_data import Member, Predictions
+from pellucid.comparison.execution.worker_data import BlendedModel, Predictions
 from pellucid.comparison.execution.worker_pool import limit_memory
 from pellucid.comparison.planning.plan import Plan
 from pellucid.errors import DataError
@@ -31,11 +31,11 @@ from pellucid.model_selection.metrics import metric
 MOST_PICKS = 30
 
 
-def members_of(plan: Plan, state: RunState, fold: str) -> tuple[Member, ...]:
+def blended_models(plan: Plan, state: RunState, fold: str) -> tuple[BlendedModel, ...]:
     """The models whose folds are all done, simple ones first, as their searches chose them."""
     done = [c for c in plan.blended if state.completed(c.id, len(plan.folds))]
     return tuple(
-        Member(
+        BlendedModel(
             c.id, c.make(), params_of(plan, state, c.id, fold), c.dropped,
             state.done.get((c.id, fold), {}).get("fit_seconds") or 0.0,
         )
@@ -47,7 +47,7 @@ def blend_work(task: FoldTask, channel: Any) -> None:
     """Run one round of the blend in a worker."""
     limit_memory(task.memory)
     try:
-        if not task.members:
+        if not task.blended:
             raise DataError("no other model has a score")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -64,7 +64,7 @@ class BlendRunner(FoldTaskRunner):
         """Run all steps; the message that ends the task."""
         task = self.task
         weights = self.choose_weights()
-        seconds = sum(m.fit_seconds for m in task.members if m.model in weights)
+        seconds = sum(m.fit_seconds for m in task.blended if m.model in weights)
         message: dict[str, Any] = {
             "kind": "done", "best": 0, "cut": False, "fit_seconds": seconds,
             "tuned": {"weights": weights},
@@ -101,15 +101,15 @@ class BlendRunner(FoldTaskRunner):
         """Rows of the inner folds, and what each model predicted for them."""
         task = self.task
         splits = self.evaluator.inner_splits(task.train, task.fold, self.ranking.name)
-        paths = {m.model: inner_path(task.parts, m.model, task.fold) for m in task.members}
+        paths = {m.model: inner_path(task.parts, m.model, task.fold) for m in task.blended}
         found = {model: np.load(path) for model, path in paths.items() if path.exists()}
         return np.concatenate([test for _, test in splits]), found
 
     def out_of_fold(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Rows of the folds, and what each model predicted for them."""
         task, found, rows = self.task, dict[str, np.ndarray](), np.empty(0, dtype=np.int64)
-        for member in task.members:
-            names = [part_path(task.parts, member.model, str(k)) for k in range(task.n_folds)]
+        for one in task.blended:
+            names = [part_path(task.parts, one.model, str(k)) for k in range(task.n_folds)]
             parts = [dict(np.load(name)) for name in names]
             rows = np.concatenate([part["rows"] for part in parts])
             values = [
@@ -120,7 +120,7 @@ class BlendRunner(FoldTaskRunner):
             ]
             known = [own for own in values if own is not None]
             if len(known) == len(parts):
-                found[member.model] = np.concatenate(known)
+                found[one.model] = np.concatenate(known)
         return rows, found
 
     def loss(self, rows: np.ndarray) -> Callable[..., float]:

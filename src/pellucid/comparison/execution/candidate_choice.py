@@ -1,4 +1,4 @@
-"""Which candidate of a search is the best, in which order they are tried, and how failures are said."""
+"""Which candidate of a search is best, in which order they are tried, and how failures are described."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ import numpy as np
 from pellucid.comparison.execution.candidate_choice import counted, reason
 from pellucid.comparison.execution.inner_search import InnerSearch, Stopped, part_path
 from pellucid.comparison.execution.worker_data import (
+    BlendedModel,
     BlendEvaluator,
     Evaluator,
-    Member,
     Predictions,
     SharedTable,
 )
@@ -57,7 +57,7 @@ class FoldTask:
     best_known_only: bool = False  # fit the best of the known candidates without further search
     best: int = 0  # the chosen candidate, once known
     tuned: dict[str, Any] = field(default_factory=dict)  # parameters that the search found besides
-    members: tuple[Member, ...] = ()  # of a blend
+    blended: tuple[BlendedModel, ...] = ()  # of a blend
     rounds: str = ""  # the parameter that early stopping chooses
     most_rounds: int = 0
     searching: dict[str, Any] = field(default_factory=dict)  # parameters that make a search cheaper
@@ -106,8 +106,8 @@ class FoldTask:
 
     def evaluator(self) -> Evaluator:
         """The shared table and the model, opened in the process that calls it."""
-        if self.members:
-            return BlendEvaluator(self.shared, self.model, self.estimator, self.members)
+        if self.blended:
+            return BlendEvaluator(self.shared, self.model, self.estimator, self.blended)
         own = Evaluator(self.shared, self.model, self.estimator, self.dropped, self.foreign)
         own.calibration = self.tuned.get(CALIBRATION)
         own.rounds_chosen = bool(self.rounds)

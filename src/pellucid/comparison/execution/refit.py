@@ -19,12 +19,12 @@ import numpy as np
 from pellucid.comparison.analysis.additions import additions
 from pellucid.comparison.analysis.out_of_fold import chosen_by, params_of
 from pellucid.comparison.execution import fold_models
-from pellucid.comparison.execution.blend_task import members_of
+from pellucid.comparison.execution.blend_task import blended_models
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask
 from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.execution.worker_data import (
+    BlendedModel,
     Evaluator,
-    Member,
     SharedTable,
     share_table,
 )
@@ -39,7 +39,7 @@ class Refitter:
     plan: Plan
     chosen: dict[str, int]  # candidate by model, for the models that have a score
     tuned: dict[str, dict[str, Any]]  # their parameters
-    members: tuple[Member, ...]  # the models that a blend may combine
+    blended: tuple[BlendedModel, ...]  # the models that a blend may combine
     additions: dict[str, dict[str, Any]]  # attributes that the comparison adds to the models
     # By model, what its search chose in each fold of the first repetition: fields of its task.
     by_fold: dict[str, list[dict[str, Any]]]
@@ -54,7 +54,7 @@ class Refitter:
             plan,
             {name: chosen_by(plan, state, name) for name in scored},
             {name: params_of(plan, state, name) for name in scored},
-            members_of(plan, state, FINAL),
+            blended_models(plan, state, FINAL),
             {name: additions(plan, predictions.get(name)) for name in scored},
             {c.id: _by_fold(plan, state, c) for c in plan.running if c.id in scored},
         )
@@ -97,7 +97,7 @@ class Refitter:
         return FoldTask.of(
             plan, contender, FINAL, shared, test=plan.test, deadline=plan.model_timeout,
             best=self.chosen[model], tuned=self.tuned[model],
-            members=self.members if contender.blends else (), **options,
+            blended=self.blended if contender.blends else (), **options,
         )  # fmt: skip
 
     def fold_tasks(self, model: str, shared: SharedTable) -> list[FoldTask]:
@@ -153,7 +153,7 @@ def _by_fold(plan: Plan, state: RunState, contender: Contender) -> list[dict[str
         {
             "best": state.done[contender.id, str(k)]["best"],
             "tuned": params_of(plan, state, contender.id, str(k)),
-            "members": members_of(plan, state, str(k)) if contender.blends else (),
+            "blended": blended_models(plan, state, str(k)) if contender.blends else (),
         }
         for k in range(len(plan.folds) // plan.repeats)
     ]

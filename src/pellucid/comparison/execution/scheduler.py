@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.comparison.analysis.out_of_fold import final_choice
-from pellucid.comparison.execution.blend_task import blend_work, members_of
+from pellucid.comparison.execution.blend_task import blend_work, blended_models
 from pellucid.comparison.execution.fold_task import FINAL, FoldTask, work
 from pellucid.comparison.execution.inner_search import part_path
 from pellucid.comparison.execution.journal import Journal, RunState
@@ -250,7 +250,7 @@ class Scheduler:
             parts=str(self.parts), known=known, plane=self.plane if fold == FINAL else None,
             best_known_only=best_known_only, max_candidates=most, best=best, tuned=tuned,
             cut=most < planned and fold != FINAL,
-            members=members_of(self.plan, self.state, fold) if contender.blends else (),
+            blended=blended_models(self.plan, self.state, fold) if contender.blends else (),
         )  # fmt: skip
         worker = self.pool.submit(blend_work if contender.blends else work, task, task.estimator)
         watch, now = ProcessWatch(worker.process.pid), time.monotonic()

@@ -74,7 +74,7 @@ def share_table(plan: Plan, scratch: str) -> SharedTable:
 
 
 @dataclass(frozen=True)
-class Member:
+class BlendedModel:
     """A model that a blend may combine, with the parameters that its search chose."""
 
     model: str
@@ -276,28 +276,26 @@ class BlendEvaluator(Evaluator):
     """Fits, predictions and scores of a blend of some models, each with its own columns and seed."""
 
     def __init__(
-        self, shared: SharedTable, name: str, model: Any, members: tuple[Member, ...]
+        self, shared: SharedTable, name: str, model: Any, blended: tuple[BlendedModel, ...]
     ) -> None:
         super().__init__(shared, name, model, (), foreign=False)
-        self.members, self.rounds_chosen = members, True
+        self.blended, self.rounds_chosen = blended, True
 
     def unfitted(self, params: dict[str, Any], *task: Any) -> Any:
         """The blend of the models in params["weights"]; each is the one that a fit alone would give."""
         weights = params["weights"]
         parts, columns, sigmoids = [], {}, {}
-        for member in self.members:
-            if member.model not in weights:
+        for one in self.blended:
+            if one.model not in weights:
                 continue
-            own = Evaluator(
-                self.shared, member.model, member.estimator, member.dropped, foreign=False
-            )
-            params = dict(member.params)
+            own = Evaluator(self.shared, one.model, one.estimator, one.dropped, foreign=False)
+            params = dict(one.params)
             sigmoid = params.pop("calibration", None)
-            parts.append((member.model, own.unfitted(params, *task)))
+            parts.append((one.model, own.unfitted(params, *task)))
             if sigmoid is not None:
-                sigmoids[member.model] = sigmoid
-            if member.dropped:
-                columns[member.model] = list(own.table.column_names)
+                sigmoids[one.model] = sigmoid
+            if one.dropped:
+                columns[one.model] = list(own.table.column_names)
         shares = [float(weights[name]) for name, _ in parts]
         more = {"estimators": parts, "weights": shares, "columns": columns or None}
         if sigmoids:

@@ -171,10 +171,7 @@ _FOREST = {
     "n_estimators": _MANY,
 }
 # With few columns per split, a regression often misses the one or two columns that matter most.
-_FOREST_OF_NUMBERS = {
-    **_FOREST,
-    "max_features": Choices((0.5,), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
-}
+_FOREST_OF_NUMBERS = {**_FOREST, "max_features": Choices((0.5,), ("sqrt", 0.5), ("sqrt", 0.3, 0.7))}
 
 
 def _boost(
@@ -199,10 +196,7 @@ _BOOST = (
 _FEWER_TREES = {"n_estimators": 40}
 _NETWORK = {**_SCALED, "dtype": "float32"}  # twice as fast, and as accurate
 _FIXED_ROUNDS = {"early_stopping": False}  # the inner folds choose their number
-_ADABOOST = {
-    "learning_rate": Choices((1.0,), (0.3, 1.0), (0.3, 0.55, 1.0)),
-    "n_estimators": _MANY,
-}
+_ADABOOST = {"learning_rate": Choices((1.0,), (0.3, 1.0), (0.3, 0.55, 1.0)), "n_estimators": _MANY}
 _BAGGING = {"n_estimators": Choices((50,), (100,), (200,))}
 _SVM_RBF: dict[str, Range | Choices] = {"C": Range(0.1, 100, (3, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
 _TUBE = {"epsilon": Choices((0.1,), (0.1,), (0.1, 0.03))}

@@ -18,7 +18,6 @@ from math import ceil, floor
 
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.registry import words_read
-from pellucid.data.io.shared_tables import n_distinct
 from pellucid.parallel import get_threads
 
 START = 2.5  # the first process, the final fit, the report
@@ -73,7 +72,7 @@ def fit_seconds(plan: Plan) -> dict[str, float]:
     """Seconds of one fit of each model, on the machine that was measured."""
     dataset, kinds = plan.dataset, list(plan.dataset.kinds.values())
     categorical = [name for name, kind in dataset.kinds.items() if kind == "categorical"]
-    levels = sum(n_distinct(dataset.table, name) for name in categorical)
+    levels = sum(len(dataset.table.column(name).unique()) for name in categorical)
     text = kinds.count("text")
     encoded = len(kinds) - len(categorical) - text + levels  # without text
     found = {}

@@ -36,7 +36,8 @@ _NESTING[[ord("]"), ord("}")]] = -1
 def read_special(path: Path, name: str) -> bytes:
     """The content of what is no regular file: a pipe, read to its end; a device is refused."""
     kind = path.stat().st_mode
-    if stat.S_ISSOCK(kind) or stat.S_ISBLK(kind) or (stat.S_ISCHR(kind) and not _is_null(path)):
+    other = stat.S_ISCHR(kind) and not os.path.samefile(path, os.devnull)
+    if stat.S_ISSOCK(kind) or stat.S_ISBLK(kind) or other:
         raise DataError(f"{name} is a device, not a file. Give a file or a pipe.")
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as pipe:
@@ -46,10 +47,6 @@ def read_special(path: Path, name: str) -> bytes:
             )
         os.set_blocking(descriptor, True)
         return read_bounded(pipe, name)
-
-
-def _is_null(path: Path) -> bool:
-    return os.path.samefile(path, os.devnull)
 
 
 def _has_writer(descriptor: int) -> bool:

@@ -130,11 +130,6 @@ def without(table: pa.Table, names: Any) -> pa.Table:
     return table.select([name for name in table.column_names if name not in gone])
 
 
-def n_distinct(table: pa.Table, name: str) -> int:
-    """How many different cells a column has; a missing one counts as a value."""
-    return len(table.column(name).unique())
-
-
 def stacked(first: pa.Table, second: pa.Table) -> pa.Table:
     """Two tables of the same columns, one below the other; number types may differ."""
     try:

@@ -88,8 +88,8 @@ class DelimitedParts(TextParts):
         )
         if dialect.blanks:
             raise DataError(
-                f"{source.name} does not fit into the memory that is allowed, and a table whose cells "
-                "stand apart by blanks is read whole. Separate the cells by commas or tabs."
+                f"{source.name} does not fit into the allowed memory, and a table separated by "
+                "spaces cannot be read in parts. Separate the cells by commas or tabs."
             )
         self.head = Head.of(source, self._start(dialect), dialect, lambda note: None)
         self.text, self.block = set(text), _BLOCK

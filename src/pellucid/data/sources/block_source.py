@@ -29,8 +29,31 @@ RELEASED = 16  # batches after which Arrow gives unused memory back
 DAMAGE = (pa.ArrowException, OSError, UnicodeError)
 
 
+class NamedColumns:
+    """Columns by name, some or all of which a model uses as features."""
+
+    name: str
+    features: tuple[str, ...] | None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        raise NotImplementedError
+
+    def features_beside(self, taken: Sequence[str]) -> list[str]:
+        """The columns that a model uses, if those in `taken` have another role."""
+        used = self.names if self.features is None else self.features
+        return [name for name in used if name not in taken]
+
+    def require(self, name: str) -> None:
+        """Refuse a column that does not exist."""
+        if name not in self.names:
+            hint = did_you_mean(str(name), self.names)
+            raise DataError(f"{self.name} has no column {name!r}.{hint} {listing(self.names)}")
+
+
 @dataclass(frozen=True)
-class BlockSource:
+class BlockSource(NamedColumns):
     """A table behind a path, data set, query, lazy frame or Dask frame.
 
     name : for messages. schema : Arrow types of the columns in use. read : called with names and a
@@ -52,7 +75,6 @@ class BlockSource:
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns."""
         return list(self.schema.names)
 
     def select(self, columns: Sequence[str]) -> BlockSource:
@@ -60,17 +82,6 @@ class BlockSource:
         for name in columns:
             self.require(name)
         return replace(self, schema=pa.schema([self.schema.field(name) for name in columns]))
-
-    def features_beside(self, taken: Sequence[str]) -> list[str]:
-        """The columns that a model uses, if those in `taken` have another role."""
-        used = self.names if self.features is None else self.features
-        return [name for name in used if name not in taken]
-
-    def require(self, name: str) -> None:
-        """Refuse a column that the source does not have."""
-        if name not in self.names:
-            hint = did_you_mean(str(name), self.names)
-            raise DataError(f"{self.name} has no column {name!r}.{hint} {listing(self.names)}")
 
     def batches(
         self, columns: Sequence[str] | None = None, rows: int | None = None
@@ -91,7 +102,7 @@ class BlockSource:
             self._check_unchanged()
             why = " ".join(str(error).split())
             raise DataError(
-                f"{self.name} cannot be read: a part of it is damaged, or has other columns than the "
+                f"{self.name} cannot be read: a part of it is damaged, or its columns differ from the "
                 f"rest ({why}). Copy or write it again."
             ) from None
         self._check_unchanged()

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from pellucid.data.sources import dask_worker
-from pellucid.data.sources.dask_frames import DaskTable
+from pellucid.data.sources.dask_frames import DaskTable, late_partition
 from pellucid.data.sources.dask_worker import Event, Part, Partition
 from pellucid.data.sources.spool import common_schema
 from pellucid.errors import DataError
@@ -48,8 +48,8 @@ class _Process:
 
 
 @dataclass
-class Passes:
-    """A fit on workers while it goes on: the answers to all exchanges so far, and what it cost."""
+class WorkerFit:
+    """A fit in progress on workers: the answers to all exchanges so far, and its report."""
 
     client: Any
     parts: list[Any]  # delayed Arrow tables
@@ -81,11 +81,7 @@ class Passes:
         try:
             return future.result(timeout=self.wait)
         except TimeoutError:
-            raise DataError(
-                f"partition {number} of the Dask frame has not been computed within {self.wait:g} "
-                "seconds. Look at the dashboard of the cluster: a worker may be stuck or without "
-                "memory."
-            ) from None
+            raise late_partition(number, self.wait) from None
 
     def cut(self) -> None:
         """Parts of about equal size, one for each worker, in whole groups of rows."""
@@ -107,9 +103,9 @@ class Passes:
 
     def run(self) -> bytes:
         """Pass after pass until all processes are done: the result of the first one."""
-        homes = self._homes()
+        chosen = self._assigned()
         for process in self.processes:
-            self._begin(process, homes[process.rank])
+            self._begin(process, chosen[process.rank])
         while True:
             events = self._collect()
             self.tables = []  # Dask may free them: every process has its rows
@@ -119,14 +115,16 @@ class Passes:
             if all(kind == "done" for kind, _, _ in events):
                 return self._agreed([value for _, _, value in events])
             if len({(kind, label) for kind, label, _ in events}) > 1:
-                raise RuntimeError(f"the workers do different things: {[e[:2] for e in events]}.")
+                raise RuntimeError(
+                    f"the Dask workers diverged: {[e[:2] for e in events]}. Report this."
+                )
             self._answer([value for _, _, value in events])
 
-    def _homes(self) -> list[str]:
+    def _assigned(self) -> list[str]:
         """For each process a worker, if possible the one that has most of its rows already."""
         _distributed().wait(self.tables, timeout=self.wait)
         where, free = self.client.who_has(self.tables), self._workers()
-        homes = []
+        chosen = []
         for process in self.processes:
             held = dict.fromkeys(free, 0)
             for start, number in self._needed(process):
@@ -134,10 +132,10 @@ class Passes:
                 for worker in where.get(self.tables[number].key, ()):
                     if worker in held:
                         held[worker] += min(end, process.last) - max(start, process.first)
-            homes.append(max(free, key=lambda worker: held[worker]))
+            chosen.append(max(free, key=lambda worker: held[worker]))
             if len(free) > 1:
-                free.remove(homes[-1])
-        return homes
+                free.remove(chosen[-1])
+        return chosen
 
     def _needed(self, process: _Process) -> Iterator[tuple[int, int]]:
         """First row and number of the partitions with rows of a process."""
@@ -182,7 +180,7 @@ class Passes:
     # 4 ------------------------------------------------------------------------------------------
 
     def _collect(self) -> list[Event]:
-        """What every process says next; those of lost workers are begun again."""
+        """The next event of every process; those of lost workers are begun again."""
         wait = _distributed().wait
         while waiting := [p for p in self.processes if p.event is None]:
             with suppress(TimeoutError):
@@ -215,9 +213,9 @@ class Passes:
                 first, last = process.first // GROUP, (process.last - 1) // GROUP
                 raise DataError(
                     f"the Dask worker {process.worker} has not answered pass {len(self.answers)} within "
-                    f"{self.wait:g} seconds: it fits the rows {process.first} to {process.last - 1} "
-                    f"(groups {first} to {last} of {GROUP} rows). It may be stuck or without memory. "
-                    'A longer time can be set with dask.config.set({"pellucid.timeout": seconds}).'
+                    f"{self.wait:g} seconds. It fits rows {process.first} to {process.last - 1} "
+                    f"(groups {first} to {last} of {GROUP} rows). It may be stuck or out of memory. "
+                    'Allow more time with dask.config.set({"pellucid.timeout": seconds}).'
                 )
 
     def _begin_again(self, process: _Process, alive: list[str]) -> None:
@@ -235,7 +233,7 @@ class Passes:
         """The result, if all processes have learned the same."""
         found = [pickle.loads(result) for result in results]
         if len({digest for _, digest in found}) > 1:
-            raise RuntimeError("the workers have learned different models: this is a defect.")
+            raise RuntimeError("the Dask workers fitted different models. Please report this bug.")
         return found[0][0]
 
     def close(self) -> None:
@@ -256,9 +254,9 @@ def _distributed() -> Any:
 
 
 @contextmanager
-def passes(
+def worker_fit(
     table: DaskTable, roles: Sequence[str], weights: str | None, learn: Callable[[Any, int], Any]
-) -> Iterator[Passes]:
+) -> Iterator[WorkerFit]:
     """A fit on workers, ready to `run`; `learn` is called there with their rows and their rank."""
     import dask
 
@@ -267,7 +265,7 @@ def passes(
     as_table = dask.delayed(dask_worker.as_table, pure=False)
     parts = [as_table(part, weights) for part in frame.to_delayed()]
     wait = float(dask.config.get("pellucid.timeout", WAIT))
-    found = Passes(table.client, parts, learn, tuple(features), wait)
+    found = WorkerFit(table.client, parts, learn, tuple(features), wait)
     try:
         found.load()
         found.cut()

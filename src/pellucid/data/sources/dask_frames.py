@@ -8,15 +8,14 @@ again by Dask; one that gives no answer for `WAIT` seconds is an error.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from pellucid.data.io.shared_tables import as_arrow
-from pellucid.data.io.source import did_you_mean, listing
-from pellucid.data.sources.block_source import BlockSource
+from pellucid.data.sources.block_source import BlockSource, NamedColumns
 from pellucid.data.sources.spool import from_stream
 from pellucid.data.sources.streams import same_dictionaries
 from pellucid.errors import DataError, DataTypeError
@@ -26,28 +25,17 @@ WAIT = 600.0  # seconds for one partition
 
 
 @dataclass(frozen=True)
-class DaskTable:
+class DaskTable(NamedColumns):
     """A Dask frame and the client whose workers fit models to it; `features` as in `BlockSource`."""
 
     frame: Any
     client: Any
     features: tuple[str, ...] | None = None
+    name: str = "the Dask frame"
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns."""
         return [str(name) for name in self.frame.columns]
-
-    def require(self, name: str) -> None:
-        """Refuse a column that the frame does not have."""
-        if name not in self.names:
-            hint = did_you_mean(str(name), self.names)
-            raise DataError(f"the Dask frame has no column {name!r}.{hint} {listing(self.names)}")
-
-    def features_beside(self, taken: Sequence[str]) -> list[str]:
-        """The columns that a model uses, if those in `taken` have another role."""
-        used = self.names if self.features is None else self.features
-        return [name for name in used if name not in taken]
 
     def gathered(self) -> BlockSource:
         """The table on this machine, computed by the workers."""
@@ -112,10 +100,15 @@ def _result(number: int, future: Any) -> pa.Table:
         return future.result(timeout=WAIT)
     except TimeoutError:
         future.cancel()
-        raise DataError(
-            f"partition {number} of the Dask frame has not been computed within {WAIT:g} seconds. Look "
-            "at the dashboard of the cluster: a worker may be stuck or without memory."
-        ) from None
+        raise late_partition(number, WAIT) from None
+
+
+def late_partition(number: int, wait: float) -> DataError:
+    """The error for a partition that the workers have not computed in time."""
+    return DataError(
+        f"partition {number} of the Dask frame has not been computed within {wait:g} seconds. Look "
+        "at the dashboard of the cluster: a worker may be stuck or out of memory."
+    )
 
 
 def _current_client() -> Any:

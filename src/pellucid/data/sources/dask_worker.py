@@ -123,7 +123,7 @@ def _rows(part: Part, tables: list[pa.Table]) -> pa.Table:
         found = facts(table)
         if (found.rows, found.checksum) != (expected.rows, expected.checksum):
             raise DataError(
-                "a partition of the Dask frame has other rows than when it was first computed, so "
+                "a partition of the Dask frame gave different rows when it was computed again, so "
                 "the rows do not belong to one table. Write the frame to Parquet first."
             )
         begin = max(part.first - start, 0)

@@ -64,9 +64,9 @@ def _from_files(name: str, paths: list[str], folder: str | None = None) -> Block
     other = sorted(e for e in endings if e not in (*PARQUET, *ARROW))
     if other or len(formats) > 1:
         raise DataError(
-            f"{name} holds files of several kinds ({', '.join(sorted(endings))}): a table in several "
-            "files is all Parquet (.parquet) or all Arrow (.arrow, .feather). Give a pattern such as "
-            "'folder/*.parquet'."
+            f"{name} holds files of several kinds ({', '.join(sorted(endings))}): the files of one "
+            "table must be all Parquet (.parquet) or all Arrow (.arrow, .feather). Give a pattern "
+            "such as 'folder/*.parquet'."
         )
     (kind,) = formats
     read = _Files(name, paths, kind, folder)
@@ -89,9 +89,7 @@ class _Files:
         try:
             found = [os.stat(path) for path in self.paths]
         except OSError as error:
-            raise DataError(
-                f"{error.filename} cannot be read any more: {error.strerror}."
-            ) from None
+            raise DataError(f"{error.filename} can no longer be read: {error.strerror}.") from None
         return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in found)
 
     def schema(self) -> tuple[pa.Schema, int]:
@@ -109,7 +107,7 @@ class _Files:
             if set(own.names) != set(names):
                 odd = sorted(set(own.names) ^ set(names))[0]
                 raise DataError(
-                    f"{path} has other columns than {self.paths[0]}: {odd!r} is in only one of them."
+                    f"The columns of {path} and {self.paths[0]} differ: {odd!r} is in only one of them."
                 )
         fields = [_joined(self.name, name, [s.field(name).type for s in schemas]) for name in names]
         fields += [pa.field(name, kind) for name, kind in self.part_types.items()]
@@ -128,10 +126,16 @@ class _Files:
                 rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
                 return reader.schema, rows
         except DAMAGE as error:
-            kind = "a Parquet" if self.kind == "parquet" else "an Arrow"
-            raise DataError(
-                f"{path} is not {kind} file, or is incomplete ({' '.join(str(error).split())})."
-            ) from None
+            raise self._refusal(path, " ".join(str(error).split())) from None
+
+    def _refusal(self, path: str, why: str) -> DataError:
+        found, kind = find_file(path), "a Parquet" if self.kind == "parquet" else "an Arrow"
+        if found.head(6).startswith((b"PAR1", b"ARROW1")):
+            return found.broken(f"it starts as {kind} file, but its end is wrong ({why})")
+        return DataError(
+            f"{path} is not {kind} file ({why}). If it is text, rename it to end in .csv, .tsv or "
+            ".jsonl (or, in Python, give format='csv')."
+        )
 
     def __call__(self, columns: list[str], rows: int) -> Iterator[Any]:
         for path, parts in zip(self.paths, self.parts):

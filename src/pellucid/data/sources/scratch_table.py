@@ -58,7 +58,7 @@ class _Column:
             if self.size > get_memory() // LEVELS:
                 raise MemoryLimitError(
                     f"column {self.name!r} has more than {code} different texts, which need more than "
-                    f"{shown_size(self.size)} of the {shown_size(get_memory())} that are allowed. "
+                    f"{shown_size(self.size)} of the allowed {shown_size(get_memory())}. "
                     f"Leave it out with pellucid.scan(..., features=[...]), or allow "
                     f"{shown_size(4 * get_memory())} with pellucid.set_memory."
                 )

@@ -19,11 +19,7 @@ from pellucid.tree import DecisionTreeRegressor, explaining, prediction
 
 MEDIANS = 2**24  # rows times squared rounds up to which a watched fit scores every round
 LAST_BITS = 4 * float(np.finfo(float).eps)
-LOSSES = {
-    "linear": lambda e: e,
-    "square": lambda e: e * e,
-    "exponential": lambda e: -np.expm1(-e),
-}
+LOSSES = {"linear": lambda e: e, "square": lambda e: e * e, "exponential": lambda e: -np.expm1(-e)}
 
 
 class AdaBoostRegressor(AdaBoost, Regressor):

@@ -46,7 +46,7 @@ class BaggingClassifier(Bagging, Classifier):
     staged_predict = stages.staged_labels
 
     @available_if(
-        lambda self: base_estimators.has_scores(self._base_estimator()),
+        lambda self: hasattr(self._base_estimator(), "decision_function"),
         "Its base estimator has none.",
     )
     def decision_function(self, X: Any) -> np.ndarray:

@@ -290,9 +290,9 @@ class Blend(Estimator):
         weights, n = self.weights_, len(self.estimators_)
         good = isinstance(weights, np.ndarray) and weights.shape == (n,) and n > 0
         if not good or weights.dtype != np.float64 or not (weights > 0).all():
-            raise DataError("the weights do not belong to the base estimators")
+            raise DataError("the weights do not match the base estimators")
         if abs(weights.sum() - 1) > 1e-9 or len(self.names_) != n:
-            raise DataError("the weights or names do not belong to the base estimators")
+            raise DataError("the weights or names do not match the base estimators")
         if len(self.estimators_features_) != n:
             raise DataError("the base estimators and their columns do not match")
         for base, own in zip(self.estimators_, self.estimators_features_):
@@ -303,11 +303,11 @@ class Blend(Estimator):
         if not inside or not columns.size or not 0 <= columns.min() <= columns.max() < (
             self.n_features_in_
         ):  # fmt: skip
-            raise DataError("the columns of a base estimator do not belong to this table")
+            raise DataError("the columns of a base estimator do not match the table")
         if not isinstance(base, Estimator) or base._kind != self._kind:
-            raise DataError("a base estimator is of another kind than the blend")
+            raise DataError("a classifier blends classifiers, and a regressor regressors")
         if base.schema_.n_columns != len(columns):
-            raise DataError("the columns of a base estimator do not belong to this table")
+            raise DataError("the columns of a base estimator do not match the table")
         if self._kind == "classifier" and not np.isin(base.classes_, self.classes_).all():
             raise DataError("the classes of a base estimator are not classes of the blend")
 

@@ -358,10 +358,7 @@ class HistGradientBoostingRegressor(HistGradientBoosting, BoostingRegressor):
         kw_only=False,
     )
     quantile: float | None = param(
-        None,
-        Real(0, 1, "both") | None,
-        "Quantile that loss='quantile' predicts.",
-        after="loss",
+        None, Real(0, 1, "both") | None, "Quantile that loss='quantile' predicts.", after="loss"
     )
 
     def _quantile(self) -> float | None:

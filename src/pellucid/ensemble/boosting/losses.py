@@ -59,10 +59,6 @@ def _fill_logistic(y: Array, raw: Array, w: Array, out: Array, first: int, last:
     return _gradients.logistic_gradients(y, raw[0], w, out[0], first, last)
 
 
-def _fill_softmax(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
-    return _gradients.softmax_gradients(y, raw, w, out, first, last)
-
-
 def _fill_by_formula(loss: formulas.Loss) -> Callable[..., float]:
     def fill(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
         y, z, w = y[first:last], raw[0, first:last], w[first:last]
@@ -214,7 +210,13 @@ def absolute() -> Objective:
 def softmax(n_classes: int) -> Objective:
     """Log loss of three and more classes; one tree per class and round."""
     return Objective(
-        "log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax", steep=2
+        "log_loss",
+        n_classes,
+        _gradients.softmax_gradients,
+        _start_softmax,
+        _same,
+        link="softmax",
+        steep=2,
     )
 
 

@@ -190,8 +190,7 @@ class L1RegressorCV(LinearPredictor):
     precompute: Any = param(
         "auto",
         Ignored(
-            "the solver decides what it computes beforehand.",
-            Choice("auto") | Boolean | Array,
+            "the solver decides what it computes beforehand.", Choice("auto") | Boolean | Array
         ),
     )
     max_iter: int = param(

@@ -12,14 +12,7 @@ from pellucid.errors import ModelFileError
 from pellucid.linear_model.base import LinearClassifier
 from pellucid.numerics import bayes
 from pellucid.numerics.objectives.losses import class_probabilities
-from pellucid.parameters import (
-    Choice,
-    Ignored,
-    Real,
-    learned,
-    param,
-    positional,
-)
+from pellucid.parameters import Choice, Ignored, Real, learned, param, positional
 from pellucid.persist.fitted_state import expect_entries, expect_full_rank, expect_increasing
 
 # Every solver finds the same optimum; scikit-learn's other names are accepted.

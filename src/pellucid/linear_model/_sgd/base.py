@@ -11,11 +11,7 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
-from pellucid.linear_model.base import (
-    CLASS_FACTORS,
-    LinearClassifier,
-    column_means,
-)
+from pellucid.linear_model.base import CLASS_FACTORS, LinearClassifier, column_means
 from pellucid.linear_model.standardize import Units
 from pellucid.parameters import Boolean, Choice, Integer, Real, changed, learned, param, shared
 from pellucid.persist.fitted_state import expect_array

@@ -17,13 +17,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.row_view import RowView, blocks_of
 from pellucid.linear_model._sgd import _loops
-from pellucid.linear_model._sgd.sgd_state import (
-    MISTAKES,
-    N_AVERAGED,
-    SCALE,
-    STEPS,
-    SGDState,
-)
+from pellucid.linear_model._sgd.sgd_state import MISTAKES, N_AVERAGED, SCALE, STEPS, SGDState
 from pellucid.linear_model._sgd.watched_epochs import WatchedEpochs
 from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag

@@ -62,8 +62,8 @@ class WatchedEpochs:
 
     def end(self, state: SGDState, number: int) -> None:
         """The coefficients after the last epoch."""
-        said = f"Epoch {number} was the last one."
-        self.recorder.step(self._number(state), self._state(state), {"epoch": number}, said)
+        sentence = f"Epoch {number} was the last one."
+        self.recorder.step(self._number(state), self._state(state), {"epoch": number}, sentence)
 
     def _number(self, state: SGDState) -> int:
         return self.mistakes if self.by_mistakes else int(state.scalars[STEPS]) - 1
@@ -74,9 +74,9 @@ class WatchedEpochs:
 
     def _record(self, state: SGDState, epoch: int, row: int, loss: float) -> None:
         k, rate, user = self._number(state), float(state.scalars[LAST_STEP]), int(self.users[row])
-        said = _update if self.by_mistakes else _step
+        sentence = _update if self.by_mistakes else _step
         event = {"epoch": epoch, "row": user, "target": float(self.y[row])}
-        self.recorder.step(k, self._state(state), event, said, loss=loss, learning_rate=rate)
+        self.recorder.step(k, self._state(state), event, sentence, loss=loss, learning_rate=rate)
 
 
 def _rows(order: Order, n: int) -> np.ndarray:

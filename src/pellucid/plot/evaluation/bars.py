@@ -11,7 +11,7 @@ from pellucid.data.raw_column import is_missing
 from pellucid.draw.number import beside_marks
 from pellucid.errors import DataError, ParameterError
 from pellucid.metrics.inputs import check_lengths
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.given_predictions import vector
 from pellucid.plot.picture import Axis, Bars, Mark, Panel, Picture, Rule
 
@@ -28,7 +28,7 @@ class BarsDisplay(Display):
     series : name -> one value per row. Several series stand side by side, or end to end.
     label : what the values are.
     title, note : texts of the picture.
-    stacked : whether the series of a row stand end to end.
+    stacked : whether the bars of a row are stacked.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class BarsDisplay(Display):
         self.series = {name: np.asarray(values, dtype=float) for name, values in series.items()}
         self.stacked = stacked
         if stacked and any((values < 0).any() for values in self.series.values()):
-            raise ParameterError("Bars that stand end to end cannot be negative.")
+            raise ParameterError("Stacked bars cannot be negative.")
 
     @classmethod
     def from_levels(cls, values: Any, y: Any = None, *, title: str = "") -> Self:
@@ -56,6 +56,7 @@ class BarsDisplay(Display):
         ----------
         values : the levels of a column.
         y : classes or numbers, one per row.
+        title : the title.
         """
         levels = np.array([None if is_missing(v) else str(v) for v in np.asarray(values).tolist()])
         if not len(levels):
@@ -102,13 +103,4 @@ class BarsDisplay(Display):
         return marks
 
 
-def bars(values: Any, y: Any = None, *, title: str = "") -> BarsDisplay:
-    """The levels of a column: their rows, their rows by class, or the mean of a numeric y.
-
-    Parameters
-    ----------
-    values : the column.
-    y : classes or numbers, one per row.
-    title : the title.
-    """
-    return BarsDisplay.from_levels(values, y, title=title)
+bars = as_function("bars", BarsDisplay.from_levels)

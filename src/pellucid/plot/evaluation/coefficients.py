@@ -11,7 +11,7 @@ import numpy as np
 from pellucid.draw.number import beside_marks, number
 from pellucid.errors import ParameterError
 from pellucid.model_selection.copies import fresh
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.given_predictions import column_names, table
 from pellucid.plot.picture import Axis, Band, Intervals, Line, Panel, Picture, Rule
 
@@ -302,20 +302,6 @@ class PosteriorDisplay(Display):
         return Picture(tuple(panels), title, title, columns=3)
 
 
-def coefficient_path(
-    model: Any, X: Any, y: Any, *, parameter: str | None = None, values: Any = None
-) -> CoefficientPathDisplay:
-    """Coefficients of a linear model along its penalty or prior."""
-    return CoefficientPathDisplay.from_estimator(model, X, y, parameter=parameter, values=values)
-
-
-def coefficients(
-    model: Any, *, level: float = 0.95, intercept: bool = False
-) -> CoefficientsDisplay:
-    """Coefficients of a fitted linear model with their intervals."""
-    return CoefficientsDisplay.from_estimator(model, level=level, intercept=intercept)
-
-
-def posterior(model: Any, *, terms: Sequence[str] | None = None) -> PosteriorDisplay:
-    """Posterior densities of the coefficients of a fitted Bayesian linear model."""
-    return PosteriorDisplay.from_estimator(model, terms=terms)
+coefficient_path = as_function("coefficient_path", CoefficientPathDisplay.from_estimator)
+coefficients = as_function("coefficients", CoefficientsDisplay.from_estimator)
+posterior = as_function("posterior", PosteriorDisplay.from_estimator)

@@ -10,6 +10,7 @@ import numpy as np
 from pellucid.data.targets import weights_or_ones
 from pellucid.draw.number import number
 from pellucid.errors import ParameterError
+from pellucid.metrics.classification import weights_by_class
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import fitted_folds, label_pair, table
 from pellucid.plot.picture import Axis, Heat, Panel, Picture
@@ -88,12 +89,7 @@ class ConfusionMatrixDisplay(Display):
         truth, predicted = label_pair(y_true, y_pred)
         seen = np.union1d(truth, predicted) if labels is None else np.asarray(labels)
         weights = weights_or_ones(sample_weight, len(truth))
-        order = np.argsort(seen, kind="stable")
-        codes = [np.searchsorted(seen, values, sorter=order) for values in (truth, predicted)]
-        places = [order[np.minimum(code, len(seen) - 1)] for code in codes]
-        known = (seen[places[0]] == truth) & (seen[places[1]] == predicted)
-        matrix = np.zeros((len(seen), len(seen)))
-        np.add.at(matrix, (places[0][known], places[1][known]), weights[known])
+        matrix = weights_by_class(truth, predicted, seen, weights)
         return cls(matrix, seen.tolist(), normalize)
 
     @property

@@ -48,11 +48,11 @@ class HistoryDisplay(Display):
         for key in columns or ():
             if key not in known:
                 raise ParameterError(
-                    f"The fit has not recorded {key!r}. It has recorded: {', '.join(found)}."
+                    f"The fit did not record {key!r}. It recorded: {', '.join(found)}."
                 )
         self.shown = list(columns) if columns is not None else found
         if not self.shown:
-            raise ParameterError("The fit has recorded no numbers by iteration.")
+            raise ParameterError("The fit recorded no numbers by iteration.")
 
     @classmethod
     def from_estimator(cls, model: Any, *, columns: Sequence[str] | None = None) -> Self:
@@ -80,7 +80,7 @@ class HistoryDisplay(Display):
             for values in run.values():
                 values.extend([np.nan] * (n + 1 - len(values)))
         if not runs:
-            raise ParameterError("The watch has recorded no steps.")
+            raise ParameterError("The watch recorded no steps.")
         names = {key: key.rpartition(" (")[0] for key in runs}
         if len(runs) == 1:
             return cls({names[key]: run for key, run in runs.items()}, columns)

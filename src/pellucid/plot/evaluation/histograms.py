@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.errors import ParameterError
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.evaluation.probabilities import labels_and_probabilities, out_of_fold
 from pellucid.plot.given_predictions import (
     class_scores,
@@ -181,13 +181,6 @@ def probability_histogram(
     return ProbabilityHistogramDisplay.from_estimator(model, X, y, **options)
 
 
-def projection_histogram(
-    model: Any, X: Any, y: Any, *, n_bins: int = 30
-) -> ProjectionHistogramDisplay:
-    """The rows along the direction that separates the classes, by the true class."""
-    return ProjectionHistogramDisplay.from_estimator(model, X, y, n_bins=n_bins)
-
-
 def histogram(
     values: Any, y: Any = None, *, bins: Any = 30, label: str = "", title: str = ""
 ) -> HistogramDisplay:
@@ -204,3 +197,8 @@ def histogram(
     return HistogramDisplay.from_values(
         numbers, y, np.histogram_bin_edges(numbers, bins), label, title
     )
+
+
+projection_histogram = as_function(
+    "projection_histogram", ProjectionHistogramDisplay.from_estimator
+)

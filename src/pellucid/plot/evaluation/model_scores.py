@@ -11,7 +11,7 @@ from pellucid.draw.number import beside_marks
 from pellucid.errors import ParameterError
 from pellucid.inspection.bootstrap import taken
 from pellucid.model_selection.search import fresh
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.evaluation.score_curves import score_function
 from pellucid.plot.given_predictions import is_classifier, splits, table
 from pellucid.plot.picture import Area, Axis, Intervals, Mark, Panel, Picture, Segments
@@ -126,6 +126,4 @@ def _named(models: Any) -> dict[str, Any]:
     return named
 
 
-def scores(models: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None) -> ScoresDisplay:
-    """The scores of several models on the test rows of the same folds."""
-    return ScoresDisplay.from_cv(models, X, y, cv=cv, scoring=scoring)
+scores = as_function("scores", ScoresDisplay.from_cv)

@@ -16,7 +16,7 @@ import numpy as np
 from pellucid.data.targets import weights_or_ones
 from pellucid.errors import DataError
 from pellucid.metrics.inputs import check_lengths
-from pellucid.metrics.ranked_scores import last_of_equals
+from pellucid.metrics.ranked_scores import cumulated
 from pellucid.plot.display import Display
 from pellucid.plot.given_predictions import (
     by_class,
@@ -67,15 +67,8 @@ class Ranked:
 
     @classmethod
     def of(cls, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> Ranked:
-        order = np.argsort(-score, kind="stable")
-        last = last_of_equals(score[order])
-        hits = np.cumsum((w * positive)[order])[last]
-        alarms = np.cumsum((w * ~positive)[order])[last]
-        return cls(
-            np.concatenate([[np.inf], score[order][last]]),
-            np.concatenate([[0.0], hits]),
-            np.concatenate([[0.0], alarms]),
-        )
+        alarms, hits, threshold = cumulated(positive, score, w)
+        return cls(np.append(np.inf, threshold), np.append(0.0, hits), np.append(0.0, alarms))
 
 
 class RankingDisplay(Display):
@@ -173,7 +166,7 @@ class RankingDisplay(Display):
         if not np.isfinite(score).all():
             raise DataError("The scores contain NaN or infinity. Every row needs a finite score.")
         if not w[positive].sum() > 0 or not w[~positive].sum() > 0:
-            raise DataError(f"{name}: y_true needs rows of this class and of another one.")
+            raise DataError(f"{name}: y_true needs rows of this class and of another class.")
         ranked = Ranked.of(positive, score, w)
         return Curve(name, *cls.points(ranked), ranked.threshold, cls.area(positive, score, w))
 
@@ -204,7 +197,7 @@ class RankingDisplay(Display):
     @classmethod
     def _mean(cls, curves: list[Curve], name: str) -> Curve:
         if not curves:
-            raise DataError(f"{name}: no fold has test rows of this class and of another one.")
+            raise DataError(f"{name}: no fold has test rows of this class and of another class.")
         values = np.array([cls.at(curve.x, curve.y) for curve in curves])
         mean, sd = values.mean(axis=0), values.std(axis=0)
         areas = [curve.area for curve in curves]

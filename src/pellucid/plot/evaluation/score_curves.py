@@ -12,7 +12,7 @@ from pellucid.model_selection.copies import fresh
 from pellucid.model_selection.metrics import metric
 from pellucid.model_selection.rows import is_classifier, taken
 from pellucid.model_selection.scoring import score
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.given_predictions import splits, table
 from pellucid.plot.picture import Axis, Band, Intervals, Line, Mark, Panel, Picture
 
@@ -149,7 +149,17 @@ def _sizes(given: Any, most: int) -> list[int]:
 
 
 class ValidationCurveDisplay(ScoreCurveDisplay):
-    """Scores of training and test rows against the values of one parameter."""
+    """Scores of training and test rows against the values of one parameter.
+
+    Examples
+    --------
+    >>> from pellucid import plot
+    >>> from pellucid.neighbors import KNeighborsClassifier
+    >>> X, y = [[float(i)] for i in range(20)], [0] * 10 + [1] * 10
+    >>> display = plot.validation_curve(KNeighborsClassifier(), X, y, "n_neighbors", [1, 3], cv=2)
+    >>> display.frame()["n_neighbors"]
+    [1, 1, 3, 3]
+    """
 
     @classmethod
     def from_estimator(
@@ -258,8 +268,8 @@ class _Stage:
 def _stages(model: Any, X: Any) -> list[_Stage]:
     if not hasattr(model, "staged_predict"):
         raise ParameterError(
-            f"{type(model).__name__} has no staged_predict, so that its error by number of base "
-            "estimators is not known."
+            f"{type(model).__name__} has no staged_predict, so its error by number of base "
+            "estimators is unknown."
         )
     labels = list(model.staged_predict(X))
     if hasattr(model, "staged_predict_proba"):
@@ -267,38 +277,6 @@ def _stages(model: Any, X: Any) -> list[_Stage]:
     return [_Stage(model, label, None) for label in labels]
 
 
-def learning_curve(
-    model: Any, X: Any, y: Any, *, train_sizes: Any = None, cv: Any = 5, scoring: Any = None,
-    random_state: int | None = 0,
-) -> LearningCurveDisplay:  # fmt: skip
-    """Scores of training and test rows against the number of training rows."""
-    return LearningCurveDisplay.from_estimator(
-        model, X, y, train_sizes=train_sizes, cv=cv, scoring=scoring, random_state=random_state
-    )
-
-
-def validation_curve(
-    model: Any, X: Any, y: Any, param_name: str, param_range: Sequence[Any], *, cv: Any = 5,
-    scoring: Any = None,
-) -> ValidationCurveDisplay:  # fmt: skip
-    """Scores of training and test rows against the values of one parameter.
-
-    Examples
-    --------
-    >>> from pellucid import plot
-    >>> from pellucid.neighbors import KNeighborsClassifier
-    >>> X, y = [[float(i)] for i in range(20)], [0] * 10 + [1] * 10
-    >>> display = plot.validation_curve(KNeighborsClassifier(), X, y, "n_neighbors", [1, 3], cv=2)
-    >>> display.frame()["n_neighbors"]
-    [1, 1, 3, 3]
-    """
-    return ValidationCurveDisplay.from_estimator(
-        model, X, y, param_name, param_range, cv=cv, scoring=scoring
-    )
-
-
-def staged_error(
-    model: Any, X: Any, y: Any, *, test: tuple[Any, Any] | None = None, scoring: Any = "error"
-) -> StagedErrorDisplay:
-    """Error of a fitted ensemble against the number of its base estimators."""
-    return StagedErrorDisplay.from_estimator(model, X, y, test=test, scoring=scoring)
+learning_curve = as_function("learning_curve", LearningCurveDisplay.from_estimator)
+validation_curve = as_function("validation_curve", ValidationCurveDisplay.from_estimator)
+staged_error = as_function("staged_error", StagedErrorDisplay.from_estimator)

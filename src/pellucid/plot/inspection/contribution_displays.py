@@ -11,7 +11,7 @@ from pellucid.draw.number import beside_marks, number
 from pellucid.errors import ParameterError
 from pellucid.inspection.cells import Cells
 from pellucid.model_selection.rows import taken
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.given_predictions import column_of
 from pellucid.plot.picture import Axis, Bars, Panel, Picture, Points, Rule
 from pellucid.records import Explanation
@@ -333,7 +333,7 @@ class ContributionDependenceDisplay(Display):
         levels = sorted(set(known), key=lambda v: (str(type(v)), v))
         if len(levels) > MOST_LEVELS:
             raise ParameterError(
-                f"Column {self.name!r} has {len(levels)} levels, but a picture has room for "
+                f"Column {self.name!r} has {len(levels)} levels, but a picture shows at most "
                 f"{MOST_LEVELS}."
             )
         place = {level: float(i) for i, level in enumerate(levels)}
@@ -342,20 +342,6 @@ class ContributionDependenceDisplay(Display):
         return x + 0.5 * turn, Axis(self.name, names=tuple(map(str, levels)), grid=False)
 
 
-def waterfall(model: Any, X: Any, row: int = 0, *, pos_label: Any = None) -> WaterfallDisplay:
-    """What each column adds to the prediction of one row, from the baseline on."""
-    return WaterfallDisplay.from_estimator(model, X, row, pos_label=pos_label)
-
-
-def beeswarm(model: Any, X: Any, *, pos_label: Any = None) -> BeeswarmDisplay:
-    """The contributions of the columns in all rows."""
-    return BeeswarmDisplay.from_estimator(model, X, pos_label=pos_label)
-
-
-def dependence(
-    model: Any, X: Any, column: Any, *, colour: Any = None, pos_label: Any = None
-) -> ContributionDependenceDisplay:
-    """The contributions of one column against its values."""
-    return ContributionDependenceDisplay.from_estimator(
-        model, X, column, colour=colour, pos_label=pos_label
-    )
+waterfall = as_function("waterfall", WaterfallDisplay.from_estimator)
+beeswarm = as_function("beeswarm", BeeswarmDisplay.from_estimator)
+dependence = as_function("dependence", ContributionDependenceDisplay.from_estimator)

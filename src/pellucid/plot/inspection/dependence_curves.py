@@ -14,7 +14,7 @@ from pellucid.errors import ParameterError, shown
 from pellucid.inspection import PartialDependence
 from pellucid.inspection import partial_dependence as dependence_of
 from pellucid.inspection.cells import Cells
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.picture import Axis, Heat, Intervals, Line, Mark, Panel, Picture, Points
 
 MOST_LINES = 50  # rows whose lines are drawn
@@ -65,7 +65,8 @@ class PartialDependenceDisplay(Display):
         if features is None:
             names = Cells(X).names
             every = [dependence_of(model, X, name, kind=kind, **options) for name in names]
-            best = sorted(range(len(every)), key=lambda j: -_reach(every[j]))[:MOST_PANELS]
+            ranges = [np.ptp(one.mean, axis=-1).max() for one in every]
+            best = sorted(range(len(every)), key=lambda j: -ranges[j])[:MOST_PANELS]
             return cls([every[j] for j in sorted(best)])
         if isinstance(features, (str, int, np.integer)):
             features = [features]
@@ -128,10 +129,6 @@ class PartialDependenceDisplay(Display):
         low, high = np.nanmin(every), np.nanmax(every)
         room = 0.05 * (high - low) or 0.5
         return float(low - room), float(high + room)
-
-
-def _reach(one: PartialDependence) -> float:
-    return float(np.ptp(one.mean, axis=-1).max())
 
 
 def _chosen(one: PartialDependence) -> np.ndarray:
@@ -199,7 +196,7 @@ def _curve(
         )
     if len(grid) > MOST_LEVELS:
         raise ParameterError(
-            f"Column {name!r} has {len(grid)} levels, but a picture has room for {MOST_LEVELS}."
+            f"Column {name!r} has {len(grid)} levels, but a picture shows at most {MOST_LEVELS}."
         )
     note = "Lines: 80 % of the rows." if one.individual is not None else ""
     axis = Axis(name, names=tuple(map(_text, grid)), grid=False)
@@ -287,8 +284,4 @@ def _heat_axis(one: PartialDependence, k: int) -> Axis:
     return Axis(one.features[k], names=tuple(map(_text, grid)), grid=False)
 
 
-def partial_dependence(
-    model: Any, X: Any, features: Any = None, *, kind: str = "average", **options: Any
-) -> PartialDependenceDisplay:
-    """Partial dependence, with the lines of single rows (ICE) for kind "both" or "individual"."""
-    return PartialDependenceDisplay.from_estimator(model, X, features, kind=kind, **options)
+partial_dependence = as_function("partial_dependence", PartialDependenceDisplay.from_estimator)

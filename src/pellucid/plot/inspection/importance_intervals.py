@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.draw.number import beside_marks, number
 from pellucid.inspection import PermutationImportance
 from pellucid.inspection import permutation_importance as permuted
-from pellucid.plot.display import Display
+from pellucid.plot.display import Display, as_function
 from pellucid.plot.picture import Axis, Intervals, Panel, Picture, Rule
 
 MOST_ROWS = 30
@@ -81,8 +81,6 @@ class PermutationImportanceDisplay(Display):
         return Picture((panel,), "Permutation importance", "Permutation importance")
 
 
-def permutation_importance(
-    model: Any, X: Any, y: Any, *, level: float = 0.95, **options: Any
-) -> PermutationImportanceDisplay:
-    """Permutation importance of the columns of a fitted model, with intervals."""
-    return PermutationImportanceDisplay.from_estimator(model, X, y, level=level, **options)
+permutation_importance = as_function(
+    "permutation_importance", PermutationImportanceDisplay.from_estimator
+)

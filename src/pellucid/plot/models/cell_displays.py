@@ -8,14 +8,16 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data.targets import as_vector
+from pellucid.draw.label_text import distinct
 from pellucid.draw.points import evenly
 from pellucid.errors import DataError, ParameterError
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted, classes_of, codes_of, rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.geometry import ellipse, silhouettes
 from pellucid.plot.models.model_marks import Outline, Rings, Shapes, joined, xy
 from pellucid.plot.models.plane import Plane, Source, plane, source
-from pellucid.plot.models.region_displays import class_names, class_points
+from pellucid.plot.models.region_displays import class_points
 from pellucid.plot.models.voronoi import nearest_cells
 from pellucid.plot.picture import Area, Axis, Mark, Panel, Picture, Rule, Text
 
@@ -41,7 +43,15 @@ class CellsDisplay(ModelDisplay):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any = None, *, title: str | None = None) -> Self:
-        """Cells of a fitted model of two columns; see `cells`."""
+        """Cells of a fitted model of two columns.
+
+        Parameters
+        ----------
+        model : a fitted KMeans, or a fitted classifier with n_neighbors=1 and Euclidean distances.
+        X : the training table, of two columns of numbers.
+        y : the classes of the rows, or the name of their column in X; k-means needs none.
+        title : the title; None is the name of the model's class.
+        """
         owner = "plot.cells"
         check_fitted(model, owner)
         X, target = rows_of(X, y)
@@ -129,9 +139,7 @@ def _neighbour_cells(model: Any, where: Plane, target: np.ndarray | None) -> Mad
     limits = where.limits()
     cells = nearest_cells(where.points[keep], *limits, scale)
     shown = codes_of(model.predict(where.table(*xy(where.points[keep]))), classes)
-    marks = _cell_marks(cells, shown) + list(
-        class_points(where.points, codes, class_names(classes))
-    )
+    marks = _cell_marks(cells, shown) + list(class_points(where.points, codes, distinct(classes)))
     columns = {
         "row": keep.tolist(), where.labels[0]: where.points[keep, 0].tolist(),
         where.labels[1]: where.points[keep, 1].tolist(), "class": [classes[k] for k in shown],
@@ -161,13 +169,23 @@ class EllipsesDisplay(ModelDisplay):
     def from_estimator(
         cls, model: Any, X: Any, y: Any = None, *, columns: Any = None, title: str | None = None
     ) -> Self:
-        """Ellipses of a fitted model; see `ellipses`."""
+        """Ellipses of a fitted model.
+
+        Parameters
+        ----------
+        model : a fitted GaussianMixture, discriminant analysis or Gaussian naive Bayes.
+        X : the table whose rows are shown, with the columns of the model.
+        y : the classes of the rows; None colours them by `model.predict`.
+        columns : as in `regions`; the ellipses are those of the distribution of the two columns alone.
+        title : the title; None is the name of the model's class.
+        """
         owner = "plot.ellipses"
         check_fitted(model, owner)
         X, target = rows_of(X, y)
         weights, means, covariances = gaussians(model)
         classes = tuple(getattr(model, "classes_", range(len(means))))
-        names = class_names(classes) if hasattr(model, "classes_") else _numbered(len(means))
+        components = [f"component {k}" for k in range(len(means))]
+        names = distinct(classes) if hasattr(model, "classes_") else components
         table = source(X, owner)
         if len(table.columns) != means.shape[1] or len(table.numeric) != means.shape[1]:
             raise DataError(
@@ -196,10 +214,6 @@ class EllipsesDisplay(ModelDisplay):
             "angle": [one.angle for one in found],
         }  # fmt: skip
         return cls(Picture((panel,), kind="Ellipses of Gaussian components"), data)
-
-
-def _numbered(n: int) -> list[str]:
-    return [f"component {k}" for k in range(n)]
 
 
 def _on_plane(where: Plane, mean: np.ndarray, covariance: np.ndarray) -> tuple[Any, Any]:
@@ -272,7 +286,14 @@ class SilhouetteDisplay(ModelDisplay):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, *, title: str | None = None) -> Self:
-        """Silhouettes of the clusters of a fitted model; see `silhouette`."""
+        """Silhouettes of the clusters of a fitted model.
+
+        Parameters
+        ----------
+        model : a fitted clusterer; `SilhouetteDisplay.from_labels` takes labels instead.
+        X : a table of numbers without missing values.
+        title : the title; None is the name of the model's class.
+        """
         check_fitted(model, "plot.silhouette")
         X, _ = rows_of(X)
         labels = model.predict(X)
@@ -332,42 +353,6 @@ def _silhouette_panel(
     )  # fmt: skip
 
 
-def cells(model: Any, X: Any, y: Any = None, *, title: str | None = None) -> CellsDisplay:
-    """Cells of the nearest training row (n_neighbors=1), or of the nearest centre of k-means.
-
-    Parameters
-    ----------
-    model : a fitted KMeans, or a fitted classifier with n_neighbors=1 and Euclidean distances.
-    X : the training table, of two columns of numbers.
-    y : the classes of the rows, or the name of their column in X; k-means needs none.
-    title : the title; None is the name of the model's class.
-    """
-    return CellsDisplay.from_estimator(model, X, y, title=title)
-
-
-def ellipses(
-    model: Any, X: Any, y: Any = None, *, columns: Any = None, title: str | None = None
-) -> EllipsesDisplay:
-    """Ellipses of the components of a mixture, or of the classes of a Gaussian classifier.
-
-    Parameters
-    ----------
-    model : a fitted GaussianMixture, discriminant analysis or Gaussian naive Bayes.
-    X : the table whose rows are shown, with the columns of the model.
-    y : the classes of the rows; None colours them by `model.predict`.
-    columns : as in `regions`; the ellipses are those of the distribution of the two columns alone.
-    title : the title; None is the name of the model's class.
-    """
-    return EllipsesDisplay.from_estimator(model, X, y, columns=columns, title=title)
-
-
-def silhouette(model: Any, X: Any, *, title: str | None = None) -> SilhouetteDisplay:
-    """Silhouettes of the clusters of a fitted model, one for each row of X.
-
-    Parameters
-    ----------
-    model : a fitted clusterer; `SilhouetteDisplay.from_labels` takes labels instead.
-    X : a table of numbers without missing values.
-    title : the title; None is the name of the model's class.
-    """
-    return SilhouetteDisplay.from_estimator(model, X, title=title)
+cells = as_function("cells", CellsDisplay.from_estimator)
+ellipses = as_function("ellipses", EllipsesDisplay.from_estimator)
+silhouette = as_function("silhouette", SilhouetteDisplay.from_estimator)

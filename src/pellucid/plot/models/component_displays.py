@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.errors import DataError, ParameterError, shown
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted, rows_of
 from pellucid.plot.models.arrow_names import LONGEST, names_beside
 from pellucid.plot.models.base import ModelDisplay
@@ -45,7 +46,18 @@ class BiplotDisplay(ModelDisplay):
         most: int = 12,
         title: str | None = None,
     ) -> Self:
-        """The biplot of a fitted PCA; see `biplot`."""
+        """The biplot of a fitted PCA.
+
+        Parameters
+        ----------
+        model : a fitted PCA.
+        X : the table.
+        y : classes or numbers that colour the rows; or the name of a column of X that the model did not
+            see.
+        components : numbers of the two components, from 1.
+        most : largest number of arrows; the longest are drawn.
+        title : the title.
+        """
         owner = "plot.biplot"
         _check_pca(model, owner)
         X, target = rows_of(X, y)
@@ -133,7 +145,13 @@ class ScreeDisplay(ModelDisplay):
 
     @classmethod
     def from_estimator(cls, model: Any, *, title: str | None = None) -> Self:
-        """The scree plot of a fitted PCA; see `scree`."""
+        """The scree plot of a fitted PCA.
+
+        Parameters
+        ----------
+        model : a fitted PCA.
+        title : the title.
+        """
         _check_pca(model, "plot.scree")
         shares = np.asarray(model.explained_variance_ratio_, dtype=float)
         numbers = np.arange(1, len(shares) + 1)
@@ -167,7 +185,15 @@ class EmbeddingDisplay(ModelDisplay):
     def from_estimator(
         cls, model: Any, X: Any = None, y: Any = None, *, title: str | None = None
     ) -> Self:
-        """The embedding of a fitted transformer; see `embedding`."""
+        """The embedding of a fitted transformer.
+
+        Parameters
+        ----------
+        model : a fitted model with `embedding_` or `transform`.
+        X : the table; a model with `embedding_` needs none.
+        y : classes or numbers that colour the rows. There may be any number of classes.
+        title : the title; None is the name of the model's class.
+        """
         owner = "plot.embedding"
         if hasattr(model, "embedding_"):
             points, target = rows_of(np.asarray(model.embedding_, dtype=float), _beside(X, y))
@@ -205,51 +231,6 @@ def _beside(X: Any, y: Any) -> Any:
     return rows_of(X, y)[1] if isinstance(y, str) else y
 
 
-def biplot(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    components: tuple[int, int] = (1, 2),
-    most: int = 12,
-    title: str | None = None,
-) -> BiplotDisplay:
-    """Rows and columns of a table on two principal components.
-
-    Parameters
-    ----------
-    model : a fitted PCA.
-    X : the table.
-    y : classes or numbers that colour the rows; or the name of a column of X that the model did not
-        see.
-    components : numbers of the two components, from 1.
-    most : largest number of arrows; the longest are drawn.
-    title : the title.
-    """
-    return BiplotDisplay.from_estimator(model, X, y, components=components, most=most, title=title)
-
-
-def scree(model: Any, *, title: str | None = None) -> ScreeDisplay:
-    """The share of the variance of each principal component.
-
-    Parameters
-    ----------
-    model : a fitted PCA.
-    title : the title.
-    """
-    return ScreeDisplay.from_estimator(model, title=title)
-
-
-def embedding(
-    model: Any, X: Any = None, y: Any = None, *, title: str | None = None
-) -> EmbeddingDisplay:
-    """Rows in the first two dimensions of t-SNE, PCA or another transformer.
-
-    Parameters
-    ----------
-    model : a fitted model with `embedding_` or `transform`.
-    X : the table; a model with `embedding_` needs none.
-    y : classes or numbers that colour the rows. There may be any number of classes.
-    title : the title; None is the name of the model's class.
-    """
-    return EmbeddingDisplay.from_estimator(model, X, y, title=title)
+biplot = as_function("biplot", BiplotDisplay.from_estimator)
+scree = as_function("scree", ScreeDisplay.from_estimator)
+embedding = as_function("embedding", EmbeddingDisplay.from_estimator)

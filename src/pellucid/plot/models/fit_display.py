@@ -6,7 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.draw.label_text import distinct
 from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import (
     MOST_CLASSES,
     Answers,
@@ -19,7 +21,6 @@ from pellucid.plot.models.answers import (
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.model_marks import Outline, xy
 from pellucid.plot.models.plane import Source, source
-from pellucid.plot.models.region_displays import class_names
 from pellucid.plot.picture import Axis, Band, Line, Mark, Panel, Picture, Points
 
 RUG = 0.045  # distance between the rows of two classes below the curves
@@ -53,7 +54,19 @@ class FitDisplay(ModelDisplay):
         resolution: int = 300,
         title: str | None = None,
     ) -> Self:
-        """The curve of a fitted model; see `fit`."""
+        """The curve of a fitted model.
+
+        Parameters
+        ----------
+        model : a fitted regressor or classifier.
+        X : the table whose rows are shown, with the columns of the training table; or a path to it.
+        y : the target of the rows, or the name of its column in X. None shows the curve alone.
+        column : the column of the x axis, by name or position; the others stay at their median or most
+            frequent value. None takes the only column of numbers.
+        level : of the interval of the mean, for models that have one.
+        resolution : number of points of the curve.
+        title : the title; None is the name of the model's class.
+        """
         owner = "plot.fit"
         check_fitted(model, owner)
         classes = classes_of(model, owner)
@@ -63,7 +76,7 @@ class FitDisplay(ModelDisplay):
         values = table.values(j)
         present = values[np.isfinite(values)]
         if not len(present):
-            raise DataError(f"{owner}: column {table.names[j]!r} holds no number.")
+            raise DataError(f"{owner}: column {table.names[j]!r} contains no numbers.")
         x = np.linspace(present.min(), present.max(), max(int(resolution), 2))
         rows = table.rows(len(x), {j: x})
         found = answers(model, rows, classes, owner)
@@ -133,7 +146,7 @@ def _classification(
     x: np.ndarray, found: Answers, values: np.ndarray, target: Any
 ) -> tuple[list[Mark], dict[str, list[float]], str]:
     classes = found.classes or ()
-    names = class_names(classes)
+    names = distinct(classes)
     proba = (
         np.eye(MOST_CLASSES)[found.values, : len(classes)] if found.proba is None else found.proba
     )
@@ -154,29 +167,4 @@ def _classification(
     return marks, data, "probability" if found.proba is not None else "predicted class"
 
 
-def fit(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    column: Any = None,
-    level: float = 0.95,
-    resolution: int = 300,
-    title: str | None = None,
-) -> FitDisplay:
-    """The fitted line or curve of a model over one column, with the rows.
-
-    Parameters
-    ----------
-    model : a fitted regressor or classifier.
-    X : the table whose rows are shown, with the columns of the training table; or a path to it.
-    y : the target of the rows, or the name of its column in X. None shows the curve alone.
-    column : the column of the x axis, by name or position; the others stay at their median or most
-        frequent value. None takes the only column of numbers.
-    level : of the interval of the mean, for models that have one.
-    resolution : number of points of the curve.
-    title : the title; None is the name of the model's class.
-    """
-    return FitDisplay.from_estimator(
-        model, X, y, column=column, level=level, resolution=resolution, title=title
-    )
+fit = as_function("fit", FitDisplay.from_estimator)

@@ -10,15 +10,11 @@ import numpy as np
 from pellucid.draw.label_text import distinct
 from pellucid.errors import NotFittedError, ParameterError
 from pellucid.model_selection.copies import fresh
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted, classes_of, codes_of, rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.plane import plane, source
-from pellucid.plot.models.region_displays import (
-    Grid,
-    check_resolution,
-    grid_columns,
-    region_panel,
-)
+from pellucid.plot.models.region_displays import Grid, check_resolution, grid_columns, region_panel
 from pellucid.plot.picture import Picture
 
 MOST_NAMES = 4  # classes whose names have room inside the regions of a small panel
@@ -53,7 +49,15 @@ class GalleryDisplay(ModelDisplay):
         resolution: int = 60,
         title: str | None = None,
     ) -> Self:
-        """Regions of each model; those that are not fitted are fitted here; see `gallery`."""
+        """Regions of each model; those that are not fitted are fitted here.
+
+        Parameters
+        ----------
+        models : a list of classifiers, or a dict of them by name. Those that are not fitted are copied
+            and fitted to X and y.
+        X, y : the table and its classes.
+        columns, resolution, title : as in `regions`.
+        """
         owner = "plot.gallery"
         X, target = rows_of(X, y)
         if target is None:
@@ -103,24 +107,4 @@ def _fitted(model: Any, X: Any, y: np.ndarray, owner: str) -> Any:
     return model
 
 
-def gallery(
-    models: Any,
-    X: Any,
-    y: Any,
-    *,
-    columns: Any = None,
-    resolution: int = 60,
-    title: str | None = None,
-) -> GalleryDisplay:
-    """The decision regions of several classifiers on one table, side by side.
-
-    Parameters
-    ----------
-    models : a list of classifiers, or a dict of them by name. Those that are not fitted are copied and
-        fitted to X and y.
-    X, y : the table and its classes.
-    columns, resolution, title : as in `regions`.
-    """
-    return GalleryDisplay.from_estimators(
-        models, X, y, columns=columns, resolution=resolution, title=title
-    )
+gallery = as_function("gallery", GalleryDisplay.from_estimators)

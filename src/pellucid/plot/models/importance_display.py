@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid.draw.label_text import distinct
 from pellucid.errors import ParameterError, shown
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.picture import Axis, Bars, Intervals, Mark, Panel, Picture
@@ -32,7 +33,14 @@ class ImportancesDisplay(ModelDisplay):
 
     @classmethod
     def from_estimator(cls, model: Any, *, most: int = 20, title: str | None = None) -> Self:
-        """Importances of a fitted model; see `importances`."""
+        """Importances of a fitted model.
+
+        Parameters
+        ----------
+        model : a fitted model with `feature_importances_`.
+        most : largest number of columns.
+        title : the title.
+        """
         owner = "plot.importances"
         check_fitted(model, owner)
         values = getattr(model, "feature_importances_", None)
@@ -92,13 +100,4 @@ def _picture(data: dict[str, Any], most: int, title: str) -> Picture:
     return Picture((panel,), kind="Importance of columns")
 
 
-def importances(model: Any, *, most: int = 20, title: str | None = None) -> ImportancesDisplay:
-    """The impurity importance of the columns of a tree, forest or boosted ensemble.
-
-    Parameters
-    ----------
-    model : a fitted model with `feature_importances_`.
-    most : largest number of columns.
-    title : the title.
-    """
-    return ImportancesDisplay.from_estimator(model, most=most, title=title)
+importances = as_function("importances", ImportancesDisplay.from_estimator)

@@ -9,6 +9,7 @@ import numpy as np
 from pellucid.base import Estimator
 from pellucid.data.intake import raw_table
 from pellucid.errors import DataError, DataTypeError, ParameterError
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted, rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.geometry import View
@@ -112,7 +113,21 @@ class DescentDisplay(ModelDisplay):
         resolution: int = 50,
         title: str | None = None,
     ) -> Self:
-        """The path of the last fit of `watch`; see `descent`."""
+        """The path of the last fit of `watch`.
+
+        Parameters
+        ----------
+        watch : what `pellucid.watching()` recorded; its last fit is shown.
+        X, y : the training table and target.
+        parameters : two parameters: the name or position of a term, "intercept", (term, class) for
+            several classes, or an attribute with a place in it, such as ("coefs_", 0, 2, 1). None takes
+            the first two coefficients, or the coefficient and the intercept of one term.
+        loss : a function of a fitted model. None is the mean log loss, hinge loss or squared error, with
+            the penalty of LogisticRegression, Ridge, Lasso, ElasticNet and PoissonRegressor divided by
+            the number of rows.
+        resolution : number of points of the grid along each axis.
+        title : the title.
+        """
         owner = "plot.descent"
         fit = _last_fit(watch, owner)
         steps = [fit.steps[i] for i in _evenly(len(fit.steps))]
@@ -199,7 +214,15 @@ class LossSurfaceDisplay(ModelDisplay):
         elevation: float = 35.0,
         title: str | None = None,
     ) -> Self:
-        """The loss around the fitted parameters; see `loss_surface`."""
+        """The loss around the fitted parameters.
+
+        Parameters
+        ----------
+        model : a fitted model.
+        X, y : the training table and target.
+        parameters, loss, resolution, title : as in `descent`.
+        azimuth, elevation : direction of the view in degrees.
+        """
         owner = "plot.loss_surface"
         found = _Surface(model, X, y, parameters, loss, resolution, [], owner)
         grid = np.stack([*np.meshgrid(found.x, found.y), found.z], axis=-1)
@@ -236,58 +259,5 @@ def _mesh(view: View, grid: np.ndarray) -> list[Mark]:
     return [*marks, Outline(*xy(joined(lines)), width=0.6, opacity=0.6)]
 
 
-def descent(
-    watch: Any,
-    X: Any,
-    y: Any,
-    *,
-    parameters: Any = None,
-    loss: Any = None,
-    resolution: int = 50,
-    title: str | None = None,
-) -> DescentDisplay:
-    """The path of a watched fit on the contours of the loss of two parameters.
-
-    Parameters
-    ----------
-    watch : what `pellucid.watching()` recorded; its last fit is shown.
-    X, y : the training table and target.
-    parameters : two parameters: the name or position of a term, "intercept", (term, class) for several
-        classes, or an attribute with a place in it, such as ("coefs_", 0, 2, 1). None takes the first
-        two coefficients, or the coefficient and the intercept of one term.
-    loss : a function of a fitted model. None is the mean log loss, hinge loss or squared error, with
-        the penalty of LogisticRegression, Ridge, Lasso, ElasticNet and PoissonRegressor divided by the
-        number of rows.
-    resolution : number of points of the grid along each axis.
-    title : the title.
-    """
-    return DescentDisplay.from_watch(
-        watch, X, y, parameters=parameters, loss=loss, resolution=resolution, title=title
-    )
-
-
-def loss_surface(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    parameters: Any = None,
-    loss: Any = None,
-    resolution: int = 24,
-    azimuth: float = -60.0,
-    elevation: float = 35.0,
-    title: str | None = None,
-) -> LossSurfaceDisplay:
-    """The loss over two parameters of a fitted model, as a surface.
-
-    Parameters
-    ----------
-    model : a fitted model.
-    X, y : the training table and target.
-    parameters, loss, resolution, title : as in `descent`.
-    azimuth, elevation : direction of the view in degrees.
-    """
-    return LossSurfaceDisplay.from_estimator(
-        model, X, y, parameters=parameters, loss=loss, resolution=resolution, azimuth=azimuth,
-        elevation=elevation, title=title,
-    )  # fmt: skip
+descent = as_function("descent", DescentDisplay.from_watch)
+loss_surface = as_function("loss_surface", LossSurfaceDisplay.from_estimator)

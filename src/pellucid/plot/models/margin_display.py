@@ -6,7 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from pellucid.draw.label_text import distinct
 from pellucid.errors import DataError, ParameterError
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted, classes_of, codes_of, rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.model_marks import Rings, xy
@@ -15,7 +17,6 @@ from pellucid.plot.models.region_displays import (
     RESOLUTION,
     Grid,
     check_resolution,
-    class_names,
     class_points,
     level_line,
 )
@@ -52,7 +53,15 @@ class MarginDisplay(ModelDisplay):
         resolution: int = RESOLUTION,
         title: str | None = None,
     ) -> Self:
-        """The margin of a fitted classifier; see `margin`."""
+        """The margin of a fitted classifier.
+
+        Parameters
+        ----------
+        model : a fitted SVC, LinearSVC or other classifier with `decision_function`. Without `support_`,
+            rows on or within the margin count as support vectors.
+        X, y : the training table and its classes.
+        columns, resolution, title : as in `regions`.
+        """
         owner = "plot.margin"
         check_fitted(model, owner)
         if not hasattr(model, "decision_function") or not hasattr(model, "classes_"):
@@ -69,7 +78,7 @@ class MarginDisplay(ModelDisplay):
         values = np.asarray(model.decision_function(X), dtype=float)
         support = support_rows(model, values, codes)
         grid = Grid(model, where, classes, check_resolution(resolution, owner), owner)
-        names = class_names(classes)
+        names = distinct(classes)
         marks: list[Mark] = [Regions(grid.shaped(grid.found.values), names)]
         marks += _lines(model, grid) if len(classes) == 2 else []
         marks += class_points(where.points, codes, names)
@@ -119,24 +128,4 @@ def _lines(model: Any, grid: Grid) -> list[Mark]:
     ]
 
 
-def margin(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    columns: Any = None,
-    resolution: int = RESOLUTION,
-    title: str | None = None,
-) -> MarginDisplay:
-    """The boundary, the margin and the support vectors of a classifier.
-
-    Parameters
-    ----------
-    model : a fitted SVC, LinearSVC or other classifier with `decision_function`. Without `support_`,
-        rows on or within the margin count as support vectors.
-    X, y : the training table and its classes.
-    columns, resolution, title : as in `regions`.
-    """
-    return MarginDisplay.from_estimator(
-        model, X, y, columns=columns, resolution=resolution, title=title
-    )
+margin = as_function("margin", MarginDisplay.from_estimator)

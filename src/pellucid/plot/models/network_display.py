@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.errors import ParameterError, shown
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.component_displays import term_names
@@ -37,7 +38,14 @@ class NetworkDisplay(ModelDisplay):
 
     @classmethod
     def from_estimator(cls, model: Any, *, most: int = MOST, title: str | None = None) -> Self:
-        """The diagram of a fitted network; see `network`."""
+        """The diagram of a fitted network.
+
+        Parameters
+        ----------
+        model : a fitted MLPClassifier, MLPRegressor or other model with `coefs_`.
+        most : largest number of units drawn per layer; larger layers show their first and last units.
+        title : the title; None is the name of the model's class.
+        """
         owner = "plot.network"
         check_fitted(model, owner)
         weights = [np.asarray(layer, dtype=float) for layer in getattr(model, "coefs_", ())]
@@ -154,13 +162,4 @@ def _texts(model: Any, places: Any, sizes: list[int], units: list[list[int]]) ->
     return [*sides, Text(range(last + 1), [bottom] * (last + 1), layers, size=11)]
 
 
-def network(model: Any, *, most: int = MOST, title: str | None = None) -> NetworkDisplay:
-    """The diagram of a fitted neural network.
-
-    Parameters
-    ----------
-    model : a fitted MLPClassifier, MLPRegressor or other model with `coefs_`.
-    most : largest number of units of a layer that are drawn; of larger layers the first and last ones.
-    title : the title; None is the name of the model's class.
-    """
-    return NetworkDisplay.from_estimator(model, most=most, title=title)
+network = as_function("network", NetworkDisplay.from_estimator)

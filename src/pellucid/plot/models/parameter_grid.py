@@ -277,11 +277,7 @@ class Slice:
 
 
 def loss_grid(
-    model: Any,
-    loss: Callable[[Any], float],
-    addresses: list[Address],
-    x: np.ndarray,
-    y: np.ndarray,
+    model: Any, loss: Callable[[Any], float], addresses: list[Address], x: np.ndarray, y: np.ndarray
 ) -> np.ndarray:
     """The loss (len(y), len(x)) where the first parameter is x and the second y."""
     with np.errstate(over="ignore", invalid="ignore"):

@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid.draw.label_text import distinct
 from pellucid.errors import ParameterError, shown
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import (
     Answers,
     answers,
@@ -113,7 +114,19 @@ class RegionsDisplay(ModelDisplay):
         resolution: int = RESOLUTION,
         title: str | None = None,
     ) -> Self:
-        """Regions of a fitted classifier or clusterer; see `regions`."""
+        """Regions of a fitted classifier or clusterer.
+
+        Parameters
+        ----------
+        model : any fitted model whose `predict` gives classes or clusters.
+        X : the table whose rows are shown, with the columns of the training table; or a path to it.
+        y : the classes of the rows, or the name of their column in X. None draws the rows in one colour.
+        columns : two columns of numbers, by name or position; the others stay at their median or most
+            frequent value. None shows the plane of the first two discriminant directions (principal
+            directions without y) if the table has more than two columns of numbers.
+        resolution : number of cells along each axis.
+        title : the title; None is the name of the model's class.
+        """
         owner = "plot.regions"
         check_fitted(model, owner)
         classes = classes_of(model, owner)
@@ -148,7 +161,7 @@ class RegionsDisplay(ModelDisplay):
         dates : whether x and y are days since 1970, shown as dates.
         title : the title.
         """
-        names = class_names(tuple(classes))
+        names = distinct(classes)
         marks: list[Mark] = [Regions(codes, names, () if certainty is None else certainty)]
         for k, label in enumerate(map(str, classes)):
             x, y = ([point[axis] for point in points if point[2] == label] for axis in (0, 1))
@@ -186,7 +199,7 @@ def region_panel(
     grid: Grid, where: Plane, codes: np.ndarray | None, title: str, named: bool = True, **look: Any
 ) -> Panel:
     """The regions with the rows on top; `named` writes the classes into the regions."""
-    names = class_names(grid.found.classes or ())
+    names = distinct(grid.found.classes or ())
     certainty = grid.found.certainty
     inside = names if named else [""] * len(names)
     shares = () if certainty is None else grid.shaped(certainty)
@@ -194,11 +207,6 @@ def region_panel(
     marks = (area, *class_points(where.points, codes, names))
     settings: dict[str, Any] = {"note": where.note, "width": 460, "height": 300} | look
     return Panel(marks, *grid.axes(where), title=title, **settings)
-
-
-def class_names(classes: tuple[Any, ...]) -> list[str]:
-    """Names of classes that stay different when they are cleaned."""
-    return distinct(classes)
 
 
 def grid_columns(grid: Grid, where: Plane) -> dict[str, list[Any]]:
@@ -243,7 +251,16 @@ class SurfaceDisplay(ModelDisplay):
         resolution: int = RESOLUTION,
         title: str | None = None,
     ) -> Self:
-        """Surface of a fitted classifier with probabilities, or of a regressor; see `surface`."""
+        """Surface of a fitted classifier with probabilities, or of a regressor.
+
+        Parameters
+        ----------
+        model : a fitted classifier with `predict_proba`, or a fitted regressor.
+        X : the table whose rows are shown, with the columns of the training table; or a path to it.
+        y : the target of the rows, or the name of its column in X. None shows no rows.
+        of : the class whose probability is shown; None is the last class.
+        columns, resolution, title : as in `regions`.
+        """
         owner = "plot.surface"
         check_fitted(model, owner)
         classes = classes_of(model, owner)
@@ -257,7 +274,7 @@ class SurfaceDisplay(ModelDisplay):
             Heat(z, texts=(), limits=(0.0, 1.0) if classes else None), *_level_lines(grid, z, classes)
         ]  # fmt: skip
         if codes is not None:
-            marks += class_points(where.points, codes, class_names(classes or ()))
+            marks += class_points(where.points, codes, distinct(classes or ()))
         elif target is not None:
             marks.append(Points(*xy(where.points), name="rows", outline=True))
         panel = Panel(
@@ -316,53 +333,5 @@ def level_line(
     return Outline(*xy(joined(contour_lines(x, y, z, level))), name=name, dotted=thin, width=1.5)
 
 
-def regions(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    columns: Any = None,
-    resolution: int = RESOLUTION,
-    title: str | None = None,
-) -> RegionsDisplay:
-    """The decision regions of a fitted classifier or clusterer.
-
-    Parameters
-    ----------
-    model : any fitted model whose `predict` gives classes or clusters.
-    X : the table whose rows are shown, with the columns of the training table; or a path to it.
-    y : the classes of the rows, or the name of their column in X. None draws the rows in one colour.
-    columns : two columns of numbers, by name or position; the others stay at their median or most
-        frequent value. None shows the plane of the first two discriminant directions (principal
-        directions without y) if the table has more than two columns of numbers.
-    resolution : number of cells along each axis.
-    title : the title; None is the name of the model's class.
-    """
-    return RegionsDisplay.from_estimator(
-        model, X, y, columns=columns, resolution=resolution, title=title
-    )
-
-
-def surface(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    of: Any = None,
-    columns: Any = None,
-    resolution: int = RESOLUTION,
-    title: str | None = None,
-) -> SurfaceDisplay:
-    """The probability of a class, or the prediction of a regressor, over two columns or directions.
-
-    Parameters
-    ----------
-    model : a fitted classifier with `predict_proba`, or a fitted regressor.
-    X : the table whose rows are shown, with the columns of the training table; or a path to it.
-    y : the target of the rows, or the name of its column in X. None shows no rows.
-    of : the class whose probability is shown; None is the last class.
-    columns, resolution, title : as in `regions`.
-    """
-    return SurfaceDisplay.from_estimator(
-        model, X, y, of=of, columns=columns, resolution=resolution, title=title
-    )
+regions = as_function("regions", RegionsDisplay.from_estimator)
+surface = as_function("surface", SurfaceDisplay.from_estimator)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.errors import DataError, ParameterError
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import rows_of
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.geometry import View
@@ -110,7 +111,16 @@ class PairsDisplay(ModelDisplay):
     def from_table(
         cls, X: Any, y: Any = None, *, columns: Any = None, title: str | None = None
     ) -> Self:
-        """The pairs of a table; see `pairs`."""
+        """The pairs of a table.
+
+        Parameters
+        ----------
+        X : the table, or a path to it.
+        y : classes or numbers that colour the rows, or the name of a column of X.
+        columns : names or positions of at most 12 columns (144 panels); None takes the first six columns
+            of numbers, and the title says so if there are more.
+        title : the title.
+        """
         X, target = rows_of(X, y)
         table = source(X, "plot.pairs")
         places = _chosen(table, columns, MOST_COLUMNS)
@@ -170,7 +180,17 @@ class Scatter3DDisplay(ModelDisplay):
         elevation: float = 25.0,
         title: str | None = None,
     ) -> Self:
-        """The scatter of three columns; see `scatter3d`."""
+        """The scatter of three columns.
+
+        Parameters
+        ----------
+        X : the table, or a path to it.
+        y : classes or numbers that colour the rows, or the name of a column of X.
+        columns : three columns of numbers. None shows the first three discriminant directions (principal
+            directions without classes) if the table has more than three columns of numbers.
+        azimuth, elevation : direction of the view in degrees.
+        title : the title.
+        """
         X, target = rows_of(X, y)
         table = source(X, "plot.scatter3d")
         rows, names = _three(table, columns, target)
@@ -218,40 +238,5 @@ def scatter(
     return ScatterDisplay.from_table(X, y, columns=columns, title=title)
 
 
-def pairs(X: Any, y: Any = None, *, columns: Any = None, title: str | None = None) -> PairsDisplay:
-    """Every pair of columns of numbers as a scatter.
-
-    Parameters
-    ----------
-    X : the table, or a path to it.
-    y : classes or numbers that colour the rows, or the name of a column of X.
-    columns : names or positions of at most 12 columns (144 panels); None takes the first six columns
-        of numbers, and the title says so if there are more.
-    title : the title.
-    """
-    return PairsDisplay.from_table(X, y, columns=columns, title=title)
-
-
-def scatter3d(
-    X: Any,
-    y: Any = None,
-    *,
-    columns: Any = None,
-    azimuth: float = -60.0,
-    elevation: float = 25.0,
-    title: str | None = None,
-) -> Scatter3DDisplay:
-    """The rows of a table on three columns or directions, in a parallel projection.
-
-    Parameters
-    ----------
-    X : the table, or a path to it.
-    y : classes or numbers that colour the rows, or the name of a column of X.
-    columns : three columns of numbers. None shows the first three discriminant directions (principal
-        directions without classes) if the table has more than three columns of numbers.
-    azimuth, elevation : direction of the view in degrees.
-    title : the title.
-    """
-    return Scatter3DDisplay.from_table(
-        X, y, columns=columns, azimuth=azimuth, elevation=elevation, title=title
-    )
+pairs = as_function("pairs", PairsDisplay.from_table)
+scatter3d = as_function("scatter3d", Scatter3DDisplay.from_table)

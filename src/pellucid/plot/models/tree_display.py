@@ -11,6 +11,7 @@ import numpy as np
 from pellucid import draw
 from pellucid.draw.tree_chart import DETAIL, GAP, ROW, TALL, places
 from pellucid.errors import ParameterError, shown
+from pellucid.plot.display import as_function
 from pellucid.plot.models.answers import check_fitted
 from pellucid.plot.models.base import ModelDisplay
 from pellucid.plot.models.model_marks import Outline, Shapes, columns_of, joined, xy
@@ -83,7 +84,19 @@ class TreeDisplay(ModelDisplay):
         decimals: int = 2,
         title: str | None = None,
     ) -> Self:
-        """The diagram of a fitted tree; see `tree`."""
+        """The diagram of a fitted tree.
+
+        Parameters
+        ----------
+        model : a fitted DecisionTreeClassifier or DecisionTreeRegressor, an ensemble of them with
+            `estimators_`, or the nodes of a tree (`tree_`).
+        tree : which tree of an ensemble.
+        row : a table of one row, whose path is drawn bold.
+        max_depth : deeper splits are not drawn; dashed boxes count them.
+        feature_names, class_names : other names of the columns and classes.
+        decimals : of thresholds and predictions; more where rounding would make the text wrong.
+        title : the title; None is the name of the model's class.
+        """
         if isinstance(model, Nodes) and row is not None:
             raise ParameterError("plot.tree needs the fitted model, not its nodes, for a row.")
         one, known, name = _single(model, tree)
@@ -229,31 +242,4 @@ def _bars(
     return marks
 
 
-def tree(
-    model: Any,
-    *,
-    tree: int = 0,
-    row: Any = None,
-    max_depth: int = 3,
-    feature_names: Any = None,
-    class_names: Any = None,
-    decimals: int = 2,
-    title: str | None = None,
-) -> TreeDisplay:
-    """The diagram of a decision tree.
-
-    Parameters
-    ----------
-    model : a fitted DecisionTreeClassifier or DecisionTreeRegressor, an ensemble of them with
-        `estimators_`, or the nodes of a tree (`tree_`).
-    tree : which tree of an ensemble.
-    row : a table of one row, whose path is drawn bold.
-    max_depth : deeper splits are not drawn; dashed boxes count them.
-    feature_names, class_names : other names of the columns and classes.
-    decimals : of thresholds and predictions; more where rounding would make the text wrong.
-    title : the title; None is the name of the model's class.
-    """
-    return TreeDisplay.from_estimator(
-        model, tree=tree, row=row, max_depth=max_depth, feature_names=feature_names,
-        class_names=class_names, decimals=decimals, title=title,
-    )  # fmt: skip
+tree = as_function("tree", TreeDisplay.from_estimator)

@@ -28,7 +28,7 @@ def nearest_cells(
     high = np.array([x_range[1], y_range[1]]) / factor
     placed = np.asarray(points, dtype=float) / factor
     if len(np.unique(placed, axis=0)) < len(placed):
-        raise DataError("Cells of nearest points need points that differ.")
+        raise DataError("Voronoi cells need points that are all different.")
     middle, unit = (low + high) / 2, float(max(high - low))
     far = 1e3 * max(unit, float(np.abs(placed - middle).max(initial=0.0)))
     corners = middle + far * np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
