@@ -41,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = [item for item in mutants.items() if options.only in item[1].file]
     for number, mutant in sorted(wanted, key=lambda item: order(item[1])):
         known = read_journal(journal).get(mutant.key)  # maybe of another process in this folder
-        if known is not None and not (options.survivors and known == "survived"):
+        again = options.survivors and known == "survived" and mutant.key not in equivalents()
+        if known is not None and not again:
             continue
         if time.monotonic() - began > options.seconds:
             break
