@@ -172,9 +172,8 @@ class RidgeCV(LinearPredictor):
             return None
         scorer, named = scorer_of(self), isinstance(self.scoring, str)
         return lambda guess, y, w: scored(
-            scorer, ScorerView(), *(v.ravel() if v.shape[1] == 1 else v for v in (guess, y)),
-            w if named else None,
-        )  # fmt: skip
+            scorer, ScorerView(), _flat(guess), _flat(y), w if named else None
+        )
 
     def _choice(
         self, alphas: np.ndarray, scores: np.ndarray, several: bool, n_targets: int
@@ -208,3 +207,8 @@ class RidgeCV(LinearPredictor):
         super()._check_state()
         if not isinstance(vars(self).get("alpha_"), np.ndarray):
             expect_number(self, "alpha_", 0)
+
+
+def _flat(values: np.ndarray) -> np.ndarray:
+    """A single column as a vector, as scorers expect."""
+    return values.ravel() if values.shape[1] == 1 else values
