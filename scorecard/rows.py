@@ -37,7 +37,7 @@ class Row:
         return found
 
 
-LATER = "joins when distributed fits and the local server are built"
+LATER = "joins when a local server is built"
 ROWS = (
     Row(1, "check_estimator", "scikit-learn's checks of every class, none expected to fail",
         "0 failed", "protocol:common"),
@@ -67,8 +67,10 @@ ROWS = (
         "relations:weights"),
     Row(14, "threads", "1, 2 and 4 threads, five times", "equal bits", "relations:threads",
         Limits(300)),
-    Row(15, "partitions", "partitions and back ends", "as documented", reason=LATER),
-    Row(16, "workers", "workers that are killed", "equal bits", reason=LATER),
+    Row(15, "partitions", "8 partitionings of tables in memory, in Parquet and in Dask",
+        "the bits of the table in memory", "partitions:partitions", Limits(300)),
+    Row(16, "workers", "Dask workers that are killed during a fit", "every fit ends, equal bits",
+        "partitions:workers", Limits(300)),
     Row(17, "files", "missing, truncated, corrupt tables; outputs that cannot be written",
         "the right error, nothing half-written", "faults:files"),
     Row(18, "kills", "kill -9 during a comparison, continued", "equal bytes", "faults:kills",

@@ -7,6 +7,7 @@ causes, too much memory. Crashes and hangs are seen by the parent process.
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
 import sys
@@ -111,6 +112,7 @@ class only_data:
 
     def __enter__(self) -> None:
         global _hooked
+        importlib.import_module("formulaic")  # its import builds code of its own
         if not _hooked:
             sys.addaudithook(_hook)
             _hooked = True

@@ -1,7 +1,9 @@
 """`python -m scorecard mutants --work DIR [--count N] [--only PATH]`: draw mutants and run the tests.
 
-The journal `DIR/journal.jsonl` is continued when the command is given again. A survivor is either a
-missing test or an equivalent mutant; those are listed, with the reason, in `equivalent.toml`.
+The journal `DIR/journal.jsonl` is continued when the command is given again, also by several processes
+with different `--only`. A survivor is either an equivalent mutant, listed with its reason in
+`equivalent.toml`, or a missing test: write it, and give the command with `--survivors`, which judges
+them again.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ USERS = {
     "numerics": ("linear_model",), "tree": ("ensemble",), "cluster": ("mixture",),
     "data": ("linear_model",),
 }  # fmt: skip
+EVERY_CLASS = ("tests/test_public_api.py", "tests/persist/test_models.py")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,20 +38,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     laboratory = Laboratory(folder, mutants)
     refused = laboratory.prepare()
     journal = laboratory.folder / "journal.jsonl"
-    known = read_journal(journal)
-    for number, mutant in sorted(mutants.items(), key=lambda item: order(item[1])):
-        if mutant.key in known:
+    wanted = [item for item in mutants.items() if options.only in item[1].file]
+    for number, mutant in sorted(wanted, key=lambda item: order(item[1])):
+        known = read_journal(journal).get(mutant.key)  # maybe of another process in this folder
+        again = options.survivors and known == "survived" and mutant.key not in equivalents()
+        if known is not None and not again:
             continue
         if time.monotonic() - began > options.seconds:
             break
         word, test = "invalid", ""
         if number not in refused:
             word, test = judged(laboratory, number, mutant)
-        known[mutant.key] = word
         with journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"mutant": mutant.key, "outcome": word}) + "\n")
         print(f"{word:9} {mutant.key}  {test}", flush=True)
-    return _conclude(known)
+    return _conclude(read_journal(journal))
 
 
 def _drawn_once(folder: Path, options: argparse.Namespace) -> list[Mutant]:
@@ -68,15 +72,14 @@ def order(mutant: Mutant) -> int:
 
 def judged(laboratory: Laboratory, number: int, mutant: Mutant) -> tuple[str, str]:
     """The outcome of a mutant under the tests that reach it, stage by stage."""
-    word, tests = "unreached", []
-    cold = laboratory.is_cold(number, mutant)
-    for files in stages(mutant.file):
-        tests, usual = chosen(0 if cold else number, laboratory.reach(files))
-        if tests:
-            word = laboratory.outcome(number, tests, usual, cold)
-        if word not in ("unreached", "survived"):
-            break
-    return ("survived" if word == "unreached" else word), f"{len(tests)} tests"
+    cold, tried = laboratory.is_cold(number, mutant), 0
+    order = list(stages(mutant.file))
+    for files in order[::-1] if cold else order:  # what runs at import is mostly a declaration
+        for tests, usual in chosen(0 if cold else number, laboratory.reach(files)):
+            word, tried = laboratory.outcome(number, tests, usual, cold), tried + len(tests)
+            if word != "survived":
+                return word, f"{tried} tests"
+    return "survived", f"{tried} tests"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -86,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--kind", choices=["both", "compiled", "python"], default="both")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="to begin mutants in")
+    parser.add_argument("--survivors", action="store_true", help="judge survivors again")
     parser.add_argument("--only", default="", help="paths that contain this text")
     return parser
 
@@ -109,11 +113,12 @@ def drawn(count: int, seed: int, only: str = "", kind: str = "both") -> list[Mut
 
 def stages(file: str) -> Iterator[list[str]]:
     """Files of tests, each stage only if those before noticed nothing: the folder of the family, the
-    folders that use it."""
+    folders that use it, and what concerns all classes: declarations and model files."""
     family = file.split("/")[2]
     for name in (family, *USERS.get(family, ())):
         paths = sorted((ROOT / "tests" / name).rglob("test_*.py"))
         yield [path.relative_to(ROOT).as_posix() for path in paths]
+    yield list(EVERY_CLASS)
 
 
 def read_journal(journal: Path) -> dict[str, str]:

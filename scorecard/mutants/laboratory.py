@@ -22,7 +22,8 @@ from scorecard.mutants.sites import mutants as mutants_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = (".pyx", ".pxd")
-BUDGET = 12.0  # seconds of tests that a mutant has to survive, as they take without it
+BUDGET = 8.0  # seconds of tests that a mutant has to survive, as they take without it
+FIRST = 12  # tests of different files that are tried before the others
 ERROR = re.compile(r"(src/pellucid/[\w/]+\.p(?:yx|xd)):\d+:\d+:")  # of Cython
 RECORDING = 1200  # limit of the processor time of a file of tests, in seconds
 
@@ -178,7 +179,8 @@ class Laboratory:
         return self._serve("cold")
 
     def _serve(self, *arguments: str) -> Server:
-        shutil.copytree(ROOT / "scorecard", self.source / "scorecard", dirs_exist_ok=True)
+        for name in ("scorecard", "tests"):  # as they are now: a survivor may have its test
+            shutil.copytree(ROOT / name, self.source / name, dirs_exist_ok=True)
         (self.source / "src" / "mutant_switch.py").write_text(SWITCH)
         return Server(self.python, self.source, *arguments)
 
@@ -190,13 +192,14 @@ class Laboratory:
         return mutant.file in {self.mutants[i].file for i in self.warm.reached}
 
     def reach(self, files: Iterable[str]) -> list[Reach]:
-        """The tests of some files, each with what it reaches; measured once."""
+        """The tests of some files, each with what it reaches; measured once, and after a change."""
         found = []
         for file in files:
             record = self.folder / "reach" / f"{file.replace('/', '.')}.jsonl"
-            if not record.exists():
+            changed = (ROOT / file).stat().st_mtime
+            if not record.exists() or record.stat().st_mtime < changed:
                 record.parent.mkdir(exist_ok=True)
-                part = record.with_suffix(".part")
+                part = record.with_suffix(f".{os.getpid()}")
                 self.warm.test([file], record=part)
                 part.rename(record)
             for line in record.read_text(encoding="utf-8").splitlines():
@@ -207,7 +210,7 @@ class Laboratory:
     def outcome(self, number: int, tests: list[str], usual: float, cold: bool = False) -> str:
         """`killed`, `hung` (killed by the time limit) or `survived`."""
         server = self.cold if cold else self.warm
-        answer = server.test(tests, number, seconds=20 + 10 * usual)
+        answer = server.test(tests, number, seconds=10 + 4 * usual)
         code, test = answer["code"], answer["failed"]
         if code in (-signal.SIGXCPU, -signal.SIGKILL):
             return "hung"
@@ -222,14 +225,22 @@ class Laboratory:
 
 def chosen(
     number: int, reaches: Iterable[Reach], budget: float = BUDGET
-) -> tuple[list[str], float]:
-    """The quickest tests that reach a mutant (all tests for number 0), up to a budget, and their usual
-    time."""
-    tests, total = [], 0.0
-    for reach in sorted(reaches, key=lambda reach: reach.seconds):
-        if not number or number in reach.places:
-            if tests and total + reach.seconds > budget:
+) -> list[tuple[list[str], float]]:
+    """Tests that reach a mutant (all tests for number 0) up to a budget, and their usual time: first the
+    quickest ones of some files, which notice most mutants, then others by their time."""
+    reached = sorted(
+        (reach for reach in reaches if not number or number in reach.places),
+        key=lambda reach: reach.seconds,
+    )
+    by_file = {reach.test.split("::")[0]: reach for reach in reversed(reached)}
+    quick = sorted(by_file.values(), key=lambda reach: reach.seconds)[:FIRST]
+    first = [reach for reach in quick if reach is quick[0] or reach.seconds < budget / FIRST]
+    rest, total = [], sum(reach.seconds for reach in first)
+    for reach in reached:
+        if reach not in first:
+            if total + reach.seconds > budget:
                 break
-            tests.append(reach.test)
+            rest.append(reach)
             total += reach.seconds
-    return tests, total
+    groups = [group for group in (first, rest) if group]
+    return [([r.test for r in group], sum(r.seconds for r in group)) for group in groups]

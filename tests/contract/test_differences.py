@@ -2,17 +2,21 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, is_regressor
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as SklearnLDA
 from sklearn.linear_model import RANSACRegressor
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.neighbors import NearestNeighbors as SklearnNeighbors
 
 import pellucid
 from pellucid.cluster import KMeans
+from pellucid.discriminant_analysis import LinearDiscriminantAnalysis
 from pellucid.dummy import DummyClassifier, DummyRegressor
 from pellucid.errors import DataError, DataTypeError, ParameterError
 from pellucid.linear_model import LinearRegression
 from pellucid.neighbors import KNeighborsClassifier, NearestNeighbors
+from pellucid.svm import SVC, SVR, OneClassSVM
 
 
 def test_dummy_constant_may_be_any_label():
@@ -61,6 +65,28 @@ def test_estimators_are_recognised_without_inheritance(rng):
         RANSACRegressor(model).fit(X, y)
     found = RANSACRegressor(model, min_samples=3, random_state=0).fit(X, y)
     assert abs(found.estimator_.coef_[0] - 1) < 0.05
+
+
+def test_representations_follow_the_signature():
+    assert repr(KMeans(3, tol=0.5, n_init=2)) == "KMeans(n_clusters=3, n_init=2, tol=0.5)"
+    assert repr(SVC(tol=0.5, kernel="linear", C=2)) == "SVC(C=2, kernel='linear', tol=0.5)"
+
+
+def test_axes_of_discriminants_are_those_of_scikit_learn_up_to_sign(rng):
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 4)) + 2.0 * np.eye(3, 4)[y]
+    own, peer = (Model().fit_transform(X, y) for Model in (LinearDiscriminantAnalysis, SklearnLDA))
+    signs = np.sign((own * peer).sum(axis=0))
+    np.testing.assert_allclose(own, signs * peer, atol=1e-10)
+
+
+def test_support_vectors_are_arrays(rng):
+    X = csr_array(rng.poisson(0.5, size=(40, 3)).astype(float))
+    y = np.arange(40) % 2
+    for model in (SVC(kernel="linear"), SVR(kernel="linear"), OneClassSVM(kernel="linear")):
+        model.fit(X, y)
+        for name in ("support_vectors_", "dual_coef_", "coef_"):
+            assert isinstance(getattr(model, name), np.ndarray)
 
 
 @pytest.mark.parametrize("Tree", [KDTree, BallTree])

@@ -67,3 +67,9 @@ def test_single_quotes_are_taken_off_where_all_cells_have_them():
 def test_other_single_quotes_stay(cells):
     text = "a,b\n" + "".join(f"1,{cell}\n" for cell in cells)
     assert noted(text.encode())[0].column("b").to_pylist() == cells
+
+
+def test_utf_16_without_its_last_byte_is_named():
+    content = "a b\n1 2\n3 4\n5 6\n".encode("utf-16")[:-1]
+    with pytest.raises(DataError, match="UTF-16"):
+        read(content, format="csv", note=lambda text: None)

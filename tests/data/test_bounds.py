@@ -30,6 +30,17 @@ def test_brackets_in_texts_are_no_nesting():
     assert table["x"].to_pylist() == [text.replace('\\"', '"')] * 3
 
 
+@pytest.mark.parametrize("rows", [b'null\n{"x": 1}', b'null{"x": 1}', b'{"x": 1}\n null\n{"x": 2}'])
+def test_null_in_place_of_a_row_is_refused_before_a_parser_sees_it(rows, tmp_path):
+    """As the first row it ends the process in Arrow's parser."""
+    (tmp_path / "t.jsonl").write_bytes(rows)
+    for given in (rows, tmp_path / "t.jsonl"):
+        with pytest.raises(DataError, match="null in place of a row"):
+            read(given, format="jsonl")
+    table = read(b'{"x": "} null", "y": null}\n{"x": "null", "y": 2}', format="jsonl")
+    assert table["x"].to_pylist() == ["} null", "null"] and table["y"].to_pylist() == [None, 2]
+
+
 def test_an_integer_of_thousands_of_digits_is_refused():
     with pytest.raises(DataError, match="digits"):
         read(b'[{"x": ' + b"9" * 5000 + b"}]", format="jsonl")

@@ -1,5 +1,6 @@
 """Tables that need not fit into memory: every source gives the model that the table in memory gives."""
 
+import datetime as dt
 import importlib
 import os
 import sqlite3
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pellucid
+from pellucid.data.sources import databases, row_choice
 from pellucid.data.sources.find import source_of
 from pellucid.errors import DataError, MemoryLimitError, ParameterError
 from pellucid.linear_model import LinearRegression
@@ -346,3 +348,18 @@ def test_wrong_sources_are_refused(table, tmp_path):
     with pytest.raises(ParameterError, match="not both"):
         pellucid.scan(tmp_path, table="a", query="b")
     assert source_of(table) is None
+
+
+def test_dates_of_a_database_keep_their_moments():
+    when = [dt.datetime(2024, 2, 29, 13, 30, 15, 250_000), None, dt.datetime(1969, 12, 31)]
+    cells = np.empty(3, dtype=object)
+    cells[:] = when
+    assert databases._arrow("when", cells).to_pylist() == when
+
+
+def test_rows_are_chosen_by_the_seed():
+    keys = [row_choice._keys(0, 1000, seed) for seed in range(3)]
+    assert not (np.sort(keys[0]) == np.sort(keys[1])).any()
+    orders = np.argsort(keys, axis=1)
+    assert np.abs(np.corrcoef(orders)[np.triu_indices(3, 1)]).max() < 0.15
+    np.testing.assert_array_equal(row_choice._keys(100, 50, 1), keys[1][100:150])

@@ -3,6 +3,7 @@
 import decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pellucid
@@ -394,3 +395,8 @@ def test_scores_weigh_rows_by_name():
         found.score(data, sample_weight="counts")
     with pytest.raises(ParameterError, match="'y ~ 0 \\+ x' has none"):
         formula.glm("count ~ x", data, "poisson", fit_intercept=False)
+
+
+def test_a_target_that_vanishes_is_named():
+    with pytest.raises(ParameterError, match="no target left"):
+        pellucid.formula.ols("- + : ~ a", pd.DataFrame({"a": np.arange(12.0)}))

@@ -11,6 +11,7 @@ from pellucid.linear_model import (
     PoissonRegressor,
     TweedieRegressor,
 )
+from pellucid.linear_model._glm import distributions
 from tests.oracles import peer_statsmodels
 
 
@@ -297,3 +298,17 @@ def test_precision_weights_leave_fewer_degrees_of_freedom():
         )  # fmt: skip
     with pytest.raises(ParameterError, match="weights must be"):
         own.predict_interval(X, weights="rows")
+
+
+@pytest.mark.parametrize("rate", [0.3, 5.0, 60.0, 190.0, 400.0])
+def test_the_compound_distribution_has_all_its_probability(rate):
+    """A Poisson number of gamma amounts: no amount at 0, all of it far out, its mean in between."""
+    power, mu = 1.5, 2.0
+    phi = mu ** (2 - power) / (rate * (2 - power))
+    deviation = np.sqrt(phi * mu**power)
+    y = np.concatenate([[0.0], np.linspace(1e-9, mu + 40 * deviation, 20_001)])
+    F = distributions._compound(y, np.array(mu), np.array(phi), power)
+    assert F[0] == pytest.approx(np.exp(-rate), rel=1e-9) and F[-1] == pytest.approx(1.0, rel=1e-9)
+    assert (np.diff(F) >= -1e-12).all()
+    mean = ((1.0 - F[1:]) * np.diff(y)[-1]).sum()
+    assert mean == pytest.approx(mu, abs=2 * np.diff(y)[-1])

@@ -364,6 +364,20 @@ def test_history_and_states():
     assert len(watch.steps) == len(history["iteration"])
 
 
+def test_states_of_class_against_the_rest_have_all_classes():
+    """Classes before the current one are final, those behind it are 0."""
+    X, y = data(120, 3, 4, seed=12)
+    with pellucid.watching() as watch:
+        model = LogisticRegression(multiclass="one_vs_rest").fit(X, y)
+    states = [step.state["coef_"] for step in watch.steps]
+    assert {state.shape for state in states} == {model.coef_.shape}
+    done = [int((state == model.coef_).all(axis=1).sum()) for state in states]
+    assert done == sorted(done) and done[-1] == 4
+    for state in states:
+        begun = np.flatnonzero(state.any(axis=1)).max(initial=-1)
+        np.testing.assert_array_equal(state[: max(begun, 0)], model.coef_[: max(begun, 0)])
+
+
 @pytest.mark.parametrize("K", [2, 3])
 def test_explanations_add_up_on_log_odds(K):
     X, y = data(100, 3, K, seed=13)

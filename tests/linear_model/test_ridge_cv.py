@@ -148,7 +148,7 @@ def test_zero_is_least_squares():
 def test_targets_without_a_common_score_are_refused_in_words(each):
     scores = np.array([[np.nan, 1.0], [np.nan if each else 1.0, np.nan]])
     with pytest.raises(DataError, match="No penalty has a score"):
-        RidgeCV(alpha_per_target=each)._choice(np.array([1.0, 2.0]), scores, True)
+        RidgeCV(alpha_per_target=each)._choice(np.array([1.0, 2.0]), scores, True, 2)
 
 
 def test_left_out_rows_stand_where_they_were_given():
@@ -161,3 +161,24 @@ def test_left_out_rows_stand_where_they_were_given():
     np.testing.assert_allclose(model.cv_results_[w > 0], without.cv_results_, rtol=1e-9)
     with pytest.raises(ParameterError, match="'alphas' parameter of RidgeCV must be numbers"):
         RidgeCV(["a", "b"]).fit(X, y)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_a_scorer_sees_all_targets_at_once(cv):
+    from sklearn.linear_model import RidgeCV as Peer
+    from sklearn.metrics import make_scorer
+
+    shapes = []
+
+    def worst_target(y, guess):
+        shapes.append(guess.shape[1:])
+        return -np.abs(y - guess).mean(axis=0).max()
+
+    X, Y = sample(k=3)
+    Y[:, 1] *= 50
+    asked = {"alphas": ALPHAS, "cv": cv, "scoring": make_scorer(worst_target)}
+    model, peer = RidgeCV(**asked).fit(X, Y), Peer(**asked).fit(X, Y)
+    assert set(shapes) == {(3,)}
+    assert model.alpha_ == peer.alpha_
+    np.testing.assert_allclose(model.best_score_, peer.best_score_, rtol=1e-9)
+    np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-6)

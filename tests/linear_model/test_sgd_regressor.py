@@ -1,10 +1,12 @@
 """SGDRegressor: scikit-learn step by step, the optimum it walks to, batches, bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.linear_model as theirs
 from scipy.sparse import csr_matrix
 
+from pellucid import Table, load
 from pellucid.errors import ConvergenceWarning, ParameterError
 from pellucid.linear_model import LinearRegression, Ridge, SGDRegressor
 
@@ -190,3 +192,22 @@ def test_summary_names_the_penalty_that_there_is(penalty, shown):
     table = SGDRegressor(penalty=penalty, random_state=0).fit(X, X @ [1.0, 2.0]).summary()
     assert set(dict(table.header)) == shown
     assert ("shrunk" in str(table)) == (penalty is not None)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_all_parts_of_a_diverged_model_are_finite(average, tmp_path):
+    options = {"learning_rate": "constant", "eta0": 1e200, "penalty": "l1", "average": average}
+    with pytest.warns(ConvergenceWarning, match="coefficients diverged"):
+        model = SGDRegressor(random_state=0, **options).fit(X * 1e150, Y)
+    for part in (model.coef_, model.averaged_, model.pulled_, model.walk_):
+        assert np.isfinite(part).all()
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.predict(X))
+
+
+def test_words_have_coefficients():
+    said = ["good and cheap", "good", "bad", "bad and dear"] * 10
+    frame = pd.DataFrame({"say": said})
+    model = SGDRegressor(random_state=0, table=Table(kinds={"say": "text"}))
+    model.fit(frame, [1.0, 1.0, -1.0, -1.0] * 10)
+    assert (np.sign(model.predict(frame)) == [1, 1, -1, -1] * 10).all()

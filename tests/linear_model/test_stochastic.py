@@ -108,6 +108,20 @@ def test_history_has_the_mean_loss_of_a_pass():
     assert model.history_["objective"][0] == pytest.approx(np.log(2), rel=1e-9)
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_history_has_the_mean_loss_of_many_rows(weight):
+    """Steps of no size: all rows are at the given start."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 2)), rng.integers(0, 2, 2000)
+    model = SGDClassifier(
+        "log_loss", tol=None, max_iter=1, penalty=None, learning_rate="constant", eta0=1e-30
+    )
+    model.fit(X, y, [[3.0, -1.0]], [0.5], sample_weight=np.full(2000, weight))
+    margin = (2 * y - 1) * (X @ [3.0, -1.0] + 0.5)
+    expected = np.logaddexp(0.0, -margin).mean()
+    assert model.history_["objective"][0] == pytest.approx(expected, rel=1e-9)
+
+
 def test_three_classes_are_class_against_the_others():
     X, y = load_iris(return_X_y=True)
     chosen = {"shuffle": False, "tol": None, "max_iter": 4}

@@ -7,7 +7,8 @@ import pytest
 
 from pellucid import parallel
 from pellucid.numerics import bayes, covariance
-from pellucid.numerics.moments import moments
+from pellucid.numerics.class_moments import class_moments
+from pellucid.numerics.moments import moments, weighted_mean
 
 
 def test_moments_against_fractions_at_an_offset():
@@ -97,3 +98,27 @@ def test_bayes_rule_survives_underflow_and_impossible_rows():
     np.testing.assert_allclose(found[0, 0], 0.3 / (0.3 + 0.7 * np.exp(-1)))
     np.testing.assert_allclose(found[1:], [[0, 1], prior])
     assert bayes.posterior(density[:1], np.array([0.0, 1.0])).tolist() == [[0, 1]]
+
+
+def test_means_of_numbers_whose_sum_overflows():
+    values = np.array([[1.0e308, -1.5e308], [1.5e308, 0.0], [1.1e308, -0.3e308]])
+    w = np.array([3.0, 1.0, 4.0])
+    exact = [float(sum(Fraction(a) * Fraction(v) for a, v in zip(w, x)) / 8) for x in values.T]
+    np.testing.assert_allclose(weighted_mean(values, w), exact, rtol=1e-15)
+    assert weighted_mean(np.full(5, 1.7e308), np.ones(5)) == 1.7e308
+
+
+@pytest.mark.parametrize("form", ["diagonal", "own", "shared"])
+def test_class_moments_of_parts_with_as_many_classes_as_columns(form):
+    """Then the products of all classes together have the shape of the means."""
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(60, 3)), np.arange(60) % 3, rng.uniform(0.5, 2.0, 60)
+    X[30:] += 5.0
+    codes = y.astype(np.int32)
+    parts = [class_moments(X[a], codes[a], w[a], 3, form) for a in (slice(30), slice(30, None))]
+    found, whole = parts[0].merge(parts[1]), class_moments(X, codes, w, 3, form)
+    centred = [X[y == k] - np.average(X[y == k], axis=0, weights=w[y == k]) for k in range(3)]
+    own = np.array([(R.T * w[y == k]) @ R for k, R in enumerate(centred)])
+    wanted = {"own": own, "shared": own.sum(axis=0), "diagonal": own.diagonal(axis1=1, axis2=2)}
+    for one in (found, whole):
+        np.testing.assert_allclose(one.scatter, wanted[form], rtol=1e-12, atol=1e-12)

@@ -168,3 +168,17 @@ def test_slopes_that_overflow_in_both_directions_are_not_finite_and_say_nothing(
         assert not Point(np.zeros(2), 1.0, np.array([np.inf, -np.inf])).finite
         assert not Point(np.zeros(2), 1.0, np.array([1.0, np.nan])).finite
         assert Point(np.zeros(2), 1.0, np.array([1e308, 1e308])).finite
+
+
+@pytest.mark.parametrize("base", [None, lambda g: 0.3 * g])
+def test_curvature_of_exact_steps_is_the_inverse_of_the_matrix(base):
+    """The last step is always reproduced; after steps along conjugate axes, so is the inverse."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(5, 5))
+    H = A @ A.T + np.eye(5)
+    curvature = optimise.Curvature(base)
+    for s in np.linalg.inv(np.linalg.cholesky(H)):
+        curvature.learn(s, H @ s)
+        np.testing.assert_allclose(curvature.solve(H @ s), s, atol=1e-12)
+    g = rng.normal(size=5)
+    np.testing.assert_allclose(curvature.solve(g), np.linalg.solve(H, g), atol=1e-10)

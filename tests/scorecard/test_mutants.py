@@ -142,7 +142,7 @@ def test_a_mutant_meets_the_quickest_tests_that_reach_it():
         Reach("quick", 1.0, frozenset({1, 2})),
         Reach("other", 0.1, frozenset({2})),
     ]
-    assert chosen(1, reaches, budget=5.0) == (["quick"], 1.0)
-    assert chosen(1, reaches, budget=50.0) == (["quick", "slow"], 10.0)
-    assert chosen(3, reaches) == ([], 0.0)
-    assert chosen(0, reaches, budget=2.0)[0] == ["other", "quick"]
+    assert chosen(1, reaches, budget=5.0) == [(["quick"], 1.0)]
+    assert chosen(1, reaches, budget=50.0) == [(["quick"], 1.0), (["slow"], 9.0)]
+    assert chosen(3, reaches) == []
+    assert chosen(0, reaches, budget=2.0) == [(["other"], 0.1), (["quick"], 1.0)]

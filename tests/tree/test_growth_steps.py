@@ -104,6 +104,9 @@ def test_pruning_states_are_the_trees_of_their_penalties(options):
         expected = DecisionTreeClassifier(ccp_alpha=alpha).fit(X, y)
         assert same(step.state["tree_"], expected.tree_)
         assert step.numbers["leaves"] == expected.get_n_leaves()
+        leaf = expected.tree_.feature < 0
+        rest = (expected.tree_.impurity * expected.tree_.weight)[leaf].sum() / len(y)
+        assert step.numbers["objective"] == pytest.approx(rest, rel=1e-9)
     assert watch.steps[-1].state["tree_"] is model.tree_
 
 

@@ -109,6 +109,7 @@ def test_the_tree_itself_applies_and_predicts(rng):
             model.tree_.compute_feature_importances(normalize=normalize),
             peer.compute_feature_importances(normalize=normalize), rtol=1e-7,
         )  # fmt: skip
+    assert not hasattr(model.tree_, "n_outputs") and peer.n_outputs == 1
     with pytest.raises(DataError, match="3 columns"):
         model.tree_.apply(X[:, :2])
 

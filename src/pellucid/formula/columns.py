@@ -124,7 +124,7 @@ def _as_integers(values: np.ndarray) -> np.ndarray:
 def parse(formula: str, table: Any) -> Any:
     """Both sides of a formula, as formulaic reads them."""
     try:
-        from formulaic import Formula
+        from formulaic import Formula, SimpleFormula
     except ImportError:
         raise PellucidError("Formulas need formulaic: pip install 'pellucid[formula]'.") from None
     sides = formula.split("~") if isinstance(formula, str) else []
@@ -140,6 +140,8 @@ def parse(formula: str, table: Any) -> Any:
     except Exception as error:
         reason = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).split("\n")[0]  # no colours
         raise ParameterError(f"The formula {formula!r} cannot be parsed: {reason}") from error
+    if isinstance(found, SimpleFormula):  # the target vanished, as in "- + : ~ x"
+        raise ParameterError(f"The formula {formula!r} has no target left of '~'.")
     if isinstance(found.lhs, tuple) or isinstance(found.rhs, tuple):
         raise ParameterError(
             f"Formulas with several parts ('|') are not supported. Got {formula!r}."

@@ -116,17 +116,18 @@ class RidgeCV(LinearPredictor):
         from pellucid.linear_model._ridge.eigen import make_spectrum
 
         alphas, Y = self._penalties(), problem.y.reshape(problem.n, -1)
+        score, together = self._score(), not (self.scoring is None or self.alpha_per_target)
         with parallel.one_blas_thread():
             if self.cv is None:
                 made = make_spectrum(problem.X, Y, problem.weights, self.fit_intercept)
                 solver = made.solver
                 keep = bool(self.store_cv_results)
-                tried = search.leave_one_out(problem, Y, alphas, made, keep, self._score())
+                tried = search.leave_one_out(problem, Y, alphas, made, keep, score, together)
             else:
                 folds, solver = cv_folds.make_folds(self.cv, problem, split), None
-                score = self._score() or search.r_squared
-                tried = search.by_folds(problem, Y, alphas, folds, self.fit_intercept, score)
-            chosen, learned = self._choice(alphas, tried.scores, problem.y.ndim == 2)
+                how = (self.fit_intercept, score or search.r_squared, together)
+                tried = search.by_folds(problem, Y, alphas, folds, *how)
+            chosen, learned = self._choice(alphas, tried.scores, problem.y.ndim == 2, Y.shape[1])
             given = (problem.X, Y, problem.weights, chosen, self.fit_intercept)
             found = solvers.ridge(*given, made=solver)
             if is_watched():
@@ -171,11 +172,11 @@ class RidgeCV(LinearPredictor):
             return None
         scorer, named = scorer_of(self), isinstance(self.scoring, str)
         return lambda guess, y, w: scored(
-            scorer, ScorerView(), guess.ravel(), y.ravel(), w if named else None
+            scorer, ScorerView(), _flat(guess), _flat(y), w if named else None
         )
 
     def _choice(
-        self, alphas: np.ndarray, scores: np.ndarray, several: bool
+        self, alphas: np.ndarray, scores: np.ndarray, several: bool, n_targets: int
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Penalty per target, and the learned attributes; the first of equally good penalties wins."""
         each = self.alpha_per_target and several
@@ -187,7 +188,7 @@ class RidgeCV(LinearPredictor):
             chosen, score = alphas[best], scores[best, np.arange(len(best))]
             return chosen, {"alpha_": chosen, "best_score_": score}
         at = int(np.nanargmax(mean))
-        chosen = np.full(scores.shape[1], alphas[at])
+        chosen = np.full(n_targets, alphas[at])
         return chosen, {"alpha_": float(alphas[at]), "best_score_": float(mean[at])}
 
     def _kept(self, predictions: Any, Y: np.ndarray, problem: Problem) -> np.ndarray:
@@ -206,3 +207,8 @@ class RidgeCV(LinearPredictor):
         super()._check_state()
         if not isinstance(vars(self).get("alpha_"), np.ndarray):
             expect_number(self, "alpha_", 0)
+
+
+def _flat(values: np.ndarray) -> np.ndarray:
+    """A single column as a vector, as scorers expect."""
+    return values.ravel() if values.shape[1] == 1 else values

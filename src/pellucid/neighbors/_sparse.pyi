@@ -5,5 +5,5 @@ from numpy import ndarray
 def search(
     data: ndarray, columns: ndarray, starts: ndarray, by_column: ndarray, members: ndarray,
     ends: ndarray, halves: ndarray, cells: ndarray, wheres: ndarray, queries: ndarray, error: float,
-    products: ndarray, near: ndarray, rows: ndarray, stop: ndarray,
+    absolute: bool, products: ndarray, near: ndarray, rows: ndarray, stop: ndarray,
 ) -> None: ...  # fmt: skip

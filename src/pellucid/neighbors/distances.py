@@ -28,6 +28,7 @@ KINDS = {
     "gower": "gower",
 }
 CLOSE = 0.05  # directions that differ by less from their mean are taken relative to it
+CELLS = 2**20  # of sparse rows that are dense at a time
 LARGEST_P = 32  # largest finite order p: powers of 1e-9 do not underflow
 NAMES = (*KINDS, *ALIASES, "precomputed")
 ARGUMENTS = {"minkowski": ("p", "w"), "mahalanobis": ("V", "VI"), "euclidean": ("w",)}
@@ -180,7 +181,13 @@ def _common_direction(X: Any) -> dict[str, Any]:
 
     The differences of such directions are small; relative to the mean they keep their digits.
     """
-    U = _unit(X if isinstance(X, np.ndarray) else X.toarray())
+    if not isinstance(X, np.ndarray):
+        U = _sparse_unit(X)
+        mean = np.asarray(U.mean(axis=0)).ravel()
+        if np.abs(U.data - mean[U.indices]).max() > 2.0 * CLOSE:
+            return {}
+        X = X.toarray()
+    U = _unit(X)
     mean = U.mean(axis=0)
     close = float(np.abs(U - mean).max()) < CLOSE
     return {"direction": mean} if close else {}
@@ -228,7 +235,7 @@ def place(space: dict[str, Any], X: Any, metric: Any = None) -> Any:
     shift, scale, basis = space["shift"], space["scale"], space["basis"]
     if space["kind"] == "gower":
         return np.ascontiguousarray(X)
-    if not dense and (basis is not None or metric == "cosine"):
+    if not dense and (basis is not None or "direction" in space):
         X, dense = X.toarray(), True
     if shift is not None and dense:
         X = X - shift
@@ -239,7 +246,7 @@ def place(space: dict[str, Any], X: Any, metric: Any = None) -> Any:
     if "mark" in space:
         X = _by_column(X, space["owner"], space["mark"])
     if metric == "cosine":
-        X = _unit(X, space.get("direction"))
+        X = _unit(X, space.get("direction")) if dense else _sparse_unit(X)
     return np.ascontiguousarray(X) if dense else X
 
 
@@ -277,6 +284,15 @@ def _unit(X: np.ndarray, direction: np.ndarray | None = None) -> np.ndarray:
     length = np.sqrt((X * X).sum(axis=1, keepdims=True))
     U = np.hstack([X / np.where(length > 0, length, 1.0), (length == 0).astype(X.dtype)])
     return U if direction is None else (U - direction).astype(float)
+
+
+def _sparse_unit(X: Any) -> Any:
+    """The same for a sparse table, with the same bits, some dense rows at a time."""
+    from scipy.sparse import csr_array, vstack
+
+    some = max(1, CELLS // X.shape[1])
+    rows = [csr_array(_unit(X[i : i + some].toarray())) for i in range(0, X.shape[0], some)]
+    return csr_array(vstack(rows, format="csr"))
 
 
 def finish(space: dict[str, Any], metric: Any, raw: np.ndarray, d: int) -> np.ndarray:

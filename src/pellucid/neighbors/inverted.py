@@ -11,19 +11,24 @@ from pellucid import parallel
 from pellucid.neighbors import _loops, _sparse
 from pellucid.numerics.row_blocks import squared_lengths
 
+KINDS = ("squared", "manhattan")  # compiled distances whose sums need the shared columns only
+
 
 def search(
-    table: Any, Q: Any, near: np.ndarray, rows: np.ndarray, blocks: list[slice], jobs: int | None
-) -> None:
-    """Fill the lists `near` (squared distances) and `rows`, nearest first, for sparse or dense Q."""
+    kind: str, table: Any, Q: Any, near: np.ndarray, rows: np.ndarray, blocks: list[slice],
+    jobs: int | None,
+) -> None:  # fmt: skip
+    """Fill the lists `near` and `rows`, nearest first, for sparse or dense Q; `kind`: see `KINDS`."""
     stop, table, queries = parallel.StopFlag(), _sorted(table), _sorted(Q)
-    parts = (*_arrays(table), *_arrays(table.tocsc()), 0.5 * squared_lengths(table))
+    sizes = squared_lengths(table) if kind == "squared" else np.asarray(abs(table).sum(axis=1))
+    parts = (*_arrays(table), *_arrays(table.tocsc()), 0.5 * sizes.ravel())
     # A product has at most as many terms as the longest row, and each is rounded twice.
     error = (int(np.diff(table.indptr).max(initial=0)) + 8) * 2.0**-51
 
     def task(block: slice) -> None:
         own, memory = _arrays(queries[block]), np.empty(table.shape[0])
-        _sparse.search(*parts, *own, error, memory, near[block], rows[block], stop.array)
+        lists = (memory, near[block], rows[block], stop.array)
+        _sparse.search(*parts, *own, error, kind == "manhattan", *lists)
 
     parallel.map(task, blocks, jobs)
     stop.check()

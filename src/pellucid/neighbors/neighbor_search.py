@@ -158,8 +158,8 @@ class Index:
         m = Q.shape[0]
         near, rows = np.full((m, k), np.inf), np.full((m, k), NONE, dtype=np.int32)
         stop, order = parallel.StopFlag(), self._query_order(Q)
-        if self.space["kind"] == "squared" and not isinstance(self.rows, np.ndarray):
-            inverted.search(self.rows, Q, near, rows, query_blocks(m), jobs)
+        if self.space["kind"] in inverted.KINDS and not isinstance(self.rows, np.ndarray):
+            inverted.search(self.space["kind"], self.rows, Q, near, rows, query_blocks(m), jobs)
             return near, rows
         for one in self._hashed() if self.buckets is not None else self._methods(Q, k):
 

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 
+from pellucid.data.io.encodings import wrong_encoding
 from pellucid.data.io.source import Source
 
 _CELL = re.compile(r"""\s*(?:"((?:[^"]|"")*)"|'([^']*)'|(\S+))(?=\s|$)""")
@@ -45,7 +46,11 @@ def looks_blank_separated(lines: Sequence[str]) -> bool:
 
 def rewritten(source: Source, encoding: str, header: bool, note: Callable[[str], None]) -> Source:
     """The text in UTF-8 with tabs between its cells."""
-    lines = bytes(source.content()).decode(encoding).lstrip("\ufeff").splitlines()
+    data = bytes(source.content())
+    try:
+        lines = data.decode(encoding).lstrip("\ufeff").splitlines()
+    except UnicodeDecodeError as error:
+        raise wrong_encoding(source, data, error, encoding) from None
     rows = [cells_of(line) for line in lines]
     first, *others = [row for row in rows if row]
     if header and others and len(first) == len(others[0]) - 1:

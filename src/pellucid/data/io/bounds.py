@@ -21,6 +21,9 @@ LONGEST_LINE = 1 << 26
 DEEPEST = 100
 PIPE_WAIT = 10.0
 _CHUNK = 1 << 22
+_NULL_ROW = re.compile(
+    rb"(?:\A(?:\xef\xbb\xbf)?|\})\s*null"
+)  # at the beginning, or after an object
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NESTING = np.zeros(256, np.int8)  # what each byte adds to the depth
 _NESTING[[ord("["), ord("{")]] = 1
@@ -109,6 +112,15 @@ def refuse_deep_json(content: Any, name: str) -> None:
                 f"{name} has lists or objects nested more than {DEEPEST} deep, so it is not a "
                 "table. Each row must be one JSON object of simple values."
             )
+
+
+def refuse_null_rows(content: Any, name: str) -> None:
+    """Refuse JSON with `null` in place of a row: Arrow's parser may not survive it."""
+    if _NULL_ROW.search(content) and _NULL_ROW.search(_STRING.sub(b"", bytes(content))):
+        raise DataError(
+            f"{name} has null in place of a row. Each row must be one JSON object: remove the null, or "
+            "write {} for a row without values."
+        )
 
 
 def _depth(cells: np.ndarray) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pellucid.data.io.bounds import refuse_deep_json
+from pellucid.data.io.bounds import refuse_deep_json, refuse_null_rows
 from pellucid.data.io.delimited import settle_types
 from pellucid.data.io.encodings import not_utf8
 from pellucid.data.io.source import Source, selected
@@ -27,6 +27,8 @@ def read_json(source: Source, columns: Sequence[str] | None) -> Any:
     refuse_deep_json(content, source.name)
     if start == b"[":
         content = _as_lines(source, bytes(content))
+    else:
+        refuse_null_rows(content, source.name)
     block = max(1 << 20, min(len(content), 1 << 28))  # a row must fit into a block
     try:
         table = pajson.read_json(pa.BufferReader(content), pajson.ReadOptions(block_size=block))

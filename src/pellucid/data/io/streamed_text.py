@@ -202,7 +202,7 @@ class JsonParts(TextParts):
         """Tables of some lines each, in these types or in those that each shows."""
         from pyarrow import json as pajson
 
-        from pellucid.data.io.bounds import refuse_deep_json
+        from pellucid.data.io.bounds import refuse_deep_json, refuse_null_rows
         from pellucid.data.io.json_records import bad_row
 
         parse = pajson.ParseOptions(
@@ -213,6 +213,7 @@ class JsonParts(TextParts):
         for lines in self._lines():
             content = pa.py_buffer(lines)
             refuse_deep_json(content, self.source.name)
+            refuse_null_rows(content, self.source.name)
             try:
                 options = pajson.ReadOptions(block_size=max(len(lines), 1 << 16))
                 table = pajson.read_json(pa.BufferReader(content), options, parse)

@@ -26,7 +26,8 @@ Score = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
 @dataclass(frozen=True)
 class Search:
-    """scores (alphas, targets), larger is better; predictions (n, k, alphas) of the left-out rows."""
+    """scores (alphas, targets), or (alphas, 1) of all targets together, larger is better; predictions
+    (n, k, alphas) of the left-out rows."""
 
     scores: np.ndarray
     predictions: np.ndarray | None
@@ -34,9 +35,10 @@ class Search:
 
 def leave_one_out(
     problem: Problem, Y: np.ndarray, alphas: np.ndarray, made: Spectrum, keep: bool,
-    score: Score | None,
+    score: Score | None, together: bool,
 ) -> Search:  # fmt: skip
-    """Every row predicted without itself, for all penalties at once."""
+    """Every row predicted without itself, for all penalties at once. `together`: one score of all
+    targets."""
     tall = problem.n >= problem.p
     visit = _tall_rows(made, alphas) if tall else _wide_rows(made, alphas)
     w, k, m = problem.weights, Y.shape[1], len(alphas)
@@ -55,10 +57,8 @@ def leave_one_out(
     squares = parallel.reduce(partial, np.ndarray.__iadd__, made.task.design.X.blocks)
     if score is not None:
         assert all_rows is not None
-        scores = np.array(
-            [[score(all_rows[:, [t], a], Y[:, [t]], w) for t in range(k)] for a in range(m)]
-        )
-        return Search(scores, all_rows)
+        scores = [_scores(all_rows[:, :, a], Y, w, score, together) for a in range(m)]
+        return Search(np.array(scores), all_rows)
     with np.errstate(over="ignore"):
         errors = np.ldexp(squares / w.sum(), 2 * made.lift)
     return Search(-errors, all_rows)
@@ -116,24 +116,33 @@ def _wide_rows(made: Spectrum, alphas: np.ndarray) -> Any:
 
 def by_folds(
     problem: Problem, Y: np.ndarray, alphas: np.ndarray, folds: list[Fold], intercept: bool,
-    score: Score,
+    score: Score, together: bool,
 ) -> Search:  # fmt: skip
-    """The mean score over folds for every penalty."""
+    """The mean score over folds for every penalty. `together`: one score of all targets."""
 
     def one(fold: Fold) -> np.ndarray:
         made = make_spectrum(problem.X, Y, fold.train, intercept)
         rows = np.flatnonzero(fold.test)
         X, y, w = problem.X[rows], Y[rows], fold.test[rows]
-        scores = np.empty((len(alphas), Y.shape[1]))
-        for a, alpha in enumerate(alphas):
+        scores, guess = [], np.empty(y.shape)
+        for alpha in alphas:
             for t in range(Y.shape[1]):
                 b = made.ridge(alpha, t)
-                guess = np.ldexp(np.asarray(X @ b) + made.mean_y[t] - made.mean @ b, made.lift[t])
-                scores[a, t] = score(guess[:, None], y[:, [t]], w)
-        return scores
+                centre = made.mean_y[t] - made.mean @ b
+                guess[:, t] = np.ldexp(np.asarray(X @ b) + centre, made.lift[t])
+            scores.append(_scores(guess, y, w, score, together))
+        return np.array(scores)
 
     parts = parallel.map(one, folds)
     return Search(np.mean(parts, axis=0), None)
+
+
+def _scores(
+    guess: np.ndarray, y: np.ndarray, w: np.ndarray, score: Score, together: bool
+) -> list[float]:
+    """The score of each target, or the one score of all of them."""
+    targets = [slice(None)] if together else [slice(t, t + 1) for t in range(y.shape[1])]
+    return [score(guess[:, at], y[:, at], w) for at in targets]
 
 
 def r_squared(guess: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
