@@ -120,6 +120,23 @@ def test_nodes_of_a_narrow_tree_have_whole_numbers(browser, pages):
     assert not [text for text in said if text.startswith("n =") and text.endswith("…")]
 
 
+def test_a_wide_table_takes_the_focus_and_its_arrow_keys(browser, pages):
+    wide = "document.querySelector('.scroll')"
+    ready(browser, pages / "tree.html", width=1000)
+    assert browser.ask(f"{wide}.tabIndex") == -1
+    ready(browser, pages / "tree.html", width=360)
+    press(browser, "ArrowRight")
+    wait(browser, f"{wide}.tabIndex === 0")
+    browser.ask(f"{wide}.focus()")
+    right = {"key": "ArrowRight", "code": "ArrowRight", "windowsVirtualKeyCode": 39}
+    browser.call("Input.dispatchKeyEvent", type="rawKeyDown", **right)
+    wait(browser, f"{wide}.scrollLeft > 0")
+    assert step(browser) == 1
+    press(browser, "End")
+    wait(browser, "document.getElementById('next').disabled")
+    assert not browser.complaints
+
+
 def test_keys(browser, pages, replays):
     ready(browser, pages / "descent.html")
     sentences = replays["descent"].frames["sentences"]

@@ -678,6 +678,8 @@
     for (const name of spec.head) names.append(element("th", "", name));
     head.append(names);
     made.append(element("caption", "", spec.title), head, body);
+    scroll.role = "region";
+    scroll.ariaLabel = spec.title;
     scroll.append(made);
     figure.append(scroll);
     if (spec.note) figure.append(element("p", "note", spec.note));
@@ -692,6 +694,9 @@
         row.append(...cells.map((cell) => element("td", typeof cell === "number" ? "n" : "", number(cell))));
         return row;
       }));
+      // A table that is wider than its room takes the focus, so that arrow keys move it.
+      if (scroll.scrollWidth > scroll.clientWidth) scroll.tabIndex = 0;
+      else scroll.removeAttribute("tabindex");
     }
     return { layout() { shown = null; }, draw };
   }
@@ -790,6 +795,7 @@
       document.addEventListener("keydown", (event) => {
         const tag = event.target.tagName, key = KEYS[event.key];
         if (!key || event.altKey || event.ctrlKey || event.metaKey || tag === "SELECT") return;
+        if (event.target.className === "scroll" && /Left|Right/.test(event.key)) return;
         if (event.key === " " && (tag === "BUTTON" || tag === "SUMMARY")) return;
         event.preventDefault();
         key();
