@@ -270,7 +270,7 @@ def test_models_that_need_the_whole_table_name_another(name, table, tmp_path, ce
 def test_too_little_memory_says_what_would_do(table, tmp_path, ceiling):
     pellucid.set_memory("50MB")
     with pytest.raises(
-        MemoryLimitError, match=r"needs at least .* MB of memory, but 50 MB are allowed"
+        MemoryLimitError, match=r"needs at least .* [MG]B of memory, but 50 MB are allowed"
     ):
         LinearRegression().fit(files(table, tmp_path), "units")
 
