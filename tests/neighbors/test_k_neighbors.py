@@ -651,3 +651,18 @@ def test_an_infinite_radius_holds_every_row():
     model = pellucid.neighbors.RadiusNeighborsRegressor(np.inf).fit(X, y)
     np.testing.assert_allclose(model.predict(X[:2]), y.mean())
     assert len(NearestNeighbors(radius=np.inf).fit(X).radius_neighbors(X[:1])[0][0]) == len(X)
+
+
+@pytest.mark.parametrize("columns", [512, 10**9], ids=["narrow panels", "panels of other files"])
+def test_a_file_says_how_wide_rows_are_packed(columns, tmp_path, monkeypatch):
+    """Files of models with the panels of narrow tables are read as they were written."""
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(150, 600)), rng.normal(size=(20, 600))
+    with monkeypatch.context() as patch:
+        patch.setattr(neighbor_search, "NARROW", (8, columns))
+        model = NearestNeighbors().fit(X)
+        model.save(tmp_path / "m.pellucid")
+    distance, rows = pellucid.load(tmp_path / "m.pellucid").kneighbors(queries)
+    expected = np.linalg.norm(queries[:, None] - X, axis=2)
+    np.testing.assert_array_equal(rows, np.argsort(expected, axis=1)[:, :5])
+    np.testing.assert_allclose(distance, np.sort(expected, axis=1)[:, :5], rtol=1e-12)

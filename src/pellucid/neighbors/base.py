@@ -167,7 +167,10 @@ class NeighborModel(Estimator):
         if not dense:
             return X[order], None, space
         if not self._grows_tree(n, d, space["kind"]):
-            return neighbor_search.packed(X, neighbor_search.flat_starts(n, d), order), None, space
+            panel, columns = neighbor_search.NARROW
+            space = space | ({"panel": panel} if d >= columns else {})
+            starts = neighbor_search.flat_starts(n, space)
+            return neighbor_search.packed(X, starts, order), None, space
         ordered = X[order]
         tree = neighbor_search.build_tree(ordered, self.leaf_size)
         starts = neighbor_search.tree_starts(n, tree["depth"])

@@ -84,6 +84,8 @@ def _check_space(model: Any, space: dict, metric: Any) -> None:
         value = space.get(key, 0)
         good = good and (value is None or _is_finite(value, np.float64, shape))
     good = good and (metric != "gower" or space["scale"] is not None)
+    if "panel" in space:
+        good = good and type(space["panel"]) is int and 1 <= space["panel"] <= neighbor_search.PANEL
     if "direction" in space:
         good = good and metric == "cosine" and _is_finite(space["direction"], np.float64, (p + 1,))
     if "mark" in space or "owner" in space:

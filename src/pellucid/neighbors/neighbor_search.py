@@ -34,10 +34,9 @@ SHARE = 0.5  # share of the rows visited in a tree above which matrix products a
 NONE = np.iinfo(np.int32).max
 
 
-def flat_starts(n: int, d: int) -> np.ndarray:
-    """Where the panels of n rows of d columns start, without a tree."""
-    rows = NARROW[0] if d >= NARROW[1] else PANEL
-    return np.append(np.arange(0, n, rows, dtype=np.int64), n)
+def flat_starts(n: int, space: dict[str, Any]) -> np.ndarray:
+    """Where the panels of n rows start, without a tree."""
+    return np.append(np.arange(0, n, space.get("panel", PANEL), dtype=np.int64), n)
 
 
 def tree_depth(n: int, leaf_size: int) -> int:
@@ -104,7 +103,7 @@ class Index:
     @property
     def starts(self) -> np.ndarray:
         if self.tree is None:
-            return flat_starts(self.n, self.d)
+            return flat_starts(self.n, self.space)
         return tree_starts(self.n, self.tree["depth"])
 
     def dense(self) -> Any:
