@@ -93,7 +93,10 @@ def run_console(text: str, page: Path, line: int) -> None:
     for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
         shell = ["bash", "-c", command]
         done = subprocess.run(
-            shell, capture_output=True, text=True, env={**os.environ, "PATH": path}
+            shell,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": path, "COLUMNS": "100"},
         )
         printed = done.stdout + done.stderr
         where = f"{page.name}:{line}: $ {command}\n{printed}"

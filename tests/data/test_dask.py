@@ -11,6 +11,7 @@ from pellucid.errors import DataError
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from tests.data.test_sources import assert_same, learned
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
@@ -83,9 +84,8 @@ def test_workers_do_not_change_the_model_and_a_lost_one_is_replaced(frame, model
 
 
 @pytest.mark.slow
-def test_a_stuck_partition_is_an_error_that_names_it(frame, monkeypatch):
-    monkeypatch.setattr(dask_frames, "WAIT", 1.0)
-
+@pytest.mark.parametrize("gather", [False, True], ids=["on workers", "gathered"])
+def test_a_stuck_partition_is_an_error_that_names_it(frame, gather):
     def stuck(part):
         import time
 
@@ -95,5 +95,7 @@ def test_a_stuck_partition_is_an_error_that_names_it(frame, monkeypatch):
     with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
         lazy = dd.from_pandas(frame, npartitions=2)
         source = lazy.map_partitions(stuck, meta=lazy._meta)
-        with pytest.raises(DataError, match="partition 0 of the Dask frame has not been computed"):
-            LinearRegression().fit(pellucid.scan(source, client=client), "x")
+        late = pytest.raises(DataError, match="partition 0 of the Dask frame has not been computed")
+        with late, dask.config.set({"pellucid.timeout": 1.0}):
+            scanned = pellucid.scan(source, client=client, gather=gather)
+            LinearRegression().fit(scanned, "x")

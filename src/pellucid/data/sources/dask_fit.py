@@ -22,13 +22,12 @@ from typing import Any
 import pyarrow as pa
 
 from pellucid.data.sources import dask_worker
-from pellucid.data.sources.dask_frames import DaskTable, late_partition
+from pellucid.data.sources.dask_frames import DaskTable, late_partition, longest_wait
 from pellucid.data.sources.dask_worker import Event, Part, Partition
 from pellucid.data.sources.spool import common_schema
 from pellucid.errors import DataError
 from pellucid.parallel.shard import GROUP, even_ends
 
-WAIT = 600.0  # seconds for a partition or a pass; dask.config "pellucid.timeout"
 LOOK = 0.5  # seconds between two looks at the list of workers
 RESTARTS = 20  # of all parts of a fit together
 
@@ -264,8 +263,7 @@ def worker_fit(
     frame = table.frame[list(dict.fromkeys([*features, *roles]))]
     as_table = dask.delayed(dask_worker.as_table, pure=False)
     parts = [as_table(part, weights) for part in frame.to_delayed()]
-    wait = float(dask.config.get("pellucid.timeout", WAIT))
-    found = WorkerFit(table.client, parts, learn, tuple(features), wait)
+    found = WorkerFit(table.client, parts, learn, tuple(features), longest_wait())
     try:
         found.load()
         found.cut()

@@ -21,7 +21,7 @@ from pellucid.data.sources.streams import same_dictionaries
 from pellucid.errors import DataError, DataTypeError
 
 AHEAD = 4  # partitions that are computed while one is written
-WAIT = 600.0  # seconds for one partition
+WAIT = 600.0  # seconds for a partition or a pass; dask.config "pellucid.timeout"
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,19 @@ def _partitions(X: Any, client: Any) -> Iterator[pa.Table]:
 
 
 def _result(number: int, future: Any) -> pa.Table:
+    wait = longest_wait()
     try:
-        return future.result(timeout=WAIT)
+        return future.result(timeout=wait)
     except TimeoutError:
         future.cancel()
-        raise late_partition(number, WAIT) from None
+        raise late_partition(number, wait) from None
+
+
+def longest_wait() -> float:
+    """Seconds after which a partition or a pass counts as stuck."""
+    import dask
+
+    return float(dask.config.get("pellucid.timeout", WAIT))
 
 
 def late_partition(number: int, wait: float) -> DataError:
