@@ -49,8 +49,9 @@ class _ConditionalMethod:
         else:
             available = instance is None or self.needs(instance)
         if not available:
-            name, inner = self.method.__name__, inspect.getattr_static(owner, str(self.needs), self)
-            reason = getattr(inner, "reason", self.reason)
+            name, reason = self.method.__name__, self.reason
+            if isinstance(self.needs, str):  # the method that is missing may say why
+                reason = getattr(inspect.getattr_static(owner, self.needs, self), "reason", reason)
             text = f"{getattr(owner, '__name__', owner)} has no {name}. {reason}"
             raise AttributeError(text, name=name, obj=model)
         return self.method if instance is None else self.method.__get__(instance, owner)
