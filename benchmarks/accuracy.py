@@ -176,6 +176,26 @@ def totals(found: list[dict[str, Any]]) -> list[str]:
     return [*out, "mean ranks: " + ", ".join(f"{n} {r:.2f}" for n, r in zip(shown, means))]
 
 
+def reference_tables(names: str) -> list[tuple[str, Path, str, tuple[str, ...]]]:
+    """Name, path, target and dropped columns of the named tables (all, if none is named) that are here.
+
+    Without their folder there are none, and a line says so.
+    """
+    place = folder()
+    if place is None:
+        print("skipped: no reference tables (set PELLUCID_SHARED_DATA)", file=sys.stderr)
+        return []
+    files = {file.partition(".")[0]: file for file in TABLES}
+    wanted = [name for name in names.split(",") if name] or list(files)
+    unknown = sorted(set(wanted) - set(files))
+    if unknown:
+        raise SystemExit(
+            f"unknown tables: {', '.join(unknown)}. Known: {', '.join(sorted(files))}."
+        )
+    here = [name for name in wanted if (place / files[name]).is_file()]
+    return [(name, place / files[name], *TABLES[files[name]]) for name in here]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare on the chosen tables; 0 also without the folder, which is said."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks accuracy")
@@ -185,20 +205,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folds", type=int, default=5, help="outer folds")
     parser.add_argument("--runs", metavar="DIR", default="runs/accuracy", help="folder of the runs")
     options = parser.parse_args(arguments)
-    place = folder()
-    if place is None:
-        print("skipped: no reference tables (set PELLUCID_SHARED_DATA)", file=sys.stderr)
-        return 0
-    wanted = [name for name in options.tables.split(",") if name]
     found = []
-    for name, (target, drop) in TABLES.items():
-        if (wanted and name.partition(".")[0] not in wanted) or not (place / name).is_file():
-            continue
+    for name, path, target, drop in reference_tables(options.tables):
         size = f"-{options.rows}" if options.rows else ""
         size += f"-{options.folds}" if options.folds != 5 else ""
-        run = Path(options.runs) / f"{name.partition('.')[0]}-{options.effort}{size}"
+        run = Path(options.runs) / f"{name}-{options.effort}{size}"
         how = {"rows": options.rows, "folds": options.folds}
-        found.append(compare_table(place / name, target, drop, options.effort, run, **how))
+        found.append(compare_table(path, target, drop, options.effort, run, **how))
         print(line(found[-1]), flush=True)
     print("\n".join(totals(found)) if found else "no tables")
     return 0

@@ -10,14 +10,13 @@ those of its folds.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy import TABLES, folder
+from benchmarks.accuracy import reference_tables
 
 LEVEL = 0.9
 DEFAULT = (
@@ -69,13 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tables", default=",".join(DEFAULT))
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args(arguments)
-    place = folder()
-    if place is None:
-        print("skipped: no reference tables (set PELLUCID_SHARED_DATA)", file=sys.stderr)
-        return 0
-    for name in options.tables.split(","):
-        target, drop = TABLES[f"{name}.csv"]
-        found = [measured(place / f"{name}.csv", target, drop, s) for s in range(options.seeds)]
+    for name, path, target, drop in reference_tables(options.tables):
+        found = [measured(path, target, drop, seed) for seed in range(options.seeds)]
         means = {key: np.mean([one[key] for one in found]) for key in found[0]}
         shown = [f"{key} {100 * v:.1f} %" for key, v in means.items() if "size" not in key]
         sizes = [f"{key[:-5]} {v:.2f}" for key, v in means.items() if "size" in key]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import tempfile
 import time
 import warnings
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy import TABLES, folder
+from benchmarks.accuracy import reference_tables
 from pellucid.comparison.execution.fold_task import FoldTask, FoldTaskRunner
 from pellucid.comparison.execution.worker_data import share_table
 from pellucid.comparison.planning.prepare import prepare
@@ -96,14 +95,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tables", default=",".join(DEFAULT))
     parser.add_argument("--folds", type=int, default=5)
     options = parser.parse_args(arguments)
-    place = folder()
-    if place is None:
-        print("skipped: no reference tables (set PELLUCID_SHARED_DATA)", file=sys.stderr)
-        return 0
     found = []
-    for name in options.tables.split(","):
-        target, drop = TABLES[f"{name}.csv"]
-        found.append(table(place / f"{name}.csv", target, drop, options.folds))
+    for name, path, target, drop in reference_tables(options.tables):
+        found.append(table(path, target, drop, options.folds))
         print(line(name, found[-1]), flush=True)
-    print(line("all", np.concatenate(found)))
+    if found:
+        print(line("all", np.concatenate(found)))
     return 0

@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks pages", description=__doc__)
     parser.add_argument("--page", action="append", default=[], help="only this page")
     parser.add_argument("--json", type=Path, default=FILE, metavar="FILE", help=f"({FILE.name})")
-    parser.add_argument("--rows", type=int, default=20_000, help="at most so many rows (20000)")
+    parser.add_argument("--rows", type=int, default=20_000, help="at most this many rows (20000)")
     parser.add_argument("--repeat", type=int, default=3, metavar="K", help="best of K (3)")
     parser.add_argument(
         "--budget", type=float, default=20.0, help="seconds after which K ends (20)"

@@ -65,16 +65,16 @@ class Recorder:
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """The answer of a forked child that runs the tests."""
-    with tempfile.TemporaryFile("w+") as told:
+    with tempfile.TemporaryFile("w+") as output:
         child = os.fork()
         if not child:
-            _child(request, told)
+            _child(request, output)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        told.seek(0)
-        return {"code": code, "failed": told.read()}
+        output.seek(0)
+        return {"code": code, "failed": output.read()}
 
 
-def _child(request: dict[str, Any], told: TextIO) -> None:
+def _child(request: dict[str, Any], output: TextIO) -> None:
     """Never returns: the tests, then the end of the process."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -93,8 +93,8 @@ def _child(request: dict[str, Any], told: TextIO) -> None:
         recorder = Recorder(file)
         flags = [flag for flag in FLAGS if flag != "-x" or not file]
         code = int(pytest.main([*flags, "-m", "not slow", *request["tests"]], plugins=[recorder]))
-        told.write(recorder.failed)
-        told.flush()
+        output.write(recorder.failed)
+        output.flush()
         if file:
             file.close()
     finally:

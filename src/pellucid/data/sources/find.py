@@ -149,5 +149,5 @@ def is_large(source: BlockSource) -> bool:
 
 
 def needs_scratch(cells: int) -> bool:
-    """Whether a table of so many cells would not fit into memory."""
+    """Whether a table with this number of cells does not fit into memory."""
     return COPIES * 8 * cells > get_memory() - resident()

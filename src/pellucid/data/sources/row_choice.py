@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pellucid.data.sources.block_source import BlockSource
 
-FEWEST = 50  # rows of a class in a sample, if it has so many
+FEWEST = 50  # rows of a class in a sample, or all of a smaller class
 MOST_CLASSES = 1000  # more different values are numbers, or names of single rows
 
 
