@@ -136,6 +136,8 @@ def test_a_large_table_is_compared_on_a_sample_and_fitted_as_a_whole(tmp_path, m
         pellucid.set_memory(None)
     words = " ".join(str(warning.message) for warning in said)
     plan, source = result.refitter.plan, source_behind(tmp_path / "t.parquet")
+    (note,) = [n for n in result.data["data"]["notes"] if "sample" in n]  # so the report has it
+    assert note.startswith("30,000 rows do not fit into memory")
     assert "compared on a stratified sample of 2,000 rows" in words
     assert f"fitted again on {29_700 - len(plan.test):,} rows" in words
     sample = large_table.stratified(source, "y", True, 2_000, 0)
@@ -147,3 +149,32 @@ def test_a_large_table_is_compared_on_a_sample_and_fitted_as_a_whole(tmp_path, m
     twin = result.refitter.contender("logistic").make()
     twin.set_params(**result.refitter.params("logistic")).fit(X[keep], y[keep])
     np.testing.assert_array_equal(result.best_.coef_, twin.coef_)
+
+
+def test_a_refit_that_needs_more_memory_keeps_the_model_of_the_sample(
+    tmp_path, monkeypatch, capsys
+):
+    from pellucid.app import cli
+    from pellucid.comparison import large_table
+    from pellucid.parallel import memory
+
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=8_000)
+    table = pa.table({"x": x, "y": 2 * x + rng.normal(size=8_000)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    monkeypatch.setattr("pellucid.data.sources.find.COPIES", 10**9)
+    monkeypatch.setattr(large_table, "MOST_ROWS", 500)
+    # A ceiling below what this process holds: the sample can be drawn, a fit cannot begin.
+    size = str(memory.resident() // 2)
+    run = str(tmp_path / "run")
+    try:
+        code = cli.run(["compare", str(tmp_path / "t.parquet"), "-t", "y", "--models", "ridge",
+                        "--effort", "quick", "--memory", size, "--out", run])  # fmt: skip
+    finally:
+        pellucid.set_memory(None)
+    said = " ".join(capsys.readouterr().err.split())
+    assert code == 0
+    assert "compared on a stratified sample of 500 rows" in said
+    assert "the saved model was fitted to the sample only:" in said and "needs at least" in said
+    model = pellucid.load(f"{run}/model.pellucid")
+    assert abs(model.coef_[0] - 2) < 0.2

@@ -18,7 +18,7 @@ from pellucid.app.arguments import refuse_model
 from pellucid.app.messages import Messages, file_size
 from pellucid.app.options import gather_settings, read_config, toml_text
 from pellucid.errors import DataError
-from pellucid.report.screen import packed, width
+from pellucid.report.screen import packed, width, wrapped
 
 GATE = 1
 NO_RESULT = 2
@@ -51,8 +51,6 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
     if finished is None and not (given["only_plan"] or given["use"]):
         warm_up()
     large = large_table(request.data, request.settings)
-    if large is not None:
-        progress_text(request.messages, f"{large.words}\n")
     table = request.data if large is None else large.opened
     plan, findings = prepare(table, request.settings, note=request.messages.note)
     if given["only_plan"]:
@@ -148,7 +146,8 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float, large: An
             return NO_RESULT
         reported = write_report(messages, result, folder)
         if large is not None and result.complete and (folder / "model.pellucid").exists():
-            progress_text(messages, f"\n{large.refit(plan, result, folder)}")
+            refit = wrapped(large.refit(plan, result, folder), "", "", width())
+            progress_text(messages, "\n".join(["", *refit]))
     except KeyboardInterrupt:  # twice, or while the report is written
         messages.write("stopped", f"finished fits are kept. {resume}")
         return INTERRUPTED

@@ -57,7 +57,11 @@ def compare(
         folder = files.new_folder(where, plan.dataset.name, force)
         result = Run(plan, folder, on_event, findings, began=began).run()
         if large is not None and result.complete and (folder / "model.pellucid").exists():
-            result.notes[:] = [large.words, large.refit(plan, result, folder), *result.notes]
+            result.notes[:] = [
+                *large.opened.notes,
+                large.refit(plan, result, folder),
+                *result.notes,
+            ]
         if out is None:  # the model is kept in memory
             saved = (folder / "model.pellucid").exists()
             model = result.best_ if saved else result.model

@@ -28,7 +28,7 @@ from pellucid.data.opening import source_behind
 from pellucid.data.sources.find import is_large, scan
 from pellucid.data.sources.row_choice import Sample, stratified, without_rows
 from pellucid.errors import DataError, MemoryLimitError, ScratchError
-from pellucid.parallel.memory import get_memory, shown_size
+from pellucid.parallel.memory import get_memory
 
 MOST_ROWS = 100_000  # of a sample
 SHARE = 16  # a sample takes at most this part of the ceiling
@@ -42,14 +42,6 @@ class LargeTable:
     sample: Sample
     opened: SourceTable
 
-    @property
-    def words(self) -> str:
-        """What is compared, and why."""
-        return (
-            f"{self.source.n_rows:,} rows do not fit below {shown_size(get_memory())}: the models are "
-            f"compared on a stratified sample of {len(self.sample.rows):,} rows"
-        )
-
     def refit(self, plan: Any, result: Any, folder: Path) -> str:
         """Fit the best model that can be fitted beyond memory on all rows but the test set, and save
         it; what was done, in words."""
@@ -57,10 +49,8 @@ class LargeTable:
             return (
                 "with --group or --time, the saved model is the one that was fitted to the sample"
             )
-        ranked = sorted(
-            result.rows, key=lambda row: not row["recommended"]
-        )  # the others: best first
-        for row in ranked:
+        # The recommended model, then the others, best first.
+        for row in sorted(result.rows, key=lambda row: not row["recommended"]):
             if row["status"] == "ok":
                 with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch:
                     task = result.refitter.task(row["model"], share_table(plan, scratch))
@@ -118,5 +108,9 @@ def large_table(data: Any, settings: Settings) -> LargeTable | None:
     sample = stratified(source, settings.target, not numbers, most, settings.seed)
     name = Path(str(source.name)).name.split(".")[0].strip("*?[]") or "table"
     fingerprint = shared_tables.fingerprint(sample.table)
-    opened = SourceTable(sample.table, name, str(source.name), fingerprint, PATH)
+    words = (
+        f"{source.n_rows:,} rows do not fit into memory: the models are compared on a stratified "
+        f"sample of {len(sample.rows):,} rows"
+    )
+    opened = SourceTable(sample.table, name, str(source.name), fingerprint, PATH, notes=(words,))
     return LargeTable(source, sample, opened)

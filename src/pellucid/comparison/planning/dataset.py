@@ -101,6 +101,7 @@ class SourceTable:
     task: str | None = None
     n_test: int = 0  # rows at the end that come from a separate test file
     test_sha256: str = ""
+    notes: tuple[str, ...] = ()  # what was done to the table
 
     @property
     def read(self) -> bool:
@@ -219,7 +220,7 @@ def _assemble(
         classes=found.classes, weights=_weights(table, roles, kept), rows=kept,
         groups=_codes(table, roles["group"]), times=_codes(table, roles["time"], ordered=True),
         n_test=n_test, test_sha256=opened.test_sha256,
-        container=opened.container, notes=tuple(notes),
+        container=opened.container, notes=(*opened.notes, *notes),
     )  # fmt: skip
 
 
