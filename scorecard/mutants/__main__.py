@@ -14,8 +14,10 @@ import random
 import sys
 import time
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from pathlib import Path
 
 from scorecard.mutants.laboratory import COMPILED, ROOT, Laboratory, chosen
@@ -95,20 +97,25 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def drawn(count: int, seed: int, only: str = "", kind: str = "both") -> list[Mutant]:
-    """Mutants at random: half from compiled sources, half from Python solvers, or one kind alone."""
-    pools: dict[bool, list[Mutant]] = {True: [], False: []}
+    """Mutants at random: from each family in turn, and there from compiled and Python sources."""
+    pools = [pool for key, pool in sorted(all_mutants(only).items()) if kind in ("both", key[1])]
+    generator = random.Random(seed)
+    for pool in pools:
+        generator.shuffle(pool)
+    turns = zip_longest(*pools)
+    return [mutant for turn in turns for mutant in turn if mutant is not None][:count]
+
+
+def all_mutants(only: str = "") -> dict[tuple[str, str], list[Mutant]]:
+    """All mutants of the files whose paths contain a text, by family and kind of source."""
+    pools: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
     for path in sorted((ROOT / "src" / "pellucid").rglob("*")):
         file = path.relative_to(ROOT).as_posix()
         if path.suffix in (".py", *COMPILED) and file.split("/")[2] in FAMILIES and only in file:
-            is_compiled = path.suffix in COMPILED
-            pools[is_compiled] += mutants(path.read_text(encoding="utf-8"), file)
-    generator = random.Random(seed)
-    for pool in pools.values():
-        generator.shuffle(pool)
-    both = [m for pair in zip(*pools.values()) for m in pair] or pools[True] or pools[False]
-    if kind != "both":
-        both = pools[kind == "compiled"]
-    return both[:count]
+            kind = "python" if path.suffix == ".py" else "compiled"
+            found = mutants(path.read_text(encoding="utf-8"), file)
+            pools[file.split("/")[2], kind] += found
+    return pools
 
 
 def stages(file: str) -> Iterator[list[str]]:

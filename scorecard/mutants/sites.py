@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # In the order in which they are tried: those with quick tests first.
 FAMILIES = (
@@ -37,17 +37,25 @@ SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, toke
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: in `file`, at `line` and `column` (from 1 and 0), `old` becomes `new`."""
+    """One change: in `file`, at `line` and `column` (from 1 and 0), `old` becomes `new`.
+
+    `text` is the line without its indentation, `offset` the place in it and `repeat` the number of equal
+    lines above it. They name the mutant, so that its name stays valid when other lines are changed.
+    """
 
     file: str
     line: int
     column: int
     old: str
     new: str
+    text: str = ""
+    offset: int = 0
+    repeat: int = 0
 
     @property
     def key(self) -> str:
-        return f"{self.file}:{self.line}:{self.column} {self.old} -> {self.new}"
+        above = f" | below {self.repeat} equal lines" if self.repeat else ""
+        return f"{self.file} | {self.text} | {self.offset}: {self.old} -> {self.new}{above}"
 
     def applied(self, source: str) -> str:
         """The source with the change."""
@@ -75,7 +83,16 @@ def mutants(source: str, file: str) -> list[Mutant]:
         first = [t.string for t in tokens].index("=") if tokens[0].string == "cdef" else 0
         found += [m for i in range(first, len(tokens)) for m in _at(tokens, i, lines, file)]
         found += _deletions(tokens, lines, file)
-    return found
+    return [_named(mutant, lines) for mutant in found]
+
+
+def _named(mutant: Mutant, lines: list[str]) -> Mutant:
+    line = lines[mutant.line - 1]
+    text = line.strip()
+    above = sum(other.strip() == text for other in lines[: mutant.line - 1])
+    return replace(
+        mutant, text=text, offset=mutant.column - len(line) + len(line.lstrip()), repeat=above
+    )
 
 
 def statements(source: str) -> Iterator[list[tokenize.TokenInfo]]:
