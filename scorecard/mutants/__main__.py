@@ -148,6 +148,9 @@ def _conclude(outcomes: dict[str, str]) -> int:
     for key, word in sorted(outcomes.items()):
         if word == "survived" and key not in equivalent:
             print(f"  survived: {key}")
+    present = {mutant.key for pool in all_mutants().values() for mutant in pool}
+    for key in sorted(equivalent - present):
+        print(f"  listed as equivalent, but no longer in the sources: {key}")
     return int(not share.kept)
 
 

@@ -10,6 +10,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -83,16 +84,22 @@ def mutants(source: str, file: str) -> list[Mutant]:
         first = [t.string for t in tokens].index("=") if tokens[0].string == "cdef" else 0
         found += [m for i in range(first, len(tokens)) for m in _at(tokens, i, lines, file)]
         found += _deletions(tokens, lines, file)
-    return [_named(mutant, lines) for mutant in found]
+    return _named(found, lines)
 
 
-def _named(mutant: Mutant, lines: list[str]) -> Mutant:
-    line = lines[mutant.line - 1]
-    text = line.strip()
-    above = sum(other.strip() == text for other in lines[: mutant.line - 1])
-    return replace(
-        mutant, text=text, offset=mutant.column - len(line) + len(line.lstrip()), repeat=above
-    )
+def _named(found: list[Mutant], lines: list[str]) -> list[Mutant]:
+    """The mutants with what names them."""
+    texts = [line.strip() for line in lines]
+    above: list[int] = []
+    counts: Counter[str] = Counter()
+    for text in texts:
+        above.append(counts[text])
+        counts[text] += 1
+    return [
+        replace(m, text=texts[i], offset=m.column - lines[i].index(texts[i]), repeat=above[i])
+        for m in found
+        for i in [m.line - 1]
+    ]
 
 
 def statements(source: str) -> Iterator[list[tokenize.TokenInfo]]:

@@ -43,11 +43,24 @@ def test_a_mutant_changes_its_place_alone_and_refuses_another_source():
 
 
 def test_the_draw_is_repeatable_and_half_of_it_is_compiled():
-    first = drawn(100, seed=3, only="tree")
-    assert first == drawn(200, seed=3, only="tree")[:100] != drawn(100, seed=4, only="tree")
+    first = drawn(100, seed=3, only="/tree/")
+    assert first == drawn(200, seed=3, only="/tree/")[:100] != drawn(100, seed=4, only="/tree/")
     assert sum(m.file.endswith(".py") for m in first) == 50
     for mutant in first:
         mutant.applied((ROOT / mutant.file).read_text(encoding="utf-8"))
+
+
+def test_the_draw_takes_the_families_in_turn():
+    families = [m.file.split("/")[2] for m in drawn(48, seed=3)]
+    assert set(families) == set(FAMILIES) and families[:24] == families[24:]
+
+
+def test_the_name_of_a_mutant_survives_changes_of_other_lines():
+    names = {m.key for m in mutants(SOURCE, "f.pyx")}
+    moved = SOURCE.replace("cdef int f", "x = 3\n\ncdef int f").replace("    ", "        ")
+    assert len(names) == 9 and names == {m.key for m in mutants(moved, "f.pyx") if m.line != 4}
+    first, second = mutants("x = x + y\nx = x + y\n", "f.py")
+    assert first.key != second.key
 
 
 def test_every_family_has_tests():
