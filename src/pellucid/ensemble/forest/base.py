@@ -1,6 +1,6 @@
 """Forests: many trees on drawn rows, each node on drawn columns; what the four classes share.
 
-1. Sort the columns once, or put them into bins; draw the bag of every tree, counts of the canonical rows, by its key.
+1. Sort the columns once, or cut them into bins; draw each bag, counts of canonical rows, by its key.
 2. Grow the trees, one per task, small ones in chunks; the key determines all random choices.
 3. Predict one block of rows after the other, each with all trees, so that sums have one order.
 
