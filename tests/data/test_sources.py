@@ -164,6 +164,12 @@ MODELS = {
     "DummyRegressor": {}, "GaussianMixture": {"n_components": 2, "max_iter": 5, "tol": 1.0, **SEEDED},
     "PCA": {"n_components": 2}, "Nystroem": {"n_components": 20, **SEEDED}, "LinearSVC": SEEDED,
     "DecisionTreeClassifier": {"splitter": "hist", "max_depth": 5, **SEEDED},
+    "DecisionTreeRegressor": {"splitter": "hist", "max_depth": 5, **SEEDED},
+    "RandomForestClassifier": {"splitter": "hist", "n_estimators": 3, "max_depth": 6, **SEEDED},
+    "RandomForestRegressor": {"splitter": "hist", "n_estimators": 3, "max_depth": 6, **SEEDED},
+    "ElasticNetCV": {"cv": 3, "alphas": 5}, "LogisticRegressionCV": {"cv": 2, "Cs": 2},
+    "RidgeClassifier": {}, "LinearSVR": SEEDED, "CategoricalNB": {}, "GaussianNB": {},
+    "GeneralizedLinearModel": {}, "LogTargetRidge": {},
     "HistGradientBoostingClassifier": {"max_iter": 5, **SEEDED},
     "HistGradientBoostingRegressor": {"max_iter": 5, **SEEDED},
 }  # fmt: skip
@@ -193,6 +199,51 @@ def test_a_model_from_scratch_files_has_equal_bits(name, table, tmp_path, ceilin
     model.fit(source, **given)
     twin.fit(table.select(columns + ([target] if target else [])), **given)
     assert model.fit_report_["scratch_bytes"] > 0
+    assert_same(learned(model), learned(twin))
+
+
+def test_every_model_streams_or_names_another():
+    streams = {name for name in MODELS if not make(name, **MODELS[name])._substitute}
+    every = {name for names in ESTIMATORS.values() for name in names}
+    refuse = {name for name in every - streams if make(name)._substitute}
+    assert streams == set(MODELS) and streams | refuse == every
+
+
+@pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "PoissonRegressor"])
+def test_a_summary_from_scratch_files_is_the_same(name, table, tmp_path, ceiling):
+    columns = ["x0", "x1", "x2", "region"]
+    model, twin = make(name), make(name)
+    target = target_of(model)
+    model.fit(pellucid.scan(files(table, tmp_path), features=columns), y=target)
+    twin.fit(table.select([*columns, target]), y=target)
+    assert str(model.summary()) == str(twin.summary())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["LinearRegression", "KMeans", "HistGradientBoostingClassifier"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_gives_each_kind_of_model(source, name, table, tmp_path, ceiling):
+    model, twin = make(name, **MODELS.get(name, {})), make(name, **MODELS.get(name, {}))
+    target = target_of(model)
+    part = table.select(["x0", "x1", "x2", "x3", "region", *([target] if target else [])])
+    given = {} if target is None else {"y": target}
+    model.fit(SOURCES[source](part, tmp_path), **given)
+    assert_same(learned(model), learned(twin.fit(part, **given)))
+
+
+@pytest.mark.parametrize("rows, parts", [(101, 1), (60_000, 7), (8_192, 13)])
+def test_row_groups_and_files_do_not_change_a_model(rows, parts, table, tmp_path, ceiling):
+    part = table.select(["x0", "x2", "region", "churn"])
+    given = MODELS["HistGradientBoostingClassifier"]
+    model = make("HistGradientBoostingClassifier", **given)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    step = -(-part.num_rows // parts)
+    for k in range(parts):
+        path = folder / f"{k:02d}.parquet"
+        pq.write_table(part.slice(k * step, step), path, row_group_size=rows)
+    model.fit(folder, "churn")
+    twin = make("HistGradientBoostingClassifier", **given).fit(part, "churn")
     assert_same(learned(model), learned(twin))
 
 
@@ -255,8 +306,9 @@ def test_a_report_goes_with_what_was_learned(table, tmp_path, ceiling):
 
 REFUSED = {
     "SVC": "LinearSVC", "KNeighborsClassifier": "HistGradientBoosting", "TSNE": "PCA",
-    "RandomForestClassifier": "HistGradientBoostingClassifier", "MLPRegressor": "SGDRegressor",
+    "RandomForestClassifier": "splitter='hist'", "MLPRegressor": "SGDRegressor",
     "DecisionTreeRegressor": "splitter='hist'", "GradientBoostingRegressor": "HistGradientBoosting",
+    "ExtraTreesClassifier": r"RandomForestClassifier\(splitter='hist'\)",
     "BaggingClassifier": "HistGradientBoosting", "AdaBoostRegressor": "HistGradientBoosting",
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pellucid.data.targets import labels, numbers, weights_or_ones
+from pellucid.data.targets import as_vector, labels, numbers, weights_or_ones
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, PellucidError
 
 SAME = {
@@ -126,3 +126,25 @@ def test_whole_labels_at_the_ends_of_their_type(kind, rng):
 
 def test_a_weight_may_be_an_array_without_dimensions():
     assert weights_or_ones(np.array(2.0), 3).tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "column, expected",
+    [
+        (pa.array([1, 2, 3], pa.int8()), np.array([1, 2, 3])),
+        (pa.array([1, None, 3], pa.int16()), np.array([1.0, np.nan, 3.0])),
+        (pa.array([True, False]), np.array([True, False])),
+        (pa.array([True, None]), np.array([1.0, np.nan])),
+        (pa.array([0.5, None], pa.float32()), np.array([0.5, np.nan])),
+        (pa.array([1, 2], pa.uint64()), np.array([1, 2])),
+        (pa.array([1, 2**63], pa.uint64()), np.array([1.0, 2.0**63])),
+        (pa.chunked_array([[1, 2], [], [3]]), np.array([1, 2, 3])),
+        (pa.array([1, 2, 3, 4]).slice(1, 2), np.array([2, 3])),
+        (pa.array([None, None], pa.int64()), np.array([None, None], dtype=object)),
+    ],
+)
+def test_arrow_columns_become_arrays_of_their_numbers(column, expected):
+    found = as_vector(column)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    assert found.flags.writeable or found.dtype == object

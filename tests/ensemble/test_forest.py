@@ -161,6 +161,7 @@ def test_constructors_differ_by_their_defaults_alone():
         strict=True,
     ):
         ours, others = random().get_params(), extra().get_params()
+        assert ours.pop("splitter") == "best"  # extremely randomized trees draw their thresholds
         assert {k for k in ours if ours[k] != others[k]} == {"bootstrap"}
         assert ours.keys() == others.keys() and others["bootstrap"] is False
 
@@ -229,3 +230,30 @@ def test_limits_on_samples_count_the_copies_that_were_drawn():
     ours, peer = RandomForestRegressor, theirs.RandomForestRegressor
     assert leaves(ours, 5) > 1.4 * leaves(peer, 5)
     assert abs(leaves(ours, 8) / leaves(peer, 5) - 1) < 0.1
+
+
+@pytest.mark.parametrize("given", [{}, {"max_features": 2, "max_depth": 5}, {"max_leaf_nodes": 12}])
+def test_bins_of_few_values_give_the_same_forest(given, rng):
+    """With at most 254 values in a column, every threshold is a border of two bins."""
+    X = rng.integers(0, 30, size=(600, 4)).astype(float)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = (np.nan_to_num(X) @ [1.0, -1.0, 0.5, 0.0] > 5).astype(int)
+    exact, binned = (
+        RandomForestClassifier(4, splitter=splitter, random_state=0, **given).fit(X, y)
+        for splitter in ("best", "hist")
+    )
+    for a, b in zip(exact.trees_, binned.trees_, strict=True):
+        np.testing.assert_array_equal(a.feature, b.feature)
+        np.testing.assert_array_equal(a.n_samples, b.n_samples)
+    np.testing.assert_array_equal(exact.predict_proba(X), binned.predict_proba(X))
+
+
+def test_bins_bound_the_thresholds_of_a_forest(rng):
+    X = rng.normal(size=(2_000, 1))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=2_000)
+    forest = RandomForestRegressor(20, splitter="hist", random_state=0).fit(X, y)
+    cuts = np.unique(np.concatenate([t.threshold[t.feature >= 0] for t in forest.trees_]))
+    # Between neighbouring bins, and a few across bins that have no row in a node.
+    assert 200 < len(cuts) < 300 and forest.score(X, y) > 0.95
+    with pytest.raises(ValueError, match="median is not"):
+        forest.set_params(criterion="absolute_error").fit(X, y)

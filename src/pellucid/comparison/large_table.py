@@ -3,7 +3,8 @@
 1. A stratified sample that fits below the memory ceiling is drawn; the models are compared on it, and
    its test set is held out as always.
 2. The recommended model, or the best one that can be fitted beyond memory, is fitted again on all rows
-   but those of the test set, and scored on the test set.
+   but those of the test set, and scored on the test set. A path is read by a process of its own, so that
+   the memory ceiling counts the fit and not what the comparison holds.
 
 Invariant: no row of the test set is used in any fit.
 """
@@ -11,7 +12,6 @@ Invariant: no row of the test set is used in any fit.
 from __future__ import annotations
 
 import tempfile
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,11 @@ from pellucid.base import Estimator
 from pellucid.comparison.execution.worker_data import share_table
 from pellucid.comparison.planning.dataset import PATH, SourceTable
 from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.refit_process import RefitJob
 from pellucid.data.io import shared_tables
 from pellucid.data.opening import source_behind
-from pellucid.data.sources.find import is_large, scan
-from pellucid.data.sources.row_choice import Sample, stratified, without_rows
+from pellucid.data.sources.find import is_large
+from pellucid.data.sources.row_choice import Sample, stratified
 from pellucid.errors import DataError, MemoryLimitError, ScratchError
 from pellucid.parallel.memory import get_memory
 
@@ -41,6 +42,7 @@ class LargeTable:
     source: Any
     sample: Sample
     opened: SourceTable
+    path: str | None  # of the source; None: it is not a path
 
     def refit(self, plan: Any, result: Any, folder: Path) -> str:
         """Fit the best model that can be fitted beyond memory on all rows but the test set, and save
@@ -69,12 +71,14 @@ class LargeTable:
         dataset, weights = plan.dataset, plan.settings.weights
         test = plan.test[plan.test < len(dataset.rows) - dataset.n_test]
         held_out = self.sample.rows[dataset.rows[test]]
-        rest = without_rows(self.source, np.sort(held_out), dataset.target, self.sample.n_missing)
-        given = {} if weights is None else {"sample_weight": weights}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the leaderboard shows them already
-            model.fit(scan(rest, features=evaluator.table.column_names), y=dataset.target, **given)
-        sentence = f"{task.model} was fitted again on {rest.n_rows:,} rows, all but the test set"
+        n_rows = self.source.n_rows - len(held_out) - self.sample.n_missing
+        given = {"y": dataset.target} | ({} if weights is None else {"sample_weight": weights})
+        job = RefitJob(
+            model, self.path, np.sort(held_out), self.sample.n_missing,
+            list(evaluator.table.column_names), given,
+        )  # fmt: skip
+        model = job.run(self.source) if self.path is None else job.run_apart()
+        sentence = f"{task.model} was fitted again on {n_rows:,} rows, all but the test set"
         if task.model != result.recommended:
             sentence = f"The best other model, {sentence}"
             sentence = f"{result.recommended} needs the whole table in memory. {sentence}"
@@ -84,7 +88,7 @@ class LargeTable:
             found = evaluator.score((name,), model, X, plan.test, predictions)[name]
             sentence += f": {name} {found:.4g} on the {len(plan.test):,} rows of the test set"
         evaluator.add(model, result.refitter.additions[task.model])
-        provenance = result.refitter.provenance(task.model) | {"rows": rest.n_rows}
+        provenance = result.refitter.provenance(task.model) | {"rows": n_rows}
         persist.save(model, str(folder / "model.pellucid"), provenance)
         return sentence
 
@@ -113,4 +117,5 @@ def large_table(data: Any, settings: Settings) -> LargeTable | None:
         f"sample of {len(sample.rows):,} rows"
     )
     opened = SourceTable(sample.table, name, str(source.name), fingerprint, PATH, notes=(words,))
-    return LargeTable(source, sample, opened)
+    path = str(data) if isinstance(data, str | Path) else None
+    return LargeTable(source, sample, opened, path)

@@ -63,6 +63,19 @@ def plain(name: str, column: Any) -> Any:
     raise unreadable(name, kind)
 
 
+def plain_numbers(column: Any) -> np.ndarray | None:
+    """The cells of a plain column as their Python objects would make an array: bool, int64 or float64
+    with NaN; None for columns without a number, of other types, and of integers from 2**63 on."""
+    kind = column.type
+    floats, wholes = pa.types.is_floating(kind), pa.types.is_integer(kind)
+    if not (floats or wholes or pa.types.is_boolean(kind)) or column.null_count == len(column):
+        return None
+    values = to_numpy(column)
+    if values.dtype == np.uint64 and values.max() >= 2**63:
+        return None
+    return np.array(values, dtype={"b": bool, "f": np.float64}.get(values.dtype.kind, np.int64))
+
+
 def unreadable(name: str, kind: Any, what: str = "has type") -> DataTypeError:
     """The error for a column whose type no model reads, with what to do about it."""
     advice = "Turn it into numbers, text or dates first"

@@ -62,9 +62,11 @@ def as_vector(values: Any, what: str = "y") -> np.ndarray:
             return _plain(np.array([c.to_pylist() for c in values.columns], dtype=object).T)
         return _plain(values.to_numpy())
     if hasattr(values, "to_pylist"):  # Arrow arrays
-        from pellucid.data.arrow import plain
+        from pellucid.data.arrow import plain, plain_numbers
 
-        return _plain(np.array(plain(what, values).to_pylist(), dtype=object))
+        values = plain(what, values)
+        numbers = plain_numbers(values)
+        return _plain(np.array(values.to_pylist(), dtype=object)) if numbers is None else numbers
     if hasattr(values, "to_numpy"):  # pandas and polars series
         return _plain(np.asarray(values.to_numpy()))
     scalar = isinstance(values, str | bytes | dict) or not hasattr(values, "__len__")

@@ -282,13 +282,10 @@ def number_bins(const double[::1] values, const double[::1] thresholds, uint8_t[
                 cells[i, place] = <uint8_t> (m + 1)
                 continue
             low, length = 0, m
-            while length > 0:           # first threshold >= v
-                half = length >> 1
-                if thresholds[low + half] < v:
-                    low += half + 1
-                    length -= half + 1
-                else:
-                    length = half
+            while length > 0:           # first threshold >= v, without a branch
+                half = (length + 1) >> 1
+                low += half * (thresholds[low + half - 1] < v)
+                length -= half
             cells[i, place] = <uint8_t> low
 
 

@@ -1,6 +1,6 @@
 """Forests: many trees on drawn rows, each node on drawn columns; what the four classes share.
 
-1. Sort the columns once; draw the bag of every tree, counts of the canonical rows, by its key.
+1. Sort the columns once, or cut them into bins; draw each bag, counts of canonical rows, by its key.
 2. Grow the trees, one per task, small ones in chunks; the key determines all random choices.
 3. Predict one block of rows after the other, each with all trees, so that sums have one order.
 
@@ -38,7 +38,7 @@ from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, explain
 from pellucid.tree import growth_parameters as growth
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.stopping import limits_of
-from pellucid.tree.tree_spec import TreeSpec
+from pellucid.tree.tree_spec import TreeSpec, uses_bins
 
 
 class Forest(Estimator):
@@ -88,10 +88,8 @@ class Forest(Estimator):
     oob_importances_std_: np.ndarray = learned(averaging.OOB_STD)
 
     _layout = "codes"
-    _substitute = "HistGradientBoosting{kind}"
     _rows = "canonical"
     _reads_rows = True
-    _splitter = "best"
     # The checks fit hundreds of times; five trees show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
 
@@ -100,7 +98,15 @@ class Forest(Estimator):
 
     def _spec(self, class_weight: Any = None) -> TreeSpec:
         """How each tree is grown; its random choices follow from its key."""
-        return TreeSpec.of(self, splitter=self._splitter, random_state=0, class_weight=class_weight)
+        splitter = vars(self).get("splitter", "random")  # extremely randomized trees have no choice
+        return TreeSpec.of(self, splitter=splitter, random_state=0, class_weight=class_weight)
+
+    @property
+    def _substitute(self) -> str:
+        own = vars(self).get("splitter")
+        if own == "hist":
+            return ""
+        return "splitter='hist'" if own else "RandomForest{kind}(splitter='hist')"
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_drawing()
@@ -142,15 +148,17 @@ class Forest(Estimator):
         from pellucid.tree.batch_grower import TreeBatch, can_batch
         from pellucid.tree.fit_tree import grow_tree, with_weight
         from pellucid.tree.grower import searches_few_columns
-        from pellucid.tree.presort import presort
+        from pellucid.tree.presort import binned_table, presort
         from pellucid.tree.pruning import prune
 
         first = sampler.weights(int(keys[0]))
         limits = limits_of(spec, problem.reweight(first))
-        table = presort(problem.table, problem.kinds, problem.n_levels, self.n_jobs)
-        if searches_few_columns(limits, table.d):
+        cells = (problem.table, problem.kinds, problem.n_levels)
+        binned = uses_bins(spec, problem.n)
+        table = binned_table(*cells, problem.weights) if binned else presort(*cells, self.n_jobs)
+        if not binned and searches_few_columns(limits, table.d):
             table = table.placed(self.n_jobs)
-        if can_batch(spec, problem, limits, sampler.counted):
+        if not binned and can_batch(spec, problem, limits, sampler.counted):
             limits = with_weight(spec, limits, first)
             batch = TreeBatch.of(spec, problem, table, limits, float(first.sum()))
             step = batch.chunk(len(keys))

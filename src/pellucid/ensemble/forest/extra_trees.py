@@ -23,8 +23,6 @@ class ExtraTreesClassifier(ForestClassifier):
     array([0, 1])
     """
 
-    _splitter = "random"
-
     bootstrap: bool = changed(default=False)
 
 
@@ -46,7 +44,5 @@ class ExtraTreesRegressor(ForestRegressor):
     >>> ExtraTreesRegressor(20, random_state=0).fit(X, y).predict([[0.0], [3.0]])
     array([0., 1.])
     """
-
-    _splitter = "random"
 
     bootstrap: bool = changed(default=False)

@@ -2,6 +2,15 @@
 
 from pellucid.ensemble.forest.classifier import ForestClassifier
 from pellucid.ensemble.forest.regressor import ForestRegressor
+from pellucid.parameters import Choice, param
+
+SPLITTER = param(
+    "best",
+    Choice("best", "hist"),
+    "How a split of a column is sought: 'best' compares all of them, 'hist' at most 254 thresholds, in "
+    "bins that are made once for all trees. 'hist' also works beyond memory.",
+    last=True,
+)
 
 
 class RandomForestClassifier(ForestClassifier):
@@ -27,6 +36,8 @@ class RandomForestClassifier(ForestClassifier):
         "class weights only which ones"
     }
 
+    splitter: str = SPLITTER
+
 
 class RandomForestRegressor(ForestRegressor):
     """Mean of the predictions of many trees, each on a bootstrap sample.
@@ -46,3 +57,5 @@ class RandomForestRegressor(ForestRegressor):
     >>> RandomForestRegressor(20, random_state=0).fit(X, y).predict([[0.0], [3.0]])
     array([0., 1.])
     """
+
+    splitter: str = SPLITTER
