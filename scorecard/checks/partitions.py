@@ -29,6 +29,7 @@ from scorecard.runner import Case, counted
 PARTS = (1, 2, 3, 5, 8, 13, 21, 40)
 ROWS = 20_000
 KILLS = 20  # of each model
+KILLED_ROWS = 200_000  # four groups of rows, so that two workers share them
 NUMBERS = ["x", "z"]
 # Model, target and the columns that it is fitted to.
 MODELS: dict[str, tuple[type, str | None, list[str]]] = {
@@ -134,7 +135,7 @@ def _same_model(name: str, given: Callable[[pd.DataFrame, int], Any], parts: int
 
 
 def workers(share: float) -> Iterator[Case]:
-    """A worker is killed at a random moment of a fit, 20 times for each of 5 models."""
+    """A worker is killed inside a random pass of a fit, 20 times for each of 5 models."""
     for number in counted(KILLS * len(KILLED), share):
         name = KILLED[number % len(KILLED)]
         yield Case(f"{name} {number}", partial(_survives, name, number))
@@ -163,20 +164,21 @@ def _cluster() -> Iterator[tuple[Any, Any]]:
 
 
 @cache
-def _unharmed(name: str) -> tuple[str, float]:
-    """The digest of a fit that nothing disturbs, and its seconds."""
+def _unharmed(name: str) -> tuple[str, int]:
+    """The digest of a fit that nothing disturbs, and its passes."""
     Model, y, _ = MODELS[name]
-    model = Model().fit(_lazy(_columns(name, 10 * ROWS), 7), y=y)
-    return digest(model._learned()), model.fit_report_["seconds"]
+    lazy = _lazy(_columns(name, KILLED_ROWS), 7)
+    model = Model().fit(lazy, y=y) if y else Model().fit(lazy)
+    return digest(model._learned()), model.fit_report_["passes"]
 
 
 def _survives(name: str, number: int) -> None:
     from tests.data.test_dask_workers import fit_while_killing
 
     Model, y, _ = MODELS[name]
-    lazy = _lazy(_columns(name, 10 * ROWS), 7)
+    lazy = _lazy(_columns(name, KILLED_ROWS), 7)
     with _cluster() as (cluster, client):
-        expected, seconds = _unharmed(name)
-        delay = seconds * float(np.random.default_rng([number, 16]).uniform(0.05, 1.0))
-        found = fit_while_killing(cluster, client, Model(), lazy, y, delay)
+        expected, passes = _unharmed(name)
+        hit = int(np.random.default_rng([number, 16]).integers(passes))
+        found = fit_while_killing(cluster, client, Model(), lazy, y, hit, seed=number)
     assert digest(found._learned()) == expected, "other bits than without the kill"

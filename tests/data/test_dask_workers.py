@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 
 import pellucid
 from pellucid.beyond_memory import digest
+from pellucid.data.sources.dask_fit import WorkerFit
 from pellucid.errors import DataError
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.naive_bayes import GaussianNB
@@ -100,17 +102,32 @@ def until(condition):
         time.sleep(0.1)
 
 
-def fit_while_killing(cluster, client, model, lazy, y, delay):
-    """The fit, during which a worker is killed after `delay` seconds."""
-    victim = random.Random(delay).choice(pids(cluster))
-    timer = threading.Timer(delay, os.kill, (victim, signal.SIGKILL))
-    timer.start()
-    try:
-        return model.fit(lazy, y=y)
-    finally:
-        timer.join()
-        until(lambda: victim not in pids(cluster) and None not in pids(cluster))
-        until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
+def fit_while_killing(cluster, client, model, lazy, y, number, seed):
+    """The fit, during which the worker of a random process is killed inside pass `number`.
+
+    The worker is stopped before it gets its task and killed a moment later, so that the pass cannot be
+    over; the fit has to begin that part again.
+    """
+    rng, answer = random.Random(seed), WorkerFit._answer
+    killed = []
+
+    def answer_and_kill(fit, values):
+        if len(fit.answers) != number or killed:
+            return answer(fit, values)
+        address = rng.choice([p.worker for p in fit.processes])
+        killed.extend(n.pid for n in cluster.workers.values() if n.worker_address == address)
+        os.kill(killed[0], signal.SIGSTOP)
+        answer(fit, values)
+        threading.Timer(rng.uniform(0, 0.2), os.kill, (killed[0], signal.SIGKILL)).start()
+        return None
+
+    with patch.object(WorkerFit, "_answer", answer_and_kill):
+        found = model.fit(lazy, y=y) if y else model.fit(lazy)
+    assert killed
+    assert found.fit_report_["restarts"] == 1
+    until(lambda: killed[0] not in pids(cluster) and None not in pids(cluster))
+    until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -119,12 +136,10 @@ def fit_while_killing(cluster, client, model, lazy, y, delay):
 def test_a_killed_worker_is_replaced(cluster, client, frame, model, y):
     lazy = partitioned(frame, 7)
     expected = digest(model.fit(lazy, y=y)._learned())
-    seconds, restarts = model.fit_report_["seconds"], 0
-    for share in (0.3, 0.6, 0.9):
-        found = fit_while_killing(cluster, client, model, lazy, y, share * seconds)
+    passes = model.fit_report_["passes"]
+    for number in (0, passes // 2, passes - 1):
+        found = fit_while_killing(cluster, client, model, lazy, y, number, seed=number)
         assert digest(found._learned()) == expected
-        restarts += found.fit_report_["restarts"]
-    assert restarts > 0
 
 
 def test_a_stuck_worker_is_an_error_that_names_its_rows(cluster, client, frame):
