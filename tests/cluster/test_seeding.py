@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from pellucid.cluster import seeding
+from pellucid.cluster import seeding, shared_seeding
 from pellucid.cluster.row_distances import RowTable
 from tests.cluster import plain
 
@@ -57,3 +57,17 @@ def test_random_rows(k):
     X = np.arange(4.0)[:, None]
     seeds = seeding.random_rows(RowTable(X, k), np.ones(4), k, np.random.default_rng(0))
     assert len(seeds) == k and len(set(seeds)) == min(k, 4)
+
+
+def test_processes_send_the_rows_that_they_hold():
+    table, held = RowTable(np.array([[1.0], [2.0]]), 1), []
+
+    class Here:
+        def gather(self, name, own):
+            held.append({j: row.tolist() for j, row in own.items()})
+            return [own, {1: np.array([7.0]), 2: np.array([9.0])}]
+
+    hashes = np.array([3, 5], dtype=np.uint64)
+    wanted = np.array([5, 4, 8], dtype=np.uint64)  # 8 is above all hashes of this process
+    out = shared_seeding._rows(Here(), table, hashes, wanted)
+    assert held == [{0: [2.0]}] and out.tolist() == [[2.0], [7.0], [9.0]]

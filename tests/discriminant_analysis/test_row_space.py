@@ -12,6 +12,8 @@ from pellucid.discriminant_analysis import (
     linear_solvers,
     qda,
 )
+from pellucid.discriminant_analysis.class_covariances import whitened
+from pellucid.discriminant_analysis.row_space import whitened_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")
 
@@ -137,3 +139,15 @@ def test_thousands_of_columns_are_quick(model):
     began = time.process_time()
     model.fit(X, y).predict_proba(X)
     assert time.process_time() - began < 1.0
+
+
+def test_whitening_has_the_largest_variance_first_and_names_only_columns_outside():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(50, 3)) @ np.array([[1, 0.9, 0], [0, 0.5, 0], [0, 0, 1]])
+    cov = np.cov(X.T)
+    W, flat = whitened(cov, 1e-9)
+    np.testing.assert_allclose(W.T @ cov @ W, np.eye(3), atol=1e-12)
+    lengths = np.linalg.norm(W * np.sqrt(np.diagonal(cov))[:, None], axis=0)
+    assert (np.diff(lengths) > 0).all() and flat.size == 0
+    W, outside = whitened_rows(np.column_stack([X[:, 0], X[:, 0], X[:, 2]]), 1e-9)
+    assert W.shape == (3, 2) and outside.tolist() == [0, 1]  # column 2 has a direction of its own

@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError
-from pellucid.manifold import TSNE, _loops, affinities
+from pellucid.manifold import TSNE, _loops, affinities, embedding
 from pellucid.manifold.embedding import Divergence, State, components
 from tests.manifold import plain
 
@@ -284,3 +284,42 @@ def test_each_step_says_the_divergence(rng):
     values = [float(step.state["kl_divergence_"]) for step in steps]
     assert all(f"{value:.4g}" in step.sentence for value, step in zip(values, steps))
     assert len(set(values)) == 10  # at the start, at eight checks, and of the result
+
+
+def test_components_have_positive_largest_entries(rng):
+    X = affinities.centred(rng.normal(size=(40, 3)) * [1.0, 4.0, 2.0])
+    axes = np.linalg.lstsq(X, components(X, 2), rcond=None)[0].T
+    assert (axes[np.arange(2), np.abs(axes).argmax(axis=1)] > 0).all()
+
+
+def test_centring_does_not_overflow_beside_zeros():
+    Z = affinities.centred(np.array([[1.7e308, 0.0], [1.7e308, 1.0], [1.6e308, 0.0]]))
+    assert np.isfinite(Z).all() and 0.5 <= np.abs(Z).max() <= 1.0
+
+
+def test_groups_are_opened_by_their_size_over_the_distance(rng):
+    Y = rng.normal(size=(60, 2)) * 0.05
+    tree, repel = _loops.Tree(Y), np.empty_like(Y)
+    tree.repulsion(0, len(Y), 1.0, 1e-3, repel)
+    np.testing.assert_allclose(repel, plain.repulsion(Y)[0], rtol=0, atol=1e-11)
+
+
+def test_boxes_are_split_in_the_middle():
+    Y, repel = np.array([[0.0], [4.0], [10.0]]), np.empty((3, 1))
+    _loops.Tree(Y).repulsion(0, 3, 1.0, 0.9, repel)
+    w = 1 / (1 + 8.0**2)  # 0 and 4 are a group of size 5, 8 from the third point: 5 / 8 < 0.9
+    assert repel[2, 0] == pytest.approx(2 * w * w * 8.0, rel=1e-14)
+
+
+def test_attraction_is_exaggerated_for_the_first_steps(rng, monkeypatch):
+    monkeypatch.setattr(embedding, "EXPLORATION", 2)
+    asked, gradient = [], Divergence.gradient
+    monkeypatch.setattr(
+        Divergence,
+        "gradient",
+        lambda goal, Y, e=1.0, m=True: asked.append(e) or gradient(goal, Y, e, m),
+    )
+    P = affinities.all_pairs(affinities.centred(rng.normal(size=(30, 3))), 5.0, "euclidean", None)
+    settings = embedding.Settings(10.0, 12.0, 4, 300, 0.0, 0.5)
+    embedding.embed(P, rng.normal(size=(30, 2)) * 1e-4, settings)
+    assert asked[:4] == [12.0, 12.0, 1.0, 1.0]

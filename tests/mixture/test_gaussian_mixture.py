@@ -7,8 +7,10 @@ import pytest
 import sklearn.mixture
 from sklearn.datasets import load_iris, load_wine
 
+from pellucid import load
 from pellucid.errors import ConvergenceWarning, DataError
 from pellucid.mixture import GaussianMixture
+from pellucid.mixture.em import Moments
 from tests.oracles import shared
 
 TYPES = ("full", "tied", "diag", "spherical")
@@ -260,3 +262,24 @@ def test_warm_start_with_other_covariances_is_refused(rng):
             else:
                 with pytest.raises(DataError, match=f"covariance_type='{other}'"):
                     model.fit(X)
+
+
+def test_identical_rows_with_fractional_weights_are_counted_once():
+    X = np.repeat([[0.0, 1.0], [5.0, 2.0], [9.0, 7.0]], 4, axis=0)
+    with pytest.warns(ConvergenceWarning, match="3 different rows"):
+        GaussianMixture(4, random_state=0).fit(X, sample_weight=np.linspace(0.5, 1.3, 12))
+
+
+def test_a_stored_mixture_of_two_is_loaded_and_draws_with_rounded_weights(tmp_path):
+    model = GaussianMixture(3, random_state=0).fit(load_iris().data)
+    model.weights_ = np.array([0.5, 0.5, 1e-9]) * (1 + 4e-7)
+    model.save(tmp_path / "mixture.pellucid")
+    again = load(tmp_path / "mixture.pellucid")
+    np.testing.assert_array_equal(again.sample(50)[0], model.sample(50)[0])
+
+
+def test_sums_of_two_blocks_add_up():
+    a, b = (Moments(v, np.full(2, v), np.full((2, 3), v), np.full((2, 3), v)) for v in (1.0, 4.0))
+    both = a.merge(b)
+    assert both.bound == 5.0
+    assert all((part == 5.0).all() for part in (both.mass, both.first, both.second))

@@ -20,6 +20,7 @@ from pellucid.naive_bayes import (
     MultinomialNB,
     PoissonNB,
 )
+from pellucid.naive_bayes.class_counts import level_probabilities
 
 PEOPLE = np.array([
     [6, 180, 12], [5.92, 190, 11], [5.58, 170, 12], [5.92, 165, 10],
@@ -360,3 +361,16 @@ def test_category_not_known_from_training_says_nothing(Model, cell):
         found = model.predict_proba(pd.DataFrame({"c": [cell, "a"]}, dtype=object))
     np.testing.assert_allclose(found[0], [0.5, 0.5])
     assert found[1, 0] > 0.9
+
+
+def test_levels_without_rows_are_equally_probable():
+    found = level_probabilities(np.array([[0.0, 0.0, 0.0], [1.0, 3.0, 0.0]]), 0.0)
+    np.testing.assert_allclose(found, [[1 / 3, 1 / 3, 1 / 3], [0.25, 0.75, 0.0]])
+
+
+def test_smoothing_is_a_share_of_the_variance_of_the_column():
+    X = np.array([[1.0], [5.0], [20.0], [90.0]]) * 100.0 + 0.5
+    y = np.array([0, 0, 1, 1])
+    model = MixedNB(var_smoothing=0.25).fit(X, y)
+    own = np.array([X[:2].var(), X[2:].var()])
+    np.testing.assert_allclose(model.var_[:, 0], own + 0.25 * X.var(), rtol=1e-12)
