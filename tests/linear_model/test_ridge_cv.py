@@ -5,6 +5,7 @@ import pytest
 
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import Ridge, RidgeCV
+from pellucid.linear_model._ridge.eigen import make_spectrum
 from tests.oracles import shared
 
 ALPHAS = np.array([1e-3, 0.3, 10.0, 300.0])
@@ -198,7 +199,6 @@ def test_wide_columns_of_extreme_size_change_nothing_but_the_scale(size: float) 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_wide_folds_score_as_fits_on_their_rows(offset: float) -> None:
-    """`by_folds` reads the directions of a wide table, which are made when they are asked for."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(30, 60)) + offset
     y = X[:, :4].sum(axis=1) + rng.normal(size=30)
@@ -214,3 +214,12 @@ def test_wide_folds_score_as_fits_on_their_rows(offset: float) -> None:
         scores.append(np.mean(of_folds))
     assert model.alpha_ == (0.5, 5.0)[int(np.argmax(scores))]
     np.testing.assert_allclose(model.best_score_, max(scores), rtol=1e-7)
+
+
+def test_directions_of_a_wide_table_are_orthonormal_and_rebuild_it() -> None:
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(20, 60)), rng.normal(size=(20, 1))
+    made = make_spectrum(X, y, np.ones(20), True)
+    V, centred = made.vectors, X - X.mean(axis=0)
+    np.testing.assert_allclose(V.T @ V, np.eye(19), atol=1e-12)
+    np.testing.assert_allclose(V * made.values @ V.T, centred.T @ centred, atol=1e-10)
