@@ -5,6 +5,7 @@ import pytest
 
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import Ridge, RidgeCV
+from pellucid.linear_model._ridge.eigen import make_spectrum
 from tests.oracles import shared
 
 ALPHAS = np.array([1e-3, 0.3, 10.0, 300.0])
@@ -182,3 +183,43 @@ def test_a_scorer_sees_all_targets_at_once(cv):
     assert model.alpha_ == peer.alpha_
     np.testing.assert_allclose(model.best_score_, peer.best_score_, rtol=1e-9)
     np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [2.0**200, 2.0**-200])
+def test_wide_columns_of_extreme_size_change_nothing_but_the_scale(size: float) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20, 45))
+    y = X[:, :4].sum(axis=1) + rng.normal(size=20)
+    alphas = np.array([0.1, 1.0, 10.0])
+    plain = RidgeCV(alphas=alphas).fit(X, y)
+    scaled = RidgeCV(alphas=alphas * size**2).fit(X * size, y)
+    assert scaled.alpha_ == plain.alpha_ * size**2
+    np.testing.assert_allclose(scaled.coef_ * size, plain.coef_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_wide_folds_score_as_fits_on_their_rows(offset: float) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 60)) + offset
+    y = X[:, :4].sum(axis=1) + rng.normal(size=30)
+    model = RidgeCV(alphas=[0.5, 5.0], cv=3).fit(X, y)
+    folds = np.array_split(np.arange(30), 3)
+    scores = []
+    for alpha in (0.5, 5.0):
+        of_folds = []
+        for test in folds:
+            train = np.setdiff1d(np.arange(30), test)
+            fitted = Ridge(alpha=alpha).fit(X[train], y[train])
+            of_folds.append(fitted.score(X[test], y[test]))
+        scores.append(np.mean(of_folds))
+    assert model.alpha_ == (0.5, 5.0)[int(np.argmax(scores))]
+    np.testing.assert_allclose(model.best_score_, max(scores), rtol=1e-7)
+
+
+def test_directions_of_a_wide_table_are_orthonormal_and_rebuild_it() -> None:
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(20, 60)), rng.normal(size=(20, 1))
+    made = make_spectrum(X, y, np.ones(20), True)
+    V, centred = made.vectors, X - X.mean(axis=0)
+    np.testing.assert_allclose(V.T @ V, np.eye(19), atol=1e-12)
+    np.testing.assert_allclose(V * made.values @ V.T, centred.T @ centred, atol=1e-10)

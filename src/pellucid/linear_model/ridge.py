@@ -115,7 +115,7 @@ class Ridge(LinearPredictor):
                 f"Number of targets and number of penalties do not correspond: {alpha.size} != "
                 f"{targets}"
             )
-        return np.broadcast_to(alpha, targets).copy()
+        return np.full(targets, alpha)
 
 
 class RidgeClassifier(LinearClassifier):

@@ -150,8 +150,7 @@ class CentredColumns(Columns):
         wide = Wide(task)
         root = np.sqrt(task.design.weights.sum())
         self.mean, self.mean_y = wide.mean, wide.mean_y
-        self.X, self.y = wide.A, wide.y / root
-        self.X /= root
+        self.X, self.y = wide.A / root, wide.y / root  # `wide.A` may be the user's own table
         self.q, self.yy = self.X.T @ self.y, np.square(self.y).sum(axis=0)
 
     def columns(self, active: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ def _tall_rows(made: Spectrum, alphas: np.ndarray) -> Any:
 def _wide_rows(made: Spectrum, alphas: np.ndarray) -> Any:
     """As `_tall_rows`: here 1 - leverage is a sum of small numbers, never a difference."""
     design, solver = made.task.design, made.solver
-    U, w = solver.singular[0][:, : len(made.values)], design.weights
+    U, w = solver.left[:, : len(made.values)], design.weights
     left = alphas / (made.values[:, None] + alphas)  # (r, alphas)
     inside = U.T @ solver.y  # (r, k)
     root = np.sqrt(w)

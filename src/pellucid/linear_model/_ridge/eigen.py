@@ -6,7 +6,9 @@ Invariant: columns are on the original scale; targets are divided by 2**lift, so
 overflows; directions that the rows do not show are left out, so len(values) is the rank.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,17 +28,24 @@ NEAR = 1e-6
 
 @dataclass(frozen=True)
 class Spectrum:
-    """values (r,), vectors (p, r), projections V'X'Wy (r, k), y'Wy (k,), all centred, and the means."""
+    """values (r,), vectors (p, r), projections V'X'Wy (r, k), y'Wy (k,), all centred, and the means.
+
+    `make_vectors` is called when the vectors are first needed: of a wide table they are costly.
+    """
 
     task: Ridge
     solver: Any
     values: np.ndarray
-    vectors: np.ndarray
+    make_vectors: Callable[[], np.ndarray]
     projections: np.ndarray
     yy: np.ndarray
     mean: np.ndarray
     mean_y: np.ndarray
     total: float
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        return self.make_vectors()
 
     @property
     def lift(self) -> np.ndarray:
@@ -68,8 +77,7 @@ def make_spectrum(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -
     task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         made = _tall(task) if task.design.X.n >= task.design.X.p else _wide(task)
-    finite = np.isfinite(made.values).all() and np.isfinite(made.vectors).all()
-    if not finite or not np.isfinite(made.projections).all() or not np.isfinite(made.mean).all():
+    if not all(np.isfinite(part).all() for part in (made.values, made.projections, made.mean)):
         raise DataError(
             "The columns (or weights) differ in size by more than a float can hold when squared. "
             "Bring them to similar scales first."
@@ -103,7 +111,9 @@ def _tall(task: Ridge) -> Spectrum:
         projections = vectors.T @ Sxy
     mean = np.ldexp(solver.mean, -units)
     total = float(np.ldexp(solver.total, out))
-    return Spectrum(task, solver, values, vectors, projections, yy, mean, solver.mean_y, total)
+    return Spectrum(
+        task, solver, values, lambda: vectors, projections, yy, mean, solver.mean_y, total
+    )
 
 
 def _by_triangle(task: Ridge, solver: Tall) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -121,12 +131,10 @@ def _by_triangle(task: Ridge, solver: Tall) -> tuple[np.ndarray, np.ndarray, np.
     return s[seen] ** 2, Vt[seen].T.copy(), s[seen, None] * (U[:, seen].T @ targets)
 
 
-def _by_rows(
-    A: np.ndarray, null: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The singular values and vectors of a wide A by AA', which is much faster; None if its smallest
-    value is too small for squares. `null` is a direction that A'null = 0 leaves out."""
-    K = A @ A.T
+def _by_rows(K: np.ndarray, null: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """The left singular vectors and the singular values of a wide A by K = AA', which is much faster;
+    None if the smallest value is too small for squares. `null` is a direction that A'null = 0 leaves
+    out."""
     if not np.isfinite(K).all():
         return None
     values, U = np.linalg.eigh(K)
@@ -134,25 +142,35 @@ def _by_rows(
         values, U = values[1:], U[:, 1:]
     if not len(values) or not values[0] > SQUARED * values[-1]:
         return None
-    values, U = values[::-1], U[:, ::-1]
-    s = np.sqrt(values)
-    return U, s, (A.T @ (U / s)).T
+    return U[:, ::-1], np.sqrt(values[::-1])
 
 
 def _wide(task: Ridge) -> Spectrum:
     solver = Wide(task)
-    root = np.sqrt(np.ldexp(1.0, task.weights_lift))
-    A, y = np.ldexp(solver.A, -task.units) * root, solver.y * root
+    A, y, K = solver.A, solver.y, None
+    if task.units.any() or task.weights_lift:
+        root = np.sqrt(np.ldexp(1.0, task.weights_lift))
+        A, y = np.ldexp(A, -task.units) * root, y * root
+    else:
+        K = solver.products
     mean = np.ldexp(solver.mean, -task.units)
     total = float(np.ldexp(task.design.weights.sum(), task.weights_lift))
     yy = np.square(y).sum(axis=0)
+    made = (yy, mean, solver.mean_y, total)
     if not np.isfinite(A).all():
-        nothing = np.zeros((A.shape[1], 1)), np.zeros((1, y.shape[1]))
-        return Spectrum(task, solver, np.full(1, np.inf), *nothing, yy, mean, solver.mean_y, total)
-    U, s, Vt = _by_rows(A, solver.null) or np.linalg.svd(A, full_matrices=False)
-    solver.singular = (U, s, Vt)
+        nothing = np.zeros((1, y.shape[1]))
+        return Spectrum(task, solver, np.full(1, np.inf), solver.A.copy, nothing, *made)
+    found = _by_rows(A @ A.T if K is None else K, solver.null)
+    if found is None:
+        U, s, Vt = np.linalg.svd(A, full_matrices=False)
+        solver.singular = None if K is None else (U, s, Vt)
+    else:
+        (U, s), Vt = found, None
+    solver.left = U
     seen = s > max(A.shape) * EPS * s[0] if len(s) else np.zeros(0, dtype=bool)
     projections = s[seen, None] * (U[:, seen].T @ y)
-    return Spectrum(
-        task, solver, s[seen] ** 2, Vt[seen].T, projections, yy, mean, solver.mean_y, total
-    )
+
+    def vectors() -> np.ndarray:
+        return A.T @ (U / s)[:, seen] if Vt is None else Vt[seen].T
+
+    return Spectrum(task, solver, s[seen] ** 2, vectors, projections, *made)

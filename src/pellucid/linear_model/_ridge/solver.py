@@ -112,9 +112,9 @@ def ridge(
     task, solve = made.task, made
     b = np.zeros((Y.shape[1], X.shape[1]))
     rest = np.zeros(Y.shape[1], dtype=bool)
-    for strength in np.unique(alpha):
+    for strength in sorted(set(alpha.tolist())):  # for few targets quicker than `np.unique`
         chosen = np.flatnonzero(alpha == strength)
-        found = solve.coefficients(chosen, float(strength)) if strength > 0 else None
+        found = solve.coefficients(chosen, strength) if strength > 0 else None
         if found is None:
             rest[chosen] = True
         else:
@@ -134,7 +134,7 @@ class Tall:
         c, p = int(design.constant), design.X.p
         self.total = float(G[0, 0]) if c else float(parallel.sum_rows(design.weights))
         drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
-        self.S = G[c:, c:] - self.total * np.outer(drift, drift)
+        self.S = G[c:, c:] - self.total * (drift[:, None] * drift)
         self.mean, self.mean_y = design.shift + drift[:p], design.start + drift[p:]
         # A column that is constant up to rounding has no effect.
         constant = np.diagonal(self.S)[:p] <= design.noise(self.total) ** 2
@@ -203,33 +203,42 @@ class Wide:
         design = task.design
         w = design.weights
         self.task = task
-        X = design.X.dense(slice(None)) - design.shift
+        X, shift = design.X.dense(slice(None)), design.shift
         Y = design.Y - design.start
         if design.constant:
             share = w / w.sum()
-            slip, slip_y = share @ X, share @ Y
-            X -= slip
+            far = shift.any()  # then the mean must come off in two steps
+            slip, slip_y = share @ (X - shift if far else X), share @ Y
+            X = X - shift - slip if far else X - slip
             Y -= slip_y
-            self.mean, self.mean_y = design.shift + slip, design.start + slip_y
+            self.mean, self.mean_y = shift + slip, design.start + slip_y
         else:
-            self.mean, self.mean_y = design.shift, design.start
+            self.mean, self.mean_y = shift, design.start
         root = np.sqrt(w)[:, None]
         if w.min() != 1.0 or w.max() != 1.0:
-            X *= root
+            X = X * root
             Y *= root
         self.A, self.y = X, Y
         # Centred rows, times sqrt(w), are orthogonal to sqrt(w), and so are the targets.
         self.null = root[:, 0] / np.linalg.norm(root) if design.constant else None
-        self.singular: Any = None
+        self.singular: Any = None  # U, s, V' of A, once they are known
+        self.left: Any = None  # U of the rows on the original scale, for `leave_one_out`
+
+    @functools.cached_property
+    def products(self) -> np.ndarray:
+        """AA' of the centred rows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.A @ self.A.T
 
     def coefficients(self, chosen: np.ndarray, alpha: float) -> np.ndarray | None:
         penalty, y = self.task.penalty(alpha), self.y[:, chosen]
-        unit = np.sqrt(penalty)
-        if not unit.min() > 0:
+        if not penalty.min() > 0:
             return None
+        even = penalty.min() == penalty.max()
+        unit = np.float64(1.0) if even else np.sqrt(penalty)
         with np.errstate(over="ignore", invalid="ignore"):
-            A = self.A / unit  # now every coefficient has penalty 1
-            K = A @ A.T
+            A = self.A if even else self.A / unit  # now every coefficient has the same penalty
+            K = self.products / penalty[0] if even else A @ A.T
         K[np.diag_indices(len(K))] += 1.0
         if self.null is not None:  # no target has this direction, so its eigenvalue is free
             K += np.outer(np.trace(K) / len(K) * self.null, self.null)
@@ -237,8 +246,8 @@ class Wide:
         if factor is not None and factor.condition < DUAL_CONDITION:
             dual = factor.solve(y)
             dual += factor.solve(y - K @ dual)
-            return (A.T @ dual / unit[:, None]).T
-        if np.ptp(unit) > 0 or not np.isfinite(A).all():
+            return dual.T @ A / (penalty[0] if even else unit)
+        if not even or not np.isfinite(A).all():
             return None
         if self.singular is None:
             self.singular = np.linalg.svd(self.A, full_matrices=False)
