@@ -119,6 +119,8 @@ cdef Py_ssize_t partition_rows(const Split* s, const uint8_t* column, int32_t* r
     for i in range(256):
         side[i] = goes_left(s, <int> i, n_bins)
     for i in range(n):
+        if i + AHEAD < n:
+            prefetch(column + rows[i + AHEAD])
         row = rows[i]
         is_left = side[column[row]]
         rows[left] = row                # without a branch; what is overwritten has been read
@@ -132,6 +134,8 @@ cdef Py_ssize_t partition_rows(const Split* s, const uint8_t* column, int32_t* r
 cdef void gather_cells(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cell* out) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
+        if i + AHEAD < n:
+            prefetch(cells + rows[i + AHEAD])
         out[i] = cells[rows[i]]
 
 
@@ -142,6 +146,8 @@ cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows,
     cdef Py_ssize_t i
     total.g, total.h = 0.0, 0.0
     for i in range(n):
+        if i + AHEAD < n:
+            prefetch(gradients + rows[i + AHEAD])
         total.g += gradients[rows[i]].g
         total.h += gradients[rows[i]].h
     return total

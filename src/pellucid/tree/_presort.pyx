@@ -7,17 +7,21 @@ there stand side by side and are then ordered by the lower 32 bits: by insertion
 three more counting passes if they are many.
 """
 
-from libc.math cimport floor, isnan
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport INFINITY, floor, isnan
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from pellucid.tree._memory cimport allocate, release
 from pellucid.tree._random cimport mix
 from pellucid.tree._table cimport SMALL
 
+import numpy as np
+
 
 cdef enum:
     SHORT_RUN = 24          # up to this length insertion beats counting
+    GRID = 1024             # cells in which thresholds are looked up
+    MOST_PIVOTS = 65535     # whose intervals have numbers of 16 bits
 
 
 cdef struct Item:
@@ -269,24 +273,81 @@ cdef void count_draws(uint64_t key, Py_ssize_t draws, Py_ssize_t n, double* coun
         counts[<Py_ssize_t> (<double> (mix(state) >> 11) * scale)] += 1.0
 
 
+cdef inline Py_ssize_t grid_cell(double v, double low, double scale) noexcept nogil:
+    """Cell of an even grid; never decreases with v, so cells keep the order of values."""
+    cdef double at = (v - low) * scale
+    if v <= low or scale == 0.0:
+        return 0
+    return <Py_ssize_t> (at if at < GRID - 1 else GRID - 1)
+
+
+cdef int fill_grid(const double[::1] cuts, int32_t* start, double* padded,
+                   double* scale) noexcept nogil:
+    """Sorted cuts by cells: start[g] of them stand in cells before g. Returns how many steps of
+    bisection find a value among the cuts of its cell; `padded` (3 m + 2) ends with infinite cuts."""
+    cdef Py_ssize_t m = cuts.shape[0], j, g, most = 0
+    cdef double width = cuts[m - 1] - cuts[0] if m > 0 else 0.0
+    cdef int steps = 0
+    scale[0] = (GRID - 1) / width if width > 0.0 else 0.0
+    if not scale[0] < INFINITY:
+        scale[0] = 0.0                  # one cell: bisection alone
+    memset(start, 0, (GRID + 1) * sizeof(int32_t))
+    for j in range(m):
+        padded[j] = cuts[j]
+        start[grid_cell(cuts[j], cuts[0], scale[0]) + 1] += 1
+    for j in range(m, 3 * m + 2):
+        padded[j] = INFINITY
+    for g in range(GRID):
+        most = max(most, start[g + 1])
+        start[g + 1] += start[g]
+    while most >> steps:
+        steps += 1
+    return steps
+
+
+cdef inline Py_ssize_t cuts_below(double v, const double* cuts, double low, double scale,
+                                  const int32_t* start, int steps) noexcept nogil:
+    """How many cuts are smaller than v."""
+    cdef Py_ssize_t at = start[grid_cell(v, low, scale)]
+    cdef Py_ssize_t step = (<Py_ssize_t> 1 << steps) >> 1
+    while step > 0:
+        at += step if cuts[at + step - 1] < v else 0
+        step >>= 1
+    return at
+
+
 def number_bins(const double[::1] values, const double[::1] thresholds, uint8_t[:, ::1] cells,
                 int place):
     """Bin of every value: how many thresholds lie below it; after the last bin if it is missing."""
-    cdef Py_ssize_t i, n = values.shape[0]
-    cdef int low, half, length, m = <int> thresholds.shape[0]
-    cdef double v
+    cdef Py_ssize_t i, n = values.shape[0], m = thresholds.shape[0]
+    cdef int32_t start[GRID + 1]
+    cdef double padded[770]
+    cdef double scale, low = thresholds[0] if m > 0 else 0.0
+    cdef int steps
+    assert m < 256
     with nogil:
+        steps = fill_grid(thresholds, start, padded, &scale)
         for i in range(n):
-            v = values[i]
-            if isnan(v):
+            if isnan(values[i]):
                 cells[i, place] = <uint8_t> (m + 1)
-                continue
-            low, length = 0, m
-            while length > 0:           # first threshold >= v, without a branch
-                half = (length + 1) >> 1
-                low += half * (thresholds[low + half - 1] < v)
-                length -= half
-            cells[i, place] = <uint8_t> low
+            else:
+                cells[i, place] = <uint8_t> cuts_below(values[i], padded, low, scale, start, steps)
+
+
+def count_between(const double[::1] values, const double[::1] pivots, uint16_t[::1] which,
+                  int64_t[::1] counts):
+    """Interval of every value, the number of pivots below it, and how many values each one has."""
+    cdef Py_ssize_t i, m = pivots.shape[0]
+    cdef int32_t start[GRID + 1]
+    cdef double[::1] padded = np.empty(3 * m + 2)
+    cdef double scale, low = pivots[0]
+    cdef int steps
+    assert 0 < m <= MOST_PIVOTS and counts.shape[0] == m + 1
+    with nogil:
+        steps = fill_grid(pivots, start, &padded[0], &scale)
+        for i in range(values.shape[0]):
+            which[i] = <uint16_t> cuts_below(values[i], &padded[0], low, scale, start, steps)
+            counts[which[i]] += 1
 
 
 def level_bins(const double[::1] codes, const uint8_t[::1] bin_of, int n_bins,

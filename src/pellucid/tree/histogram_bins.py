@@ -15,10 +15,12 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data.row_view import RowView
 from pellucid.parallel.external import take
-from pellucid.tree._presort import level_bins, number_bins
+from pellucid.tree._presort import count_between, level_bins, number_bins
 
 WIDTH = 4  # columns in a word of bins
 FEWEST = 10  # rows below which a level has no bin of its own, if there are too many
+PIVOTS = 4096  # sorted cells of a long column, between which the others are counted
+WORTH_PIVOTS = 2**16  # rows from which a column is not sorted as a whole
 MOST_PARTS = 16  # columns of bins of one column of levels
 
 
@@ -104,6 +106,10 @@ def _thresholds(values: np.ndarray, weights: np.ndarray | None, max_bins: int) -
     if not len(values):
         return np.empty(0)
     if weights is None:
+        if len(values) >= WORTH_PIVOTS:
+            pivots = np.unique(values[:: len(values) // PIVOTS])
+            if len(pivots) > max_bins:
+                return _selected_thresholds(values, pivots, max_bins)
         values.sort()
         return _even_thresholds(values, max_bins)
     order = np.argsort(values, kind="stable")
@@ -133,6 +139,28 @@ def _even_thresholds(values: np.ndarray, max_bins: int) -> np.ndarray:
         last = np.searchsorted(values, chosen, side="right") - 1
     last = last[last < n - 1]
     return midpoints(values[last], values[last + 1])
+
+
+def _selected_thresholds(values: np.ndarray, pivots: np.ndarray, max_bins: int) -> np.ndarray:
+    """The same for unsorted values, of which `pivots` are some, more than `max_bins`.
+
+    Only intervals (pivot, next pivot] are sorted that hold a quantile, with the ones behind them: the
+    value above a quantile may be there.
+    """
+    n = len(values)
+    which, counts = np.empty(n, dtype=np.uint16), np.zeros(len(pivots) + 1, dtype=np.int64)
+    count_between(values, pivots, which, counts)
+    ends = np.cumsum(counts)
+    ranks = np.maximum(np.ceil(n * (np.arange(1, max_bins) / max_bins)).astype(np.int64), 1) - 1
+    own = np.searchsorted(ends, ranks, side="right")
+    wanted = np.zeros(len(counts), dtype=bool)
+    wanted[own] = wanted[np.minimum(own + 1, len(pivots))] = True
+    some = np.sort(values[wanted[which]])
+    left_out = np.cumsum(np.where(wanted, 0, counts))  # values below that are not in `some`
+    chosen = np.unique(some[ranks - left_out[own]])
+    above = np.searchsorted(some, chosen, side="right")
+    inside = above < len(some)
+    return midpoints(chosen[inside], some[above[inside]])
 
 
 def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
