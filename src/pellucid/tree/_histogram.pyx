@@ -92,26 +92,12 @@ cdef class Growth:
     """Grows rounds of trees from a `histogram_grower.HistogramConfig`: `begin`, `work` in any number of
     threads, `store`."""
 
-    cdef Setup s
-    cdef list kept                             # the arrays behind the pointers
-    cdef const int32_t[::1] n_bins
-    # Tree k grows in workspace k % n_workspaces, after tree k - n_workspaces: memory is for as many
-    # trees as there are threads, however many classes.
-    cdef GrowingTree* trees
-    cdef int n_trees, n_workspaces
-    cdef int n_slots                           # of a workspace
-    cdef int failed                            # no memory
-    cdef const int32_t[::1] round_rows         # None: all
-    cdef const double[:, :, ::1] gradients
-    cdef const double[::1] weights             # None: splits are scored by curvatures
-    cdef double[:, ::1] raw
-    cdef GrownTrees grown
-
     def __cinit__(self, config):
         self.kept, self.n_trees = [config], config.n_trees
         self.n_workspaces = max(1, min(config.n_workspaces, self.n_trees))
         self.n_slots = max(config.n_slots, 1)
         self.grown = GrownTrees()
+        self.s.streamed = config.streamed
         self.set_columns(config)
         self.set_limits(config.limits, config.signs.any())
         self.allocate_trees()
@@ -126,7 +112,9 @@ cdef class Growth:
         cdef int j
         self.n_bins = n_bins
         s.n, s.n_blocks, s.n_columns = words.shape[1], <int> words.shape[0], <int> kinds.shape[0]
-        s.words, s.columns, s.n_bins, s.kinds = &words[0, 0], &columns[0, 0], &n_bins[0], &kinds[0]
+        s.words, s.n_bins, s.kinds = &words[0, 0], &n_bins[0], &kinds[0]
+        if not s.streamed:
+            s.columns = &columns[0, 0]
         s.signs, s.stop, s.shift = &signs[0], &stop[0], config.shift
         s.samples = &samples[0] if samples.shape[0] else NULL
         s.n_groups = <int> groups.shape[0]
@@ -151,6 +139,7 @@ cdef class Growth:
         cdef GrowingTree* t
         cdef GrowingTree* before
         cdef Py_ssize_t n = self.s.n
+        cdef Py_ssize_t cells = 0 if self.s.streamed else n * sizeof(Cell)
         cdef int k
         self.trees = <GrowingTree*> calloc(self.n_trees, sizeof(GrowingTree))
         if self.trees == NULL:
@@ -164,8 +153,8 @@ cdef class Growth:
                 t.rows, t.cells, t.ordered = before.rows, before.cells, before.ordered
                 continue
             t.rows = <int32_t*> self.array(n * sizeof(int32_t))
-            t.cells = <Cell*> self.array(n * sizeof(Cell))
-            t.ordered = <Cell*> self.array(n * sizeof(Cell))
+            t.cells = <Cell*> self.array(cells)
+            t.ordered = <Cell*> self.array(cells)
         self.s.pool = <Cell*> reallocated(
             NULL,
             <size_t> self.n_workspaces * self.n_slots * histogram_size(&self.s) * sizeof(Cell))
@@ -207,7 +196,7 @@ cdef class Growth:
         for k in range(self.n_trees):
             if self.plant(self.trees + k, <const Gradient*> &gradients[k, 0, 0], mix(keys[k])) < 0:
                 raise MemoryError
-        for k in range(self.n_workspaces):
+        for k in range(0 if self.s.streamed else self.n_workspaces):
             self.start_tree(self.trees + k)
 
     cdef int plant(self, GrowingTree* t, const Gradient* gradients, uint64_t key) noexcept nogil:

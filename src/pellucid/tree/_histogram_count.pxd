@@ -1,6 +1,6 @@
 """Rows of a node: as integers, counted into histograms, or partitioned by a split."""
 
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from pellucid.tree._histogram_records cimport Cell, Gradient, Split, Units
 
@@ -11,6 +11,36 @@ cdef enum:                      # of `count_rows`: where the cells of the rows s
     BY_ROW = 2
 
 
+cdef extern from *:
+    """
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    static inline long long rounded(double x) { return _mm_cvtsd_si64(_mm_set_sd(x)); }
+    #else
+    #include <math.h>
+    static inline long long rounded(double x) { return llrint(x); }
+    #endif
+    """
+    int64_t rounded(double x) nogil             # to the nearest integer
+
+
+cdef inline double h_of(const Gradient* gradients, const double* weights,
+                        Py_ssize_t row) noexcept nogil:
+    """What splits are scored by: the curvature of a row, or its weight."""
+    return gradients[row].h if weights == NULL else weights[row]
+
+
+cdef inline Cell cell_of(const Gradient* gradients, const double* weights, const int32_t* samples,
+                         Py_ssize_t row, double up_g, double up_h, int shift) noexcept nogil:
+    """Integers of one row; samples NULL: 1."""
+    cdef Cell cell
+    cell.g = rounded(gradients[row].g * up_g)
+    cell.hc = (rounded(h_of(gradients, weights, row) * up_h) << shift) + (
+        1 if samples == NULL else samples[row])
+    return cell
+
+
+cdef bint goes_left(const Split* s, int b, int n_bins) noexcept nogil
 cdef void count_rows(const uint32_t* words, const int32_t* rows, const Cell* cells, Py_ssize_t n,
                      Cell** columns, int where) noexcept nogil
 cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,

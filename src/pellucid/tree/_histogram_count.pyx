@@ -8,19 +8,6 @@ from pellucid.tree._histogram_records cimport Cell, Gradient, Split, Units, add_
 from pellucid.tree._prefetch cimport prefetch
 
 
-cdef extern from *:
-    """
-    #ifdef __SSE2__
-    #include <emmintrin.h>
-    static inline long long rounded(double x) { return _mm_cvtsd_si64(_mm_set_sd(x)); }
-    #else
-    #include <math.h>
-    static inline long long rounded(double x) { return llrint(x); }
-    #endif
-    """
-    int64_t rounded(double x) nogil             # to the nearest integer
-
-
 cdef enum:
     AHEAD = 16                  # rows that are prefetched
 
@@ -66,20 +53,16 @@ cdef inline int exponent(double largest, int bits) noexcept nogil:
     return e
 
 
-cdef inline double h_of(const Gradient* gradients, const double* weights, int32_t row) noexcept nogil:
-    """What splits are scored by: the curvature of a row, or its weight."""
-    return gradients[row].h if weights == NULL else weights[row]
-
-
 cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
                     const double* weights, Units* units) noexcept nogil:
-    """Units in which no sum over these rows can overflow."""
+    """Units in which no sum over these rows can overflow; rows NULL: the first n."""
     cdef double g = 0.0, h = 0.0
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, row
     cdef int e
     for i in range(n):
-        g = max(g, fabs(gradients[rows[i]].g))
-        h = max(h, h_of(gradients, weights, rows[i]))
+        row = i if rows == NULL else rows[i]
+        g = max(g, fabs(gradients[row].g))
+        h = max(h, h_of(gradients, weights, row))
     e = exponent(g * n, 62)
     units.g = ldexp(1.0, -e)
     e = exponent(h * n, 62 - shift)
@@ -88,14 +71,15 @@ cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n
 
 cdef double noise_of(const Gradient* gradients, const double* weights, const int32_t* samples,
                      const int32_t* rows, Py_ssize_t n) noexcept nogil:
-    """Sum of g^2, by sample, over the sum of h."""
+    """Sum of g^2, by sample, over the sum of h; rows NULL: the first n."""
     cdef double squares = 0.0, h = 0.0, c = 1.0
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, row
     for i in range(n):
+        row = i if rows == NULL else rows[i]
         if samples != NULL:
-            c = <double> samples[rows[i]]
-        squares += gradients[rows[i]].g * (gradients[rows[i]].g / c)
-        h += h_of(gradients, weights, rows[i])
+            c = <double> samples[row]
+        squares += gradients[row].g * (gradients[row].g / c)
+        h += h_of(gradients, weights, row)
     return squares / h if h > 0.0 else 0.0
 
 
@@ -110,16 +94,14 @@ cdef Cell to_cells(const Gradient* gradients, const double* weights, const int32
     total.g, total.hc = 0, 0
     for i in range(n):
         row = rows[i]
-        cells[row].g = rounded(gradients[row].g * up_g)
-        cells[row].hc = (rounded(h_of(gradients, weights, row) * up_h) << units.shift) + (
-            1 if samples == NULL else samples[row])
+        cells[row] = cell_of(gradients, weights, samples, row, up_g, up_h, units.shift)
         add_words(&total, cells + row)
         if ordered != NULL:
             ordered[i] = cells[row]
     return total
 
 
-cdef inline bint goes_left(const Split* s, int b, int n_bins) noexcept nogil:
+cdef bint goes_left(const Split* s, int b, int n_bins) noexcept nogil:
     if b >= n_bins:
         return s.missing_left
     if s.is_set:

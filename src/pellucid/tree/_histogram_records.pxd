@@ -59,6 +59,7 @@ cdef struct Node:
     int32_t slot                # of its histogram, -1: none
     int32_t mask                # number of its row of allowed columns, -1: all
     int32_t is_split            # 1: for now, 2: for good
+    int32_t counted             # number of its histogram in a pass over all rows, -1: none
 
 
 cdef struct Pair:               # two children to be searched; the larger may be -1: no such child
@@ -70,7 +71,8 @@ cdef struct Pair:               # two children to be searched; the larger may be
 cdef struct GrowingTree:        # one tree, with all that its tasks write to
     Node* nodes
     int32_t* front              # leaves of best-first order that can be split
-    int32_t* rows               # from here to `ordered`: of its workspace
+    # From here to `ordered`: of its workspace. In passes over all rows, `rows` holds the node of each.
+    int32_t* rows
     Cell* cells                 # by row
     Cell* ordered               # in the order of rows, of the nodes that are counted
     const Gradient* gradients   # by row
@@ -78,6 +80,8 @@ cdef struct GrowingTree:        # one tree, with all that its tasks write to
     Pair* pairs
     Split* found                # (pair, side, block)
     uint8_t* masks
+    Cell* parts                 # histograms (part of a pass, node that is counted); NULL: no passes
+    int32_t n_parts, n_counted
     int32_t* leaves
     int32_t* unused_slots
     Units units
@@ -123,6 +127,7 @@ cdef struct Setup:              # what the tasks of all trees share
     double rate, ccp_alpha
     bint update
     const double* weights       # (n,) in place of curvatures where splits are scored, or NULL
+    bint streamed               # rows are visited in passes, see `_histogram_passes`
 
 
 cdef inline double count_of(const Units* units, int64_t hc) noexcept nogil:
@@ -168,6 +173,8 @@ cdef inline bint is_larger(const GrowingTree* t, const Node* node) noexcept nogi
     cdef const Node* above = t.nodes + node.parent
     if node.parent < 0:
         return False
+    if t.n_parts > 0:           # rows are not known before the pass, and either child may be counted
+        return node.c > 0.5 * above.c or (node.c == 0.5 * above.c and node.start > above.start)
     if 2 * (node.end - node.start) == above.end - above.start:
         return node.start > above.start
     return 2 * (node.end - node.start) > above.end - above.start

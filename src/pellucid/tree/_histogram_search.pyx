@@ -6,8 +6,8 @@ from libc.string cimport memset
 
 from pellucid.tree._histogram_count cimport ALL, BY_ROW, ORDERED, count_rows
 from pellucid.tree._histogram_records cimport (
-    TIE, WIDTH, Cell, GrowingTree, Node, Pair, Setup, Split, count_of, gathered, histogram_size,
-    is_larger, limited, resize,
+    TIE, WIDTH, Cell, GrowingTree, Node, Pair, Setup, Split, add_words, count_of, gathered,
+    histogram_size, is_larger, limited, resize,
 )
 from pellucid.tree._histogram_scan cimport drop, scan_numbers, scan_sets
 from pellucid.tree._histogram_tree cimport add_to_front
@@ -52,7 +52,7 @@ cdef int open_pair(const Setup* s, GrowingTree* t, Pair* pair) noexcept nogil:
     """Histograms and masks of a pair have their places then, if it is to be searched."""
     cdef Node* small = t.nodes + pair.small
     cdef Node* large = t.nodes + pair.large if pair.large >= 0 else NULL
-    cdef bint more = s.limits.max_leaves - t.n_leaves > t.batch
+    cdef bint more = s.limits.max_leaves - t.n_leaves > 1       # one of the batch is split for good
     pair.small_search = more and may_split(s, small)
     pair.large_search = large != NULL and more and may_split(s, large)
     if not pair.small_search and not pair.large_search:
@@ -173,6 +173,9 @@ cdef void count_node(const Setup* s, GrowingTree* t, Node* node, int block, Cell
     cdef int64_t n = node.end - node.start
     cdef int j, where = ORDERED
     memset(e, 0, length * sizeof(Cell))
+    if s.streamed:
+        sum_parts(s, t, node, s.first[WIDTH * block], e, length)
+        return
     for j in range(WIDTH):
         columns[j] = e + (s.first[WIDTH * block + j] - s.first[WIDTH * block])
     if n == s.n:
@@ -180,6 +183,17 @@ cdef void count_node(const Setup* s, GrowingTree* t, Node* node, int block, Cell
     elif is_larger(t, node):
         cells, where = t.cells, BY_ROW      # only the smaller one's cells were gathered
     count_rows(s.words + block * s.n, t.rows + node.start, cells, n, columns, where)
+
+
+cdef void sum_parts(const Setup* s, const GrowingTree* t, const Node* node, int64_t first, Cell* e,
+                    int64_t length) noexcept nogil:
+    """What the parts of a pass have counted for a node."""
+    cdef const Cell* own
+    cdef int64_t i, part
+    for part in range(t.n_parts):
+        own = t.parts + (part * t.n_counted + node.counted) * histogram_size(s) + first
+        for i in range(length):
+            add_words(e + i, own + i)
 
 
 cdef void best_of_block(const Setup* s, GrowingTree* t, Node* node, int block, Cell* e,

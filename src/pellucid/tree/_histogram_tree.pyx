@@ -87,7 +87,10 @@ cdef int plan(const Setup* s, GrowingTree* t) noexcept nogil:
         t.done = 1
         return 0
     # More than the best one only while threads are idle: the split may not be needed.
+    # A pass over all rows splits what it can.
     wanted = min(1 + 2 * <int> s.idle, (left + 1) // 2) if limited(s) else <int> MANY
+    if s.streamed:
+        wanted = min(left, <int> MANY)
     wanted = max(1, min(wanted, t.n_front))
     if reserve(t, 2 * wanted) < 0:
         return -1
@@ -129,10 +132,20 @@ cdef void split_node(const Setup* s, GrowingTree* t, int32_t number) noexcept no
     cdef Node* left = t.nodes + node.left
     cdef Node* right = t.nodes + node.right
     cdef int32_t f = node.split.feature
+    cdef Node* small
     cdef int64_t at = node.start + partition_rows(
         &node.split, s.columns + f * s.n, t.rows + node.start, scratch_of(t, node),
         node.end - node.start, s.n_bins[f])
-    cdef Node* small = left
+    add_children(s, t, number, at)
+    small = right if is_larger(t, left) else left
+    gather_cells(t.cells, t.rows + small.start, small.end - small.start, gathered(t, small))
+
+
+cdef void add_children(const Setup* s, GrowingTree* t, int32_t number, int64_t at) noexcept nogil:
+    """The children of a node that is split; `at`: the first row of the right one."""
+    cdef Node* node = t.nodes + number
+    cdef Node* left = t.nodes + node.left
+    cdef Node* right = t.nodes + node.right
     memset(left, 0, sizeof(Node))
     memset(right, 0, sizeof(Node))
     left.start, left.end, right.start, right.end = node.start, at, at, node.end
@@ -142,9 +155,6 @@ cdef void split_node(const Setup* s, GrowingTree* t, int32_t number) noexcept no
     right.total.hc = node.total.hc - left.total.hc
     set_numbers(t, left)
     set_numbers(t, right)
-    if is_larger(t, left):
-        small = right
-    gather_cells(t.cells, t.rows + small.start, small.end - small.start, gathered(t, small))
     left.key, right.key = mix(2 * node.key + 1), mix(2 * node.key + 2)
     left.left, right.left, left.slot, right.slot, left.mask, right.mask = -1, -1, -1, -1, -1, -1
     left.depth, right.depth = node.depth + 1, node.depth + 1
@@ -245,10 +255,18 @@ cdef void set_leaf(const Setup* s, GrowingTree* t, int32_t number) noexcept nogi
     cdef double* raw = s.raw + t.number * s.n
     cdef Gradient total
     cdef int64_t i
-    cdef double value = 0.0
     undo(t, number)
     total = sum_gradients(t.gradients, rows, node.end - node.start)
     node.h = total.h if s.weights == NULL else sum_weights(s.weights, rows, node.end - node.start)
+    set_value(s, node, total)
+    if s.update:
+        for i in range(node.end - node.start):
+            raw[rows[i]] += node.value
+
+
+cdef void set_value(const Setup* s, Node* node, Gradient total) noexcept nogil:
+    """Value of a leaf from the sums of its rows."""
+    cdef double value = 0.0
     if total.h + s.limits.l2 > 0:
         value = min(max(-total.g / (total.h + s.limits.l2), node.lower), node.upper)
     node.value = s.rate * value
@@ -256,6 +274,3 @@ cdef void set_leaf(const Setup* s, GrowingTree* t, int32_t number) noexcept nogi
         node.value = copysign(min(s.rate * fabs(value), max(ORDINARY, log1p(fabs(value)))), value)
     elif s.limits.steep * value > 0:  # the loss of a leaf is lowest at log(1 + v), never beyond it
         node.value = s.limits.steep * min(s.rate * fabs(value), log1p(fabs(value)))
-    if s.update:
-        for i in range(node.end - node.start):
-            raw[rows[i]] += node.value

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid import parallel
+from pellucid.parallel.memory import is_limited
 from pellucid.tree._histogram import Growth
+from pellucid.tree._histogram_passes import StreamedGrowth
 from pellucid.tree.histogram_bins import WIDTH, Bins
 
 WORTH_THREADS = 2**17  # cells of a round below which one thread is faster
 POOL = 2**28  # bytes of histograms that are kept for subtraction
+PASS_ROWS = 2**16  # rows of a task of a pass
+MOST_PARTS = 16  # threads of a pass: each has its own histograms
 UNLIMITED = 2**31 - 1
 
 
@@ -48,6 +52,7 @@ class HistogramConfig:
     n_workspaces: int  # trees that grow at once
     n_slots: int  # histograms of a workspace
     stop: np.ndarray  # int32 (1,), of a `parallel.StopFlag`
+    streamed: bool  # rows are visited in passes; `columns` is empty
 
 
 def shift_of(samples: np.ndarray, n: int) -> int:
@@ -55,10 +60,18 @@ def shift_of(samples: np.ndarray, n: int) -> int:
     return int(samples.sum(dtype=np.int64) if len(samples) else n).bit_length()
 
 
+def _columns(words: np.ndarray) -> np.ndarray:
+    """Bins column after column, (d, n) uint8."""
+    n = words.shape[1]
+    cells = words.view(np.uint8).reshape(-1, n, WIDTH).transpose(0, 2, 1)
+    return np.ascontiguousarray(cells).reshape(-1, n)
+
+
 class HistogramGrower:
     """Grows rounds of `n_trees` trees on the same binned rows.
 
     samples (int32): how many a row counts for, at most; empty: every row for one.
+    streamed: rows are visited in passes, with equal results; None: below a memory ceiling.
     """
 
     def __init__(
@@ -70,6 +83,7 @@ class HistogramGrower:
         samples: np.ndarray,
         signs: np.ndarray | None = None,
         groups: np.ndarray | None = None,
+        streamed: bool | None = None,
     ) -> None:
         d = len(bins.kinds)
         self.stop = parallel.StopFlag()
@@ -78,16 +92,14 @@ class HistogramGrower:
         self.threads = parallel.get_threads() if worth else 1
         signs = np.zeros(d, dtype=np.int8) if signs is None else signs
         slot = 16 * int(bins.n_bins.sum() + len(bins.n_bins))
-        columns = np.ascontiguousarray(
-            words.view(np.uint8).reshape(-1, self.n, WIDTH).transpose(0, 2, 1)
-        )
+        self.streamed = is_limited() if streamed is None else streamed
         # Of one tree: smaller nodes are counted as fast as they are subtracted.
-        wanted = min(limits.max_leaves, self.n // 256, 512) + 2
-        workspaces = min(n_trees, self.threads)
-        self.growth = Growth(
+        wanted = (1 + self.streamed) * min(limits.max_leaves, self.n // 256, 512) + 2
+        workspaces = 1 if self.streamed else min(n_trees, self.threads)
+        self.growth = (StreamedGrowth if self.streamed else Growth)(
             HistogramConfig(
                 words=words,
-                columns=columns.reshape(-1, self.n),
+                columns=_columns(words[:0] if self.streamed else words),
                 n_bins=bins.n_bins,
                 kinds=bins.kinds,
                 signs=signs,
@@ -99,6 +111,7 @@ class HistogramGrower:
                 n_workspaces=workspaces,
                 n_slots=max(1, min(wanted, POOL // slot // workspaces)),
                 stop=self.stop.array,
+                streamed=self.streamed,
             )
         )
         self.n_trees, self.d = n_trees, d
@@ -122,11 +135,32 @@ class HistogramGrower:
         growth = self.growth
         growth.begin(gradients, rows, keys, raw, rate, ccp_alpha, update, weights)
         n = self.n if rows is None else len(rows)
-        if self.threads > 1 and n * self.n_trees * self.d >= WORTH_THREADS:
+        if isinstance(growth, StreamedGrowth):
+            self._grow_in_passes(growth)
+        elif self.threads > 1 and n * self.n_trees * self.d >= WORTH_THREADS:
             parallel.map(growth.work, range(self.threads), self.threads)
         else:
             growth.work(0)
         self.stop.check()
+
+    def _grow_in_passes(self, growth: StreamedGrowth) -> None:
+        """One tree after the other; threads share the rows of a pass."""
+        blocks = [slice(i, min(i + PASS_ROWS, self.n)) for i in range(0, self.n, PASS_ROWS)]
+        n_parts = min(self.threads, len(blocks), MOST_PARTS)
+        free = list(range(n_parts))
+
+        def count(rows: slice) -> None:
+            part = free.pop()
+            growth.count(rows.start, rows.stop, part)
+            free.append(part)
+
+        for k in range(self.n_trees):
+            more = growth.begin_tree(k, n_parts)
+            while more:
+                parallel.map(count, blocks, n_parts)
+                self.stop.check()
+                more = growth.search()
+            growth.set_leaves()
 
     def add_round(self, words: np.ndarray, raw: np.ndarray) -> None:
         """Add the last round's trees to the predictions (K, n) of binned rows."""
