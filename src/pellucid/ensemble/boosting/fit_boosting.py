@@ -98,7 +98,7 @@ def _split_seed(spec: BoostingSpec) -> np.ndarray:
     were trained on before and would be scored too well."""
     if not spec.earlier:
         stream = parallel.stream(parallel.seed_sequence(spec.random_state), "validation")
-        return stream.integers(0, 2**63, 2)
+        return parallel.of_first_rows(lambda: stream.integers(0, 2**63, 2))
     seed = spec.earlier.get("validation_seed_")
     if seed is None:
         raise ParameterError(
@@ -138,7 +138,7 @@ def with_class_weight(problem: Problem, class_weight: Any) -> Problem:
     """The problem whose weights are multiplied by those of the classes."""
     weights = class_weighted(class_weight, problem)
     assert problem.classes is not None
-    empty = np.bincount(problem.y, weights, minlength=len(problem.classes)) <= 0
+    empty = parallel.count_rows(problem.y, weights, len(problem.classes)) <= 0
     if empty.any():
         label = problem.classes[empty].tolist()[0]
         raise ParameterError(
