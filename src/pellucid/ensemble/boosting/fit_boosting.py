@@ -98,7 +98,7 @@ def _split_seed(spec: BoostingSpec) -> np.ndarray:
     were trained on before and would be scored too well."""
     if not spec.earlier:
         stream = parallel.stream(parallel.seed_sequence(spec.random_state), "validation")
-        return parallel.of_first_rows(lambda: stream.integers(0, 2**63, 2))
+        return stream.integers(0, 2**63, 2)
     seed = spec.earlier.get("validation_seed_")
     if seed is None:
         raise ParameterError(
