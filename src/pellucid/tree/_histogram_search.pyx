@@ -52,7 +52,8 @@ cdef int open_pair(const Setup* s, GrowingTree* t, Pair* pair) noexcept nogil:
     """Histograms and masks of a pair have their places then, if it is to be searched."""
     cdef Node* small = t.nodes + pair.small
     cdef Node* large = t.nodes + pair.large if pair.large >= 0 else NULL
-    cdef bint more = s.limits.max_leaves - t.n_leaves > 1       # one of the batch is split for good
+    # Of a batch, one is split for good; the root has none before it.
+    cdef bint more = s.limits.max_leaves - t.n_leaves > (t.batch > 0)
     pair.small_search = more and may_split(s, small)
     pair.large_search = large != NULL and more and may_split(s, large)
     if not pair.small_search and not pair.large_search:

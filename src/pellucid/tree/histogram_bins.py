@@ -80,7 +80,9 @@ def learn_bins(
     if isinstance(X, RowView) and equal and len(X.table) == n:
         X = X.table  # all rows: their order does not matter
 
-    neighbours = shared_neighbours(X, np.flatnonzero(kinds == 0), weights, max_bins) if shared else {}
+    neighbours = (
+        shared_neighbours(X, np.flatnonzero(kinds == 0), weights, max_bins) if shared else {}
+    )
 
     def cut(j: int) -> list[tuple[np.ndarray, np.ndarray]]:
         if j in neighbours:

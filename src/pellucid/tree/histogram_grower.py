@@ -10,8 +10,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.parallel.memory import is_limited
-from pellucid.tree._histogram import Growth
 from pellucid.parallel.shard import shard
+from pellucid.tree._histogram import Growth
 from pellucid.tree._histogram_passes import StreamedGrowth
 from pellucid.tree._histogram_shared import SharedGrowth
 from pellucid.tree.histogram_bins import WIDTH, Bins

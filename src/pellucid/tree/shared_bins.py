@@ -85,7 +85,9 @@ def _quantiles(column: _Column, max_bins: int) -> tuple[np.ndarray, np.ndarray]:
     """Values at which the weight first reaches k / max_bins of all, by bisection, and the next ones."""
     total = int(parallel.added(column.sums[-1:])[0])
     goals = np.ceil(total * (np.arange(1, max_bins) / max_bins)).astype(np.int64)
-    ends = np.array([-column.keys[0], column.keys[-1]]) if len(column.keys) else -np.array([LAST] * 2)
+    ends = (
+        np.array([-column.keys[0], column.keys[-1]]) if len(column.keys) else -np.array([LAST] * 2)
+    )
     first, last = parallel.largest(ends)
     low, high = np.full(len(goals), -first), np.full(len(goals), last)
     while (low < high).any():

@@ -136,14 +136,18 @@ def _start_quantile(q: float) -> Callable[[Array, Array, Array | None], Array]:
 
 def _start_poisson(y: Array, w: Array, offset: Array | None) -> Array:
     share = w / total(w)
-    top = 0.0 if offset is None else float(parallel.largest(offset.max()))  # so that no exponential overflows
+    top = (
+        0.0 if offset is None else float(parallel.largest(offset.max()))
+    )  # so that no exponential overflows
     exposure = 1.0 if offset is None else weighted_sum(share, np.exp(offset - top))
     return np.array([np.log(weighted_sum(share, y)) - np.log(exposure) - top])
 
 
 def _start_gamma(y: Array, w: Array, offset: Array | None) -> Array:
     share = w / total(w)
-    low = 0.0 if offset is None else -float(parallel.largest(-offset.min()))  # so that no exponential overflows
+    low = (
+        0.0 if offset is None else -float(parallel.largest(-offset.min()))
+    )  # so that no exponential overflows
     rates = y if offset is None else y * np.exp(low - offset)
     return np.array([np.log(weighted_sum(share, rates)) - low])
 
