@@ -180,9 +180,9 @@ def lazy_for_dask(method: Answer) -> Answer:
 
     @functools.wraps(method)
     def answer(self: Any, X: Any, **more: Any) -> Any:
-        if type(X) is not np.ndarray and hasattr(type(X), "__dask_graph__"):
-            if all(given is None for given in more.values()):
-                return _answer_lazily(self, method.__name__, X)
+        lazy = type(X) is not np.ndarray and hasattr(type(X), "__dask_graph__")
+        if lazy and all(given is None for given in more.values()):
+            return _answer_lazily(self, method.__name__, X)
         return method(self, X, **more)
 
     return answer  # type: ignore[return-value]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data.row_view import RowView
 
 WEIGHT_BITS = 60  # of the sum of the weights as integers
 LAST = np.iinfo(np.int64).max
@@ -29,7 +30,7 @@ class _Column:
 
 
 def shared_neighbours(
-    X: np.ndarray, columns: np.ndarray, weights: np.ndarray, max_bins: int
+    X: np.ndarray | RowView, columns: np.ndarray, weights: np.ndarray, max_bins: int
 ) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     """For each of the columns the values below and above its thresholds, at most max_bins - 1."""
     counts = _as_integers(weights)

@@ -39,7 +39,7 @@ def grow_together(
                 parts[1:] = 0
             more = growth.search()
         ups = [_up(value, bits) for value in top.tolist()]
-        sums = parallel.added(growth.leaf_sums(*ups, bits))
+        sums = parallel.added(growth.leaf_sums(ups[0], ups[1], bits))
         growth.set_leaf_sums(_numbers(sums, ups, bits))
 
 

@@ -30,7 +30,7 @@ def split(problem: Problem, share: Any, seed: np.ndarray) -> tuple[Problem, Prob
         )
 
     if shard() is not None:
-        return shared_rows.split(problem, part, seed)
+        return shared_rows.split(problem, float(part), seed)
 
     def some(m: int) -> int:
         wanted = ceil(part * m - 1e-9)  # a number of rows is not rounded up by its share
