@@ -17,7 +17,7 @@ from pellucid.data.row_view import RowView
 from pellucid.parallel.external import take
 from pellucid.parallel.shard import shard
 from pellucid.tree._presort import level_bins, number_bins
-from pellucid.tree.shared_bins import shared_neighbours
+from pellucid.tree._shared.shared_bins import shared_neighbours
 
 WIDTH = 4  # columns in a word of bins
 FEWEST = 10  # rows below which a level has no bin of its own, if there are too many

@@ -14,8 +14,8 @@ from pellucid.parallel.shard import shard
 from pellucid.tree._histogram import Growth
 from pellucid.tree._histogram_passes import StreamedGrowth
 from pellucid.tree._histogram_shared import SharedGrowth
+from pellucid.tree._shared.shared_growth import grow_together
 from pellucid.tree.histogram_bins import WIDTH, Bins
-from pellucid.tree.shared_growth import grow_together
 
 WORTH_THREADS = 2**17  # cells of a round below which one thread is faster
 POOL = 2**28  # bytes of histograms that are kept for subtraction
