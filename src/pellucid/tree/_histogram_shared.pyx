@@ -76,7 +76,7 @@ cdef class SharedGrowth(StreamedGrowth):
         return self.checked(self.prepare_pass())
 
     def counted(self):
-        """Histograms of this pass, (parts, integers); whoever reads their sum may change them."""
+        """Histograms of this pass, (parts, integers); the caller may replace them by other sums."""
         cdef int64_t size = 2 * self.t.n_counted * histogram_size(&self.s)
         if not size:
             return np.empty((self.t.n_parts, 0), dtype=np.int64)
