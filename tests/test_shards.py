@@ -1,6 +1,8 @@
 """Models that processes fit together: the same as one process that holds all rows."""
 
 import copy
+from contextlib import nullcontext
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +10,9 @@ import pyarrow as pa
 import pytest
 
 from pellucid.beyond_memory import digest
+from pellucid.cluster import KMeans
+from pellucid.data import Problem
+from pellucid.data.sources.in_memory import from_table
 from pellucid.decomposition import PCA
 from pellucid.discriminant_analysis import (
     GaussianBayesClassifier,
@@ -15,6 +20,8 @@ from pellucid.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from pellucid.dummy import DummyClassifier, DummyRegressor
+from pellucid.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from pellucid.errors import DataError
 from pellucid.linear_model import (
     GammaRegressor,
     LinearRegression,
@@ -32,7 +39,7 @@ from pellucid.naive_bayes import (
     MultinomialNB,
     PoissonNB,
 )
-from pellucid.parallel.shard import LEVELS, Shard, Tree, even_ends, fold_all
+from pellucid.parallel.shard import LEVELS, Shard, Tree, even_ends, fold_all, within
 from tests.shards import fit_in_shards
 
 N = 2 * 2**16 + 5_000
@@ -123,6 +130,85 @@ def test_processes_find_the_same_optimum(columns, model, y, weights, offset):
 def test_the_number_of_processes_does_not_matter(columns):
     models = [fitted(LogisticRegression(), columns, ALL, "label", parts=k)[1] for k in (1, 2, 3)]
     assert len({digest(model._learned()) for model in models}) == 1
+
+
+BOOSTED = {
+    "regressor": (HistGradientBoostingRegressor(max_iter=3, early_stopping=False), "y", "w"),
+    "poisson": (
+        HistGradientBoostingRegressor(loss="poisson", max_iter=2, random_state=0), "events", None,
+    ),
+    "classes": (
+        HistGradientBoostingClassifier(max_iter=2, class_weight="balanced", random_state=0),
+        "class", "share",
+    ),
+    "columns": (
+        HistGradientBoostingClassifier(
+            max_iter=2, max_features=0.5, early_stopping=False, random_state=0
+        ),
+        "label", None,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def separate_properties(monkeypatch):
+    """Before Python 3.12 a cached property has one lock for all threads; processes have their own."""
+    for found in vars(Problem).values():
+        if isinstance(found, cached_property) and hasattr(found, "lock"):
+            monkeypatch.setattr(found, "lock", nullcontext())
+
+
+@pytest.mark.parametrize("name", BOOSTED)
+def test_processes_boost_the_same_trees(columns, name):
+    model, y, weights = BOOSTED[name]
+    table = pa.table({c: columns[c] for c in [*ALL, y, *([weights] if weights else [])]})
+    digests, sent = set(), []
+    for parts in (1, 3):
+        found, exchange = fit_in_shards(model, table, y, weights, None, ends=even_ends(N, parts))
+        digests |= {digest(one._learned()) for one in found}
+        sent.append(exchange.bytes / parts)
+    assert len(digests) == 1
+    # Histograms travel, rows do not: what a process sends does not depend on its number of rows.
+    np.testing.assert_allclose(sent, sent[0], rtol=0.05)
+    whole = copy.deepcopy(model)._learn(table, y, weights, None)
+    if not model.early_stopping:  # validation rows are others than in one process
+        for field in ("feature", "threshold", "left", "right", "sets"):
+            mine, expected = getattr(found[0].trees_, field), getattr(whole.trees_, field)
+            np.testing.assert_array_equal(mine, expected)
+        np.testing.assert_allclose(found[0].trees_.value, whole.trees_.value, rtol=1e-9, atol=1e-13)
+    last = whole.history_["objective"][-1]
+    assert found[0].history_["objective"][-1] == pytest.approx(last, rel=0.05)
+
+
+def test_validation_rows_of_processes_leave_every_class_in_training(columns):
+    y = np.zeros(N, dtype=int)
+    y[:3] = 1
+    table = pa.table({"x": columns["small"], "y": y})
+    for seed in range(3):
+        model = HistGradientBoostingClassifier(max_iter=1, random_state=seed)
+        found, _ = fit_in_shards(model, table, "y", None, None, ends=even_ends(N, 2))
+        assert len(found[0].validation_score_) == 2
+        assert np.isfinite(found[0].baseline_).all()
+
+
+def test_boosting_that_needs_quantiles_or_samples_is_not_shared():
+    for given in ({"loss": "absolute_error"}, {"subsample": 0.5}, {"scoring": "r2"}):
+        assert not HistGradientBoostingRegressor(**given)._shares_rows
+
+
+def test_validation_rows_of_the_user_are_refused(columns):
+    table = pa.table({"x": columns["small"], "y": columns["y"]})
+    here = Shard(0, N, N, 1, lambda label, value: [value])
+    with within(here), pytest.raises(DataError, match="X_val and y_val cannot be used by Dask"):
+        HistGradientBoostingRegressor().fit(
+            from_table(table), "y", X_val=[[0.0], [1.0]], y_val=[0.0, 1.0]
+        )
+
+
+def test_processes_without_a_seed_draw_the_same(columns):
+    table = pa.table({"x": columns["small"], "far": columns["far"]})
+    found, _ = fit_in_shards(KMeans(2, n_init=1), table, ends=even_ends(N, 2))
+    assert digest(found[0]._learned()) == digest(found[1]._learned())
 
 
 def test_the_tree_of_sums_does_not_depend_on_who_holds_the_rows():

@@ -179,10 +179,11 @@ def lazy_for_dask(method: Answer) -> Answer:
     """Let a method of a model answer lazily for a Dask frame."""
 
     @functools.wraps(method)
-    def answer(self: Any, X: Any) -> Any:
-        if type(X) is not np.ndarray and hasattr(type(X), "__dask_graph__"):
+    def answer(self: Any, X: Any, **more: Any) -> Any:
+        lazy = type(X) is not np.ndarray and hasattr(type(X), "__dask_graph__")
+        if lazy and all(given is None for given in more.values()):
             return _answer_lazily(self, method.__name__, X)
-        return method(self, X)
+        return method(self, X, **more)
 
     return answer  # type: ignore[return-value]
 
@@ -194,6 +195,9 @@ def _answer_lazily(model: Any, method: str, X: Any) -> Any:
     classes = vars(model).get("classes_")
     labels = classes is not None and method == "predict"
     width = len(classes) if classes is not None and not labels else None
+    weights = vars(model).get("coef_")
+    if model._kind == "regressor" and weights is not None and weights.ndim == 2:
+        width = len(weights)  # one column for each target
     dtype = classes.dtype if classes is not None and labels else np.dtype(np.float64)
     dtype = np.dtype(np.int32) if model._kind == "clusterer" else dtype
     return lazy_answer(X, getattr(model, method), dtype, width)

@@ -1,5 +1,7 @@
 """Dask frames: the same model for every partitioning and number of workers; predictions stay lazy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +9,9 @@ import pytest
 import pellucid
 from pellucid.cluster import KMeans
 from pellucid.data.sources import dask_frames
+from pellucid.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from pellucid.errors import DataError
-from pellucid.linear_model import LinearRegression, LogisticRegression
+from pellucid.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from tests.data.test_sources import assert_same, learned
 
 dask = pytest.importorskip("dask")
@@ -99,3 +102,38 @@ def test_a_stuck_partition_is_an_error_that_names_it(frame, gather):
         with late, dask.config.set({"pellucid.timeout": 1.0}):
             scanned = pellucid.scan(source, client=client, gather=gather)
             LinearRegression().fit(scanned, "x")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(),
+        LinearRegression(),
+        PoissonRegressor(),
+        HistGradientBoostingClassifier(max_iter=2),
+        HistGradientBoostingRegressor(max_iter=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_lazy_predictions_of_empty_and_single_row_partitions(model):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"speed": rng.gamma(2.0, size=61), "z": rng.normal(size=61)})
+    frame["site"] = pd.Series(rng.choice(["north", "süd"], 61), dtype="string")
+    ends = [0, 0, 1, 30, 30, 61]
+    parts = [dask.delayed(frame.iloc[a:b]) for a, b in pairwise(ends)]
+    lazy = dd.from_delayed(parts, meta=frame.iloc[:0])
+    model.fit(frame, (frame["z"] > 0).astype(float))
+    for method in ("predict", "predict_proba") if hasattr(model, "classes_") else ("predict",):
+        expected, found = getattr(model, method)(frame), getattr(model, method)(lazy)
+        assert hasattr(found, "dask")
+        assert (found.dtype, found.ndim) == (expected.dtype, expected.ndim)
+        np.testing.assert_array_equal(found.compute(scheduler="threads"), expected)
+
+
+def test_lazy_predictions_of_several_targets():
+    frame = pd.DataFrame({"a": np.arange(8.0), "b": np.arange(8.0) ** 2})
+    model = LinearRegression().fit(frame, np.column_stack((frame["a"], -frame["b"])))
+    found = model.predict(dd.from_pandas(frame, npartitions=3))
+    assert found.shape[1] == 2
+    answer = found.compute(scheduler="threads")
+    np.testing.assert_allclose(answer, model.predict(frame), rtol=1e-12, atol=1e-12)

@@ -111,13 +111,13 @@ def fit_while_killing(cluster, client, model, lazy, y, number, seed):
     rng, answer = random.Random(seed), WorkerFit._answer
     killed = []
 
-    def answer_and_kill(fit, values):
+    def answer_and_kill(fit, *event):
         if len(fit.answers) != number or killed:
-            return answer(fit, values)
+            return answer(fit, *event)
         address = rng.choice([p.worker for p in fit.processes])
         killed.extend(n.pid for n in cluster.workers.values() if n.worker_address == address)
         os.kill(killed[0], signal.SIGSTOP)
-        answer(fit, values)
+        answer(fit, *event)
         threading.Timer(rng.uniform(0, 0.2), os.kill, (killed[0], signal.SIGKILL)).start()
         return None
 

@@ -267,7 +267,7 @@ def _prepare(
     problem = Problem(encoded, target, w, schema, shift, classes, position, words)
     if spec.rows == "canonical":
         problem = canonical.canonical(problem)
-    elif spec.rows == "canonical_view":
+    elif spec.rows == "canonical_view" and not (shard() is not None and spec.layout == "codes"):
         problem = canonical.canonical_view(problem, spec.positions)
         if (
             is_limited() and spec.layout == "matrix"

@@ -10,6 +10,7 @@ from pellucid.parallel.memory import get_memory, set_memory
 from pellucid.parallel.pool import count_rows, each, interruptible, map, reduce, sum_rows
 from pellucid.parallel.seeds import seed_sequence, stream
 from pellucid.parallel.shard import (
+    added,
     all_rows,
     any_row,
     everywhere,
@@ -22,6 +23,7 @@ from pellucid.parallel.threads import get_threads, one_blas_thread, set_threads,
 
 __all__ = [
     "StopFlag",
+    "added",
     "all_rows",
     "any_row",
     "block_rows",

@@ -13,10 +13,16 @@ from typing import TypeAlias
 import numpy as np
 
 from pellucid.errors import ParameterError
+from pellucid.parallel.shard import of_first_rows
 
 RandomState: TypeAlias = (
     "int | np.random.RandomState | np.random.Generator | np.random.SeedSequence | None"
 )
+
+
+def _words(source: np.random.RandomState | np.random.Generator) -> np.ndarray:
+    draw = source.randint if isinstance(source, np.random.RandomState) else source.integers
+    return draw(0, 2**32, size=4, dtype=np.uint32)
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
@@ -29,11 +35,10 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         return random_state
     if random_state is None or random_state is np.random:
         random_state = np.random.mtrand._rand  # as in scikit-learn: np.random.seed governs None
-    if isinstance(random_state, np.random.RandomState):
-        words = random_state.randint(0, 2**32, size=4, dtype=np.uint32)
-        return np.random.SeedSequence([int(word) for word in words])
-    if isinstance(random_state, np.random.Generator):
-        words = random_state.integers(0, 2**32, size=4, dtype=np.uint32)
+    if isinstance(random_state, np.random.RandomState | np.random.Generator):
+        source = random_state
+        # Processes that share the rows of a table draw the same numbers: those of the first one.
+        words = of_first_rows(lambda: _words(source))
         return np.random.SeedSequence([int(word) for word in words])
     if (
         not isinstance(random_state, bool)

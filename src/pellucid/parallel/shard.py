@@ -18,6 +18,7 @@ Value = TypeVar("Value")
 # A node of the tree covers 2**16 rows (the largest block), 2**22 or 2**28; its parent has 64 of them.
 LEVELS = (16, 22, 28)
 GROUP = 2 ** LEVELS[0]  # rows that stay together
+SUM = "sum of integers"  # values under this label may be added up on their way
 _NOTHING: Any = object()
 
 
@@ -139,6 +140,17 @@ def everywhere(value: Value, combine: Callable[[Value, Value], Value]) -> Value:
     total, *others = here.gather("fact", value)
     for other in others:
         total = combine(total, other)
+    return total
+
+
+def added(values: np.ndarray) -> np.ndarray:
+    """The sum of arrays of integers of all processes, which has no order."""
+    here = _here.get()
+    if here is None:
+        return values
+    total, *others = here.gather(SUM, values)
+    for other in others:
+        total = total + other
     return total
 
 

@@ -34,31 +34,9 @@ cdef enum:
     ROWS = 8192                 # that are put into the order of their nodes at once
 
 
-cdef struct Route:              # of the rows of a node that is split
-    uint8_t goes_left[256]      # by bin
-    int64_t word                # place of the first row's word
-    int32_t shift, left, right
-
-
-cdef struct Room:               # for the rows of one call of `count`
-    int32_t* order
-    int32_t* keys               # histogram of each row that is counted
-    int32_t* places
-    Cell* cells
-    int64_t* starts             # of the rows of each histogram, in `order`
-
-
 cdef class StreamedGrowth(Growth):
     """A `Growth` whose rows are visited in passes: `begin`, then for each tree `begin_tree`, passes of
     `count` and `search` until that says no, and `set_leaves`."""
-
-    cdef GrowingTree* t                        # that grows now
-    cdef Route* routes
-    cdef int32_t* route_of                     # by node, -1: none
-    cdef int64_t* went_left                    # rows by part and route
-    cdef int n_routes
-    cdef Cell* parts                           # see `GrowingTree`
-    cdef size_t parts_size, node_capacity
 
     def __dealloc__(self):
         free(self.routes)

@@ -15,7 +15,9 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data.row_view import RowView
 from pellucid.parallel.external import take
+from pellucid.parallel.shard import shard
 from pellucid.tree._presort import count_between, level_bins, number_bins
+from pellucid.tree._shared.shared_bins import shared_neighbours
 
 WIDTH = 4  # columns in a word of bins
 FEWEST = 10  # rows below which a level has no bin of its own, if there are too many
@@ -75,11 +77,18 @@ def learn_bins(
 ) -> Bins:
     """Cut every column into at most `max_bins` bins, besides the one for missing values."""
     n, d = X.shape
-    equal = bool((weights == weights[0]).all())
+    shared = shard() is not None
+    equal = not shared and bool((weights == weights[0]).all())
     if isinstance(X, RowView) and equal and len(X.table) == n:
         X = X.table  # all rows: their order does not matter
 
+    neighbours = (
+        shared_neighbours(X, np.flatnonzero(kinds == 0), weights, max_bins) if shared else {}
+    )
+
     def cut(j: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        if j in neighbours:
+            return [(midpoints(*neighbours[j]), np.empty(0, np.uint8))]
         column = np.array(X[:, j], order="C")  # a copy, to be sorted
         if kinds[j]:
             parts = _bins_of_levels(column, weights, int(n_levels[j]), max_bins)
@@ -175,11 +184,12 @@ def _bins_of_levels(
     """Bins of the levels in one or more columns of bins; the most frequent levels come first."""
     if n_levels <= max_bins:
         return [np.arange(n_levels, dtype=np.uint8)]
-    codes, weights = codes[~np.isnan(codes)].astype(np.int64), weights[~np.isnan(codes)]
-    total = np.bincount(codes, weights, minlength=n_levels)
+    weights = np.where(np.isnan(codes), 0.0, weights)
+    total = parallel.count_rows(np.nan_to_num(codes).astype(np.int64), weights, n_levels)
+    rows = int(parallel.added(np.array([np.count_nonzero(weights)]))[0])
     order = np.argsort(-total, kind="stable")
     # Counts of rows would not be those of repeated rows: weights that are counts are the samples.
-    known = int((total >= FEWEST * min(1.0, float(weights.mean()))).sum())
+    known = int((total >= FEWEST * min(1.0, float(total.sum()) / max(rows, 1))).sum())
     own = max_bins - 1
     parts = min(max(-(-known // own), 1), MOST_PARTS)
     out = []

@@ -3,14 +3,18 @@
 Invariant: threads share the tasks of a round, never a sum; bits do not depend on their number.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.parallel.memory import is_limited
+from pellucid.parallel.shard import shard
 from pellucid.tree._histogram import Growth
 from pellucid.tree._histogram_passes import StreamedGrowth
+from pellucid.tree._histogram_shared import SharedGrowth
+from pellucid.tree._shared.shared_growth import grow_together
 from pellucid.tree.histogram_bins import WIDTH, Bins
 
 WORTH_THREADS = 2**17  # cells of a round below which one thread is faster
@@ -57,7 +61,8 @@ class HistogramConfig:
 
 def shift_of(samples: np.ndarray, n: int) -> int:
     """Bits that a sum of samples needs; no samples: one for each of n rows."""
-    return int(samples.sum(dtype=np.int64) if len(samples) else n).bit_length()
+    own = np.array([samples.sum(dtype=np.int64) if len(samples) else n])
+    return int(parallel.added(own)[0]).bit_length()
 
 
 def _columns(words: np.ndarray) -> np.ndarray:
@@ -65,6 +70,12 @@ def _columns(words: np.ndarray) -> np.ndarray:
     n = words.shape[1]
     cells = words.view(np.uint8).reshape(-1, n, WIDTH).transpose(0, 2, 1)
     return np.ascontiguousarray(cells).reshape(-1, n)
+
+
+def _kind_of_growth(streamed: bool) -> type[Growth]:
+    if shard() is not None:
+        return SharedGrowth
+    return StreamedGrowth if streamed else Growth
 
 
 class HistogramGrower:
@@ -85,7 +96,7 @@ class HistogramGrower:
         groups: np.ndarray | None = None,
         streamed: bool | None = None,
     ) -> None:
-        d = len(bins.kinds)
+        d, n_all = len(bins.kinds), parallel.total_rows(words.shape[1])
         self.stop = parallel.StopFlag()
         self.n = words.shape[1]
         worth = self.n * n_trees * d >= WORTH_THREADS
@@ -93,10 +104,11 @@ class HistogramGrower:
         signs = np.zeros(d, dtype=np.int8) if signs is None else signs
         slot = 16 * int(bins.n_bins.sum() + len(bins.n_bins))
         self.streamed = is_limited() if streamed is None else streamed
+        self.streamed = self.streamed or shard() is not None
         # Of one tree: smaller nodes are counted as fast as they are subtracted.
-        wanted = (1 + self.streamed) * min(limits.max_leaves, self.n // 256, 512) + 2
+        wanted = (1 + self.streamed) * min(limits.max_leaves, n_all // 256, 512) + 2
         workspaces = 1 if self.streamed else min(n_trees, self.threads)
-        self.growth = (StreamedGrowth if self.streamed else Growth)(
+        self.growth = _kind_of_growth(self.streamed)(
             HistogramConfig(
                 words=words,
                 columns=_columns(words[:0] if self.streamed else words),
@@ -114,7 +126,7 @@ class HistogramGrower:
                 streamed=self.streamed,
             )
         )
-        self.n_trees, self.d = n_trees, d
+        self.n_trees, self.d, self.samples = n_trees, d, samples
 
     def grow(
         self,
@@ -135,7 +147,11 @@ class HistogramGrower:
         growth = self.growth
         growth.begin(gradients, rows, keys, raw, rate, ccp_alpha, update, weights)
         n = self.n if rows is None else len(rows)
-        if isinstance(growth, StreamedGrowth):
+        if isinstance(growth, SharedGrowth):
+            assert rows is None
+            assert weights is None
+            grow_together(growth, gradients, self.samples, self._count_in_passes(growth))
+        elif isinstance(growth, StreamedGrowth):
             self._grow_in_passes(growth)
         elif self.threads > 1 and n * self.n_trees * self.d >= WORTH_THREADS:
             parallel.map(growth.work, range(self.threads), self.threads)
@@ -143,8 +159,8 @@ class HistogramGrower:
             growth.work(0)
         self.stop.check()
 
-    def _grow_in_passes(self, growth: StreamedGrowth) -> None:
-        """One tree after the other; threads share the rows of a pass."""
+    def _count_in_passes(self, growth: StreamedGrowth) -> tuple[int, Callable[[], None]]:
+        """Parts of a pass, and a function that counts all rows; threads share them."""
         blocks = [slice(i, min(i + PASS_ROWS, self.n)) for i in range(0, self.n, PASS_ROWS)]
         n_parts = min(self.threads, len(blocks), MOST_PARTS)
         free = list(range(n_parts))
@@ -154,11 +170,19 @@ class HistogramGrower:
             growth.count(rows.start, rows.stop, part)
             free.append(part)
 
+        def count_all() -> None:
+            parallel.map(count, blocks, n_parts)
+            self.stop.check()
+
+        return n_parts, count_all
+
+    def _grow_in_passes(self, growth: StreamedGrowth) -> None:
+        """One tree after the other."""
+        n_parts, count = self._count_in_passes(growth)
         for k in range(self.n_trees):
             more = growth.begin_tree(k, n_parts)
             while more:
-                parallel.map(count, blocks, n_parts)
-                self.stop.check()
+                count()
                 more = growth.search()
             growth.set_leaves()
 

@@ -26,7 +26,7 @@ from pellucid.data.sources.dask_frames import DaskTable, late_partition, longest
 from pellucid.data.sources.dask_worker import Event, Part, Partition
 from pellucid.data.sources.spool import common_schema
 from pellucid.errors import DataError
-from pellucid.parallel.shard import GROUP, even_ends
+from pellucid.parallel.shard import GROUP, SUM, even_ends
 
 LOOK = 0.5  # seconds between two looks at the list of workers
 RESTARTS = 20  # of all parts of a fit together
@@ -117,7 +117,7 @@ class WorkerFit:
                 raise RuntimeError(
                     f"the Dask workers diverged: {[e[:2] for e in events]}. Report this."
                 )
-            self._answer([value for _, _, value in events])
+            self._answer([value for _, _, value in events], events[0][1])
 
     def _assigned(self) -> list[str]:
         """For each process a worker, if possible the one that has most of its rows already."""
@@ -166,12 +166,15 @@ class WorkerFit:
             priority=10, retries=0,
         )  # fmt: skip
 
-    def _answer(self, values: list[bytes]) -> None:
+    def _answer(self, values: list[bytes], label: str) -> None:
+        size = sum(map(len, values))
+        if label == SUM:  # one array goes back, however many workers there are
+            values = [pickle.dumps(sum(map(pickle.loads, values)), protocol=5)]
         self.answers.append(values)
-        number, size = len(self.answers) - 1, sum(map(len, values))
+        number = len(self.answers) - 1
         self.report["passes"] += 1
         self.report["bytes_to_client"] += size
-        self.report["bytes_from_client"] += size * len(self.processes)
+        self.report["bytes_from_client"] += sum(map(len, values)) * len(self.processes)
         for process in self.processes:
             name = f"pass-{number}"
             self._submit(process, name, dask_worker.go_on, process.key, number, values)

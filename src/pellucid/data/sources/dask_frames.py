@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pellucid.data.io.shared_tables import as_arrow
@@ -142,10 +143,11 @@ def lazy_answer(X: Any, answer: Callable[[Any], Any], dtype: Any, width: int | N
     arrays: Any = dask.array
     shape = (float("nan"),) if width is None else (float("nan"), width)
     function = dask.delayed(answer)  # in the graph once, not with every partition
-    parts = [dask.delayed(_call)(function, part) for part in X.to_delayed()]
+    empty = np.empty((0,) if width is None else (0, width), dtype=dtype)
+    parts = [dask.delayed(_call)(function, part, empty) for part in X.to_delayed()]
     chunks = [arrays.from_delayed(part, shape=shape, dtype=dtype) for part in parts]
     return arrays.concatenate(chunks)
 
 
-def _call(function: Callable[[Any], Any], part: Any) -> Any:
-    return function(part)
+def _call(function: Callable[[Any], Any], part: Any, empty: np.ndarray) -> Any:
+    return function(part) if len(part) else empty

@@ -7,6 +7,7 @@ import numpy as np
 
 from pellucid import default_scores
 from pellucid.base import Classifier
+from pellucid.beyond_memory import lazy_for_dask
 from pellucid.data import Problem
 from pellucid.ensemble.boosting import base
 from pellucid.errors import ParameterError
@@ -74,6 +75,7 @@ class BoostingClassifier(Classifier):
         """Share of rows (by weight) whose label is predicted."""
         return default_scores.accuracy(self, X, y, sample_weight, offset)
 
+    @lazy_for_dask
     def predict_proba(self, X: Any, *, offset: Any = None) -> np.ndarray:
         """Probability of each class, in the order of `classes_`."""
         return self._answer(lambda X: self._probabilities(base.raw_predictions(self, X, offset)), X)

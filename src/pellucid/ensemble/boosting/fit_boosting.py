@@ -138,7 +138,7 @@ def with_class_weight(problem: Problem, class_weight: Any) -> Problem:
     """The problem whose weights are multiplied by those of the classes."""
     weights = class_weighted(class_weight, problem)
     assert problem.classes is not None
-    empty = np.bincount(problem.y, weights, minlength=len(problem.classes)) <= 0
+    empty = parallel.count_rows(problem.y, weights, len(problem.classes)) <= 0
     if empty.any():
         label = problem.classes[empty].tolist()[0]
         raise ParameterError(

@@ -12,7 +12,8 @@ from pellucid.ensemble.boosting import base, boosting_parameters
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
 from pellucid.ensemble.boosting.trees import BoostedTrees
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError
+from pellucid.parallel.shard import shard
 from pellucid.parameters import (
     Boolean,
     Choice,
@@ -39,6 +40,8 @@ GROUPS = Predicate(
     "a list of groups of column numbers",
 )
 MAPPING = Predicate(lambda v: isinstance(v, dict), "a dict")
+# Losses whose leaves need sums of their rows, not quantiles.
+SHARED_LOSSES = ("log_loss", "squared_error", "poisson", "gamma")
 Validation = tuple[Any, Any, Any, Any]  # X_val, y_val, sample_weight_val, offset_val
 
 
@@ -134,6 +137,14 @@ class HistGradientBoosting(Estimator):
     _layout = "codes"
     _rows = "canonical_view"
     _reads_rows = True
+    _shares_rows = property(
+        lambda self: (
+            self.loss in SHARED_LOSSES
+            and self.subsample == 1
+            and self.scoring == "loss"
+            and not self.warm_start
+        )
+    )
     _invariant = ("column scale",)
     # The checks fit hundreds of times to a few dozen rows; leaves of 20 would allow hardly any split.
     _check_params = {"max_iter": 5, "min_samples_leaf": 5}
@@ -192,6 +203,11 @@ class HistGradientBoosting(Estimator):
             raise ParameterError(
                 "monotonic_cst needs two classes: with more, raising the probability of one class "
                 "lowers others."
+            )
+        if validation is not None and shard() is not None:
+            raise DataError(
+                "X_val and y_val cannot be used by Dask workers. Use validation_fraction, which holds "
+                "rows of the frame back."
             )
         if self.warm_start:  # the earlier trees need the rows, the rounds only their bins
             problem = problem.gathered()

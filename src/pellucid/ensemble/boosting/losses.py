@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pellucid import parallel
+from pellucid.ensemble.boosting.shared_rows import total, weighted_sum, weights_of_classes
 from pellucid.numerics.objectives import losses as formulas
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.quantiles import lower_quantile
+from pellucid.parallel.shard import shard
 from pellucid.tree import _gradients
 
 BLOCK = 2**14
@@ -41,10 +43,15 @@ class Objective:
     def gradients(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
         """Fill (g, h) of every row; the mean loss. Sums go over fixed blocks, in their order."""
         n = len(y)
-        blocks = [(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
+        blocks = [slice(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
+
+        def part(rows: slice) -> float:
+            return self.fill(y, raw, weights, out, rows.start, rows.stop)
+
+        if shard() is not None:
+            return parallel.reduce(part, float.__add__, blocks) / total(weights)
         jobs = None if len(blocks) > 1 else 1
-        parts = parallel.map(lambda b: self.fill(y, raw, weights, out, *b), blocks, jobs)
-        return float(sum(parts)) / float(weights.sum())
+        return float(sum(parallel.map(part, blocks, jobs))) / float(weights.sum())
 
     def loss(self, y: Array, raw: Array, weights: Array) -> float:
         """The mean loss."""
@@ -115,9 +122,9 @@ def huber(q: float) -> "Objective":
 
 
 def _start_mean(y: Array, w: Array, offset: Array | None) -> Array:
-    share = w / w.sum()
+    share = w / total(w)
     y = y if offset is None else y - offset
-    return np.array([share @ y])
+    return np.array([weighted_sum(share, y)])
 
 
 def _start_quantile(q: float) -> Callable[[Array, Array, Array | None], Array]:
@@ -128,28 +135,34 @@ def _start_quantile(q: float) -> Callable[[Array, Array, Array | None], Array]:
 
 
 def _start_poisson(y: Array, w: Array, offset: Array | None) -> Array:
-    share = w / w.sum()
-    top = 0.0 if offset is None else float(offset.max())  # so that no exponential overflows
-    exposure = 1.0 if offset is None else share @ np.exp(offset - top)
-    return np.array([np.log(share @ y) - np.log(exposure) - top])
+    share = w / total(w)
+    top = (
+        0.0 if offset is None else float(parallel.largest(offset.max()))
+    )  # so that no exponential overflows
+    exposure = 1.0 if offset is None else weighted_sum(share, np.exp(offset - top))
+    return np.array([np.log(weighted_sum(share, y)) - np.log(exposure) - top])
 
 
 def _start_gamma(y: Array, w: Array, offset: Array | None) -> Array:
-    share = w / w.sum()
-    low = 0.0 if offset is None else float(offset.min())  # so that no exponential overflows
+    share = w / total(w)
+    low = (
+        0.0 if offset is None else -float(parallel.largest(-offset.min()))
+    )  # so that no exponential overflows
     rates = y if offset is None else y * np.exp(low - offset)
-    return np.array([np.log(share @ rates) - low])
+    return np.array([np.log(weighted_sum(share, rates)) - low])
 
 
 def _start_logistic(y: Array, w: Array, offset: Array | None) -> Array:
-    share = w / w.sum()
-    p = share @ y
+    share = w / total(w)
+    p = weighted_sum(share, y)
     z = float(np.log(p) - np.log1p(-p))
     if offset is None:
         return np.array([z])
     for _ in range(100):  # Newton steps for one number, bounded so that they cannot diverge
         q = expit(z + offset)
-        step = float(share @ (y - q)) / max(float(share @ (q * (1 - q))), 1e-300)
+        step = float(weighted_sum(share, y - q)) / max(
+            float(weighted_sum(share, q * (1 - q))), 1e-300
+        )
         z += min(max(step, -2.0), 2.0)
         if abs(step) <= 1e-15 * max(1.0, abs(z)):
             break
@@ -165,7 +178,7 @@ def _start_exponential(y: Array, w: Array, offset: Array | None) -> Array:
 
 
 def _start_softmax(y: Array, w: Array, offset: Array | None) -> Array:
-    logs = np.log(np.bincount(y, w) / w.sum())
+    logs = np.log(weights_of_classes(y, w) / total(w))
     return logs - logs.mean()
 
 

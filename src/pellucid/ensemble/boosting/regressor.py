@@ -7,6 +7,7 @@ import numpy as np
 
 from pellucid import default_scores
 from pellucid.base import Regressor
+from pellucid.beyond_memory import lazy_for_dask
 from pellucid.data import Problem
 from pellucid.ensemble.boosting import base
 from pellucid.errors import DataError
@@ -68,6 +69,7 @@ class BoostingRegressor(Regressor):
     def _predict(self, X: np.ndarray, offset: Any = None) -> np.ndarray:
         return self._inverse_link(base.raw_predictions(self, X, offset)[:, 0])
 
+    @lazy_for_dask
     def predict(self, X: Any, *, offset: Any = None) -> np.ndarray:
         """The predicted number of each row."""
         return self._answer(lambda X: self._predict(X, offset), X)

@@ -19,12 +19,14 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.ensemble.boosting import shared_rows
 from pellucid.ensemble.boosting.boosting_steps import Gradients
 from pellucid.ensemble.boosting.losses import Objective
 from pellucid.ensemble.boosting.scaling import Units, ordinary_weights, scaled, units_of
 from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.ensemble.bootstrap_samples import Sampler
 from pellucid.errors import DataError, ParameterError
+from pellucid.parallel.shard import shard
 from pellucid.records import Recorder
 from pellucid.tree.histogram_bins import Bins, learn_bins
 from pellucid.tree.histogram_grower import HistogramGrower, HistogramLimits
@@ -191,12 +193,14 @@ def _grower(
     """The grower in working units, and the sample counts of the rows."""
     limits, units = settings.limits, train.units
     samples = Samples.of(train.problem, settings)
-    total = float(train.problem.weights.sum())
+    total, n = shared_rows.total(train.problem.weights), train.problem.n
+    if shard() is not None:  # rows of weight 0 are those of the other side
+        n = int(parallel.added(np.array([np.count_nonzero(train.problem.weights)]))[0])
     with np.errstate(over="ignore", under="ignore"):
         down = float(np.ldexp(1.0, -train.exponent - units.gradient_exponent))
         gain = float(np.ldexp(limits.min_gain * total, -train.exponent - units.loss_exponent))
     # Weights that sum to 1 must not forbid every split.
-    curvature = limits.min_curvature * min(1.0, total / train.problem.n)
+    curvature = limits.min_curvature * min(1.0, total / n)
     working = replace(
         limits, l2=limits.l2 * down, min_curvature=curvature * down, min_gain=gain,
         min_samples_leaf=samples.fewest, steep=units.objective.steep,
@@ -222,13 +226,16 @@ class Samples:
     def of(cls, problem: Problem, settings: Settings) -> "Samples":
         w, limits, share = problem.weights, settings.limits, settings.min_weight_share
         fewest = limits.min_samples_leaf
-        if problem.unweighted or (not problem.counts and share == 0):
+        if problem.unweighted or (not problem.counts and share == 0 and shard() is None):
             return cls(np.empty(0, dtype=np.int32), max(fewest, share * problem.n))
+        if not problem.counts and shard() is not None:
+            return cls((w > 0).astype(np.int32), fewest)
         # Counts above every limit are clipped: no decision changes, and the bits are for curvatures.
         top = min(max(2.0 * fewest, limits.min_samples_split, 20.0), 2.0**30)
         if problem.counts and share == 0:
-            cut = w.sum() > 2.0**COUNT_BITS
-            return cls(np.minimum(w, top if cut else w.max()).astype(np.int32), fewest)
+            cut = shared_rows.total(w) > 2.0**COUNT_BITS
+            top = top if cut else float(parallel.largest(w.max()))
+            return cls(np.minimum(w, top).astype(np.int32), fewest)
         unit = float(w.sum() / 2.0**COUNT_BITS)
         if problem.counts and unit <= 1:
             return cls(w.astype(np.int32), max(fewest, share * float(w.sum())))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.ensemble.boosting.losses import Objective
 from pellucid.errors import DataError
@@ -75,7 +76,7 @@ def scaled(values: Any, exponent: int) -> np.ndarray:
 
 
 def _exponent(values: np.ndarray) -> int:
-    largest = float(np.max(np.abs(values), initial=0.0))
+    largest = float(parallel.largest(np.max(np.abs(values), initial=0.0)))
     return int(np.frexp(largest)[1]) if largest > 0 else 0
 
 
@@ -95,7 +96,7 @@ def units_of(objective: Objective, rows: Problem, start: np.ndarray | None = Non
         start = np.ldexp(objective.start(y, rows.weights, offset), exponent)
     units = Units(objective, start, exponent)
     residuals = units.target(rows)
-    if not np.isfinite(residuals).all():
+    if not parallel.all_rows(np.isfinite(residuals).all()):
         raise DataError("The values of y (or the offset) are too far apart. Rescale them.")
     return replace(units, residual_exponent=_exponent(residuals))
 

@@ -13,7 +13,9 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import classes_of, held_back
+from pellucid.ensemble.boosting import shared_rows
 from pellucid.errors import DataError, ParameterError
+from pellucid.parallel.shard import shard
 from pellucid.records import is_watched
 
 
@@ -26,6 +28,9 @@ def split(problem: Problem, share: Any, seed: np.ndarray) -> tuple[Problem, Prob
             f"validation_fraction={share} leaves no training rows, because X has {problem.total:.0f}. "
             "Use a smaller number, or a share below 1."
         )
+
+    if shard() is not None:
+        return shared_rows.split(problem, float(part), seed)
 
     def some(m: int) -> int:
         wanted = ceil(part * m - 1e-9)  # a number of rows is not rounded up by its share

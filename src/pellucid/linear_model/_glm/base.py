@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
+from pellucid.beyond_memory import lazy_for_dask
 from pellucid.data import Problem
 from pellucid.data.opening import large_source, on_workers, opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
@@ -205,6 +206,7 @@ class GLMRegressor(LinearPredictor):
     def _predict(self, X: Any) -> np.ndarray:
         return clip_to_range(self, LINKS[self._link()].inverse(self._eta(X)))
 
+    @lazy_for_dask
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """The predicted mean of each row."""
         X, shift = self._opened(X, offset, exposure)

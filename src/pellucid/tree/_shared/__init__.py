@@ -1,0 +1,1 @@
+"""Trees of rows that several processes share: their bins, and a round of boosting."""
