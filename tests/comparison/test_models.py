@@ -122,7 +122,7 @@ def test_boosting_is_not_starved():
 
 
 def test_boosting_is_refitted_with_smaller_steps():
-    """Twice the rounds of half the step: in the folds, and in the model of all rows."""
+    """Four times the rounds of a quarter of the step: in the folds, and in the model of all rows."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=list("ab"))
     frame["y"] = frame["a"] + 0.1 * rng.normal(size=60)
@@ -133,8 +133,8 @@ def test_boosting_is_refitted_with_smaller_steps():
     chosen = [refitter.chosen["gradient_boosting"]]
     chosen += [own["best"] for own in refitter.by_fold["gradient_boosting"]]
     for best, params in zip(chosen, [refitter.params("gradient_boosting"), *folds]):
-        assert params["learning_rate"] == rates[best] / 2
-        assert params["max_iter"] % 2 == 0
+        assert params["learning_rate"] == rates[best] / 4
+        assert params["max_iter"] % 4 == 0
     entry = refitter.contender("gradient_boosting").entry
     assert entry.refitted({"learning_rate": 0.1}, 30, "quick") == {
         "learning_rate": 0.1, "max_iter": 30,
