@@ -254,6 +254,14 @@ def test_prototypes_add_up_and_speak():
     ET.fromstring(record._repr_html_())
 
 
+def test_prototypes_name_the_rows_they_explain():
+    record = prototypes(explained=(17, 5))
+    assert [line.split(" -> ")[0] for line in str(record).splitlines()] == ["row 17", "row 5"]
+    assert record.frame()["row"] == [17, 17, 17, 5]
+    with pytest.raises(ValueError, match="explained"):
+        prototypes(explained=(17,))
+
+
 def test_prototypes_as_a_frame_leave_out_what_is_not_there():
     frame = prototypes().frame()
     assert frame["row"] == [0, 0, 0, 1]

@@ -5,6 +5,7 @@ Invariant: `base + votes.sum(axis=1) + others == prediction`, up to rounding, fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,7 @@ class Prototypes:
     method : who votes, for instance "5 nearest neighbours".
     base : (K,), what is predicted without any vote, such as the intercept; 0 by default.
     others : (n, K), votes of the prototypes that are not listed; 0 by default.
+    explained : names of the n explained rows; 0 .. n - 1 by default.
     """
 
     rows: np.ndarray
@@ -49,6 +51,7 @@ class Prototypes:
     method: str
     base: np.ndarray | None = None
     others: np.ndarray | None = None
+    explained: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
         n, k = store_array(self, "rows", (None, None), np.int64).shape
@@ -60,6 +63,8 @@ class Prototypes:
             if getattr(self, field) is None:
                 store(self, field, np.zeros(shape))
             store_array(self, field, shape)
+        store(self, "explained", range(n) if self.explained is None else tuple(self.explained))
+        require(len(self.explained or ()) == n, self, "explained", f"{n} names")
         check_outcome(self, K)
 
     def gap(self) -> float:
@@ -76,8 +81,9 @@ class Prototypes:
         `backend`: None for a dict of lists, or "pandas", "polars", "arrow".
         """
         i, j = np.nonzero(self.rows >= 0)
+        names = self.explained or ()
         result: dict[str, list[Any]] = {
-            "row": i.tolist(),
+            "row": [names[place] for place in i],
             "prototype": self.rows[i, j].tolist(),
             "distance": self.distances[i, j].tolist(),
         }
@@ -90,8 +96,9 @@ class Prototypes:
 
     def _sentence(self, i: int) -> str:
         from pellucid.draw import number
+        from pellucid.draw.label_text import clean
 
-        assert self.base is not None
+        assert self.base is not None and self.explained is not None
         outcome = lead(self.base, self.prediction[i], self.classes, self.scale)
         votes = self.votes[i, :, outcome.k]
         order = np.lexsort((np.arange(len(votes)), self.distances[i], -np.abs(votes)))
@@ -104,7 +111,7 @@ class Prototypes:
         if len(present) > TERMS_SHOWN:
             terms.append("...")
         total = f"{self.scale} {number(outcome.total, 3)} by {len(present)} rows"
-        return "  ".join([f"row {i} -> {outcome}", *terms, total])
+        return "  ".join([f"row {clean(self.explained[i], 40)} -> {outcome}", *terms, total])
 
     def __str__(self) -> str:
         return first_sentences(self._sentence, len(self.rows))

@@ -68,6 +68,8 @@ def explain(
     if isinstance(found, Explanation):
         own = found.columns == tuple(part.column_names)  # a formula makes its own columns
         found = replace(found, rows=chosen, values=_values(part) if own else found.values)
+    else:
+        found = replace(found, explained=chosen)
     predictions = predicted(fitted, part, found)
     if format_ == "text":
         messages.show(as_text(found, predictions))
