@@ -83,7 +83,7 @@ class Prototypes:
         i, j = np.nonzero(self.rows >= 0)
         names = self.explained or ()
         result: dict[str, list[Any]] = {
-            "row": [names[place] for place in i],
+            "row": [names[place] for place in i.tolist()],
             "prototype": self.rows[i, j].tolist(),
             "distance": self.distances[i, j].tolist(),
         }
