@@ -101,6 +101,20 @@ def test_killed_and_continued_gives_the_same_bytes(tmp_path, whole):
     continued(tmp_path, whole)
 
 
+def test_a_final_fit_waits_for_the_folds_of_its_model(tmp_path, whole):
+    """Continued where one fold and the final round of a model are left, and two jobs could run both."""
+    shutil.copytree(whole, tmp_path / "run")
+    journal = tmp_path / "run" / "events.jsonl"
+    left = [("logistic", "0"), ("logistic", "final")]
+    events = [json.loads(line) for line in journal.read_text().splitlines()]
+    kept = [e for e in events if (e.get("model"), e.get("fold")) not in left]
+    kept = [e for e in kept if e["event"] not in ("opened", "finished")]
+    assert len(kept) < len(events)
+    journal.write_text("".join(json.dumps(e) + "\n" for e in kept))
+    (tmp_path / "run" / "results.json").unlink()
+    continued(tmp_path, whole)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chain", range(4))
 def test_killed_at_any_moment(chain, tmp_path, whole):

@@ -120,8 +120,14 @@ class Scheduler:
                 running.worker.end()
 
     def ready(self, task: tuple[Contender, str]) -> bool:
-        """Whether a round can start: a blend waits until the rounds of the other models have ended."""
-        return not task[0].blends or not self.active
+        """Whether a round can start: what it reads from other rounds must be complete.
+
+        A blend reads the rounds of all other models, a final round the searches of its own folds.
+        """
+        contender, fold = task
+        if contender.blends:
+            return not self.active
+        return fold != FINAL or all(c.contender.id != contender.id for c in self.active)
 
     def begin(self, pending: deque[tuple[Contender, str]]) -> None:
         """Start the next round, if there is time for it."""
