@@ -76,7 +76,8 @@ def test_the_check_sees_what_it_looks_for(browser, tmp_path):
         f'<svg width="200" height="100">{turned}<text x="90" y="62">beside</text></svg>'
     )
     page = tmp_path / "bad.html"
-    page.write_text(HEAD + body, encoding="utf-8")
+    small = "<style>text{font-size:10px}</style>"  # fits in the wide fonts of some systems, too
+    page.write_text(HEAD + small + body, encoding="utf-8")
     browser.open(page)
     count, found = collisions(browser)
     assert count == 5
