@@ -36,6 +36,10 @@ os.execv(sys.argv[3], sys.argv[3:])
 PATIENCE = 120.0  # seconds; machines that test are busy
 
 
+class CommandError(AssertionError):
+    """The browser refused a command."""
+
+
 class Browser:
     """A running Chromium: commands out, answers and events in, each ended by a zero byte."""
 
@@ -56,7 +60,8 @@ class Browser:
         while True:
             answer = self.receive(until)
             if answer.get("id") == self.count:
-                assert "error" not in answer, f"{method}: {answer['error']}"
+                if "error" in answer:
+                    raise CommandError(f"{method}: {answer['error']}")
                 return answer["result"]
 
     def receive(self, until: float) -> dict[str, Any]:
@@ -133,9 +138,15 @@ class Tab:
         return found["result"].get("value")
 
     def wait(self, condition: str) -> None:
-        """Wait until an expression is true."""
+        """Wait until an expression is true, also across a change of the page."""
         until = time.monotonic() + PATIENCE
-        while not self.evaluate(f"Boolean({condition})"):
+        while True:
+            try:
+                if self.evaluate(f"Boolean({condition})"):
+                    return
+            except CommandError as error:
+                if "navigated" not in str(error):
+                    raise
             assert time.monotonic() < until, f"not seen: {condition}"
             time.sleep(0.05)
 
