@@ -6,12 +6,12 @@ from pellucid.tree._histogram_records cimport GrowingTree, Grown
 
 
 cdef class GrownTrees:
-    cdef Grown* grown                          # the trees of the last round
+    cdef Grown* grown                          # the trees of the last rounds
     cdef int64_t n_grown, grown_capacity
-    cdef int64_t first_grown                   # nodes of the rounds before
+    cdef int64_t first_grown                   # nodes before these, in `fields`
     cdef uint64_t* sets
     cdef int64_t n_sets, sets_capacity
-    cdef dict fields                           # of all nodes so far, by name
+    cdef dict fields                           # of the nodes before, by name
     cdef list starts                           # first node of each tree
 
     cdef int append(self, const GrowingTree* trees, int n_trees) except -1

@@ -12,6 +12,7 @@ GROWN = np.dtype(
     [("value", "f8"), ("gain", "f8"), ("c", "f8"), ("h", "f8"), ("feature", "i4"), ("bin", "i4"),
      ("left", "i4"), ("right", "i4"), ("missing_left", "i4"), ("set_at", "i4")]
 )
+FEW_NODES = 2**12  # moving fewer nodes at once would take longer than small trees grow
 FIELDS = {name: "u1" if name == "missing_left" else GROWN[name].str for name in GROWN.names}
 
 
@@ -39,11 +40,11 @@ cdef class GrownTrees:
         self.fields = {name: np.empty(nodes, dtype=kind) for name, kind in FIELDS.items()}
 
     cdef int append(self, const GrowingTree* trees, int n_trees) except -1:
-        """The trees of this round, in preorder, and their fields behind those of the rounds before."""
+        """The trees of this round, in preorder, behind those of the rounds before."""
         cdef int k
         cdef int64_t leaves
-        self.first_grown += self.n_grown
-        self.n_grown = 0
+        if self.n_grown >= FEW_NODES:
+            self.keep_fields()
         for k in range(n_trees):
             leaves = trees[k].n_leaves
             if self.n_grown + 2 * leaves > self.grown_capacity:
@@ -55,16 +56,17 @@ cdef class GrownTrees:
                     self.sets, 4 * self.sets_capacity * sizeof(uint64_t))
             self.starts.append(self.first_grown + self.n_grown)
             self.store_tree(trees + k)
-        return self.keep_fields()
+        return 0
 
     cdef int keep_fields(self) except -1:
-        """Arrays of their own hold the fields from the first: at the end no other copy is made."""
+        """Move the latest nodes into one array per field, which the export returns without a copy."""
         cdef int64_t last = self.first_grown + self.n_grown
         nodes = np.asarray(<char[:self.n_grown * sizeof(Grown)]> <char*> self.grown).view(GROWN)
         for name, kept in self.fields.items():
             if last > len(kept):
                 kept.resize(last + last // 8 + 64, refcheck=False)
             kept[self.first_grown:last] = nodes[name]
+        self.first_grown, self.n_grown = last, 0
         return 0
 
     cdef int store_tree(self, const GrowingTree* t) except -1:
@@ -137,7 +139,9 @@ cdef class GrownTrees:
     def export(self):
         """(fields of the nodes by name, sets of bins (m, 4), first node of each tree); ends the
         growth."""
-        cdef int64_t n = self.first_grown + self.n_grown
+        if self.n_grown:
+            self.keep_fields()
+        cdef int64_t n = self.first_grown
         sets = np.empty((self.n_sets, 4), dtype=np.uint64)
         cdef uint64_t[:, ::1] words = sets
         for kept in self.fields.values():

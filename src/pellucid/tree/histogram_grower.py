@@ -189,8 +189,9 @@ class HistogramGrower:
     def add_round(self, words: np.ndarray, raw: np.ndarray) -> None:
         """Add the last round's trees to the predictions (K, n) of binned rows."""
         n = words.shape[1]
+        if n * self.n_trees <= 2**14:
+            for k in range(self.n_trees):
+                self.growth.add_values(words, k, raw[k], 0, n)
+            return
         tasks = [(k, f, min(f + 2**13, n)) for k in range(self.n_trees) for f in range(0, n, 2**13)]
-        jobs = None if n * self.n_trees > 2**14 else 1
-        parallel.map(
-            lambda t: self.growth.add_values(words, t[0], raw[t[0]], t[1], t[2]), tasks, jobs
-        )
+        parallel.map(lambda t: self.growth.add_values(words, t[0], raw[t[0]], t[1], t[2]), tasks)

@@ -171,7 +171,7 @@ class GradientBoosting(Estimator):
                 self.subsample < 1 or columns < problem.p, self.random_state
             ),
             start=None if self.init is None else np.zeros(outputs),
-            by_variance=True, leaf_penalty=float(self.ccp_alpha),
+            by_variance=True, leaf_penalty=float(self.ccp_alpha), out_of_bag=True,
         )  # fmt: skip
 
     _watches_rows, _at_step = True, base.at_step

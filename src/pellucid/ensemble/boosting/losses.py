@@ -50,8 +50,8 @@ class Objective:
 
         if shard() is not None:
             return parallel.reduce(part, float.__add__, blocks) / total(weights)
-        jobs = None if len(blocks) > 1 else 1
-        return float(sum(parallel.map(part, blocks, jobs))) / float(weights.sum())
+        parts = [part(blocks[0])] if len(blocks) == 1 else parallel.map(part, blocks)
+        return float(sum(parts)) / float(weights.sum())
 
     def loss(self, y: Array, raw: Array, weights: Array) -> float:
         """The mean loss."""

@@ -58,6 +58,7 @@ class Settings:
     start: np.ndarray | None = None  # (K,), None: the best constant
     by_variance: bool = False  # splits reduce the variance of the gradients, not the loss
     leaf_penalty: float = 0.0  # in the unit of the gain of a split per weight (`ccp_alpha`)
+    out_of_bag: bool = False  # whether the loss of the rows that a round does not draw is recorded
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,9 @@ class BoostedRows:
             self.units.objective.adapt(self.y - self.raw[0], self.weights)
 
     def loss_of(self, rows: np.ndarray, share: np.ndarray) -> float:
-        """The mean loss of some rows, or of a share of each."""
+        """The mean loss of some rows, or of a share of each; 0 without rows."""
+        if not len(rows):
+            return 0.0
         raw, w = np.ascontiguousarray(self.raw[:, rows]), self.weights[rows] * share
         return self.units.loss(self.units.objective.loss(self.y[rows], raw, w))
 
@@ -121,6 +124,7 @@ class BoostedRows:
         return (start + np.ldexp(more, self.units.exponent)).T
 
 
+@parallel.one_blas_thread()
 def boost(
     objective: Objective,
     problem: Problem,
@@ -193,6 +197,9 @@ def _grower(
     """The grower in working units, and the sample counts of the rows."""
     limits, units = settings.limits, train.units
     samples = Samples.of(train.problem, settings)
+    if settings.subsample < 1:
+        sampler = Sampler(train.problem, settings.subsample, 1.0, False, False)
+        samples = replace(samples, sampler=sampler)
     total, n = shared_rows.total(train.problem.weights), train.problem.n
     if shard() is not None:  # rows of weight 0 are those of the other side
         n = int(parallel.added(np.array([np.count_nonzero(train.problem.weights)]))[0])
@@ -221,6 +228,7 @@ class Samples:
     counts: np.ndarray  # empty: 1 each
     fewest: float  # smallest number in a leaf
     unit: float = 1.0  # weight of a sample, if leaves need a share of the total weight
+    sampler: Sampler | None = None  # draws the rows of a round; None: all
 
     @classmethod
     def of(cls, problem: Problem, settings: Settings) -> "Samples":
@@ -261,22 +269,24 @@ def _one_round(
     after; None if all were drawn."""
     n, K = train.problem.n, len(train.raw)
     rows, keys, weights = None, np.zeros(K, dtype=np.uint64), train.weights
-    out, share, before = np.empty(0, dtype=np.int64), np.empty(0), 0.0
+    out, share, before, penalty = np.empty(0, dtype=np.int64), np.empty(0), 0.0, 0.0
     if settings.seed is not None:
         stream = parallel.stream(settings.seed, "round", number)
         keys = stream.integers(0, 2**64, K, dtype=np.uint64)
-        if settings.subsample < 1:
-            bag = Sampler(train.problem, settings.subsample, 1.0, False, False).draw(stream)
-            rows = np.flatnonzero(bag.weights).astype(np.int32)
-            share = bag.weights / train.problem.weights
+        if samples.sampler is not None:
+            drawn = samples.sampler.draw(stream).weights
+            rows = np.flatnonzero(drawn).astype(np.int32)
+            share = drawn if train.problem.unweighted else drawn / train.problem.weights
             weights = train.weights * share
-            train.gradients *= share[:, None]
-            out = np.flatnonzero(share < 1)
-            before = train.loss_of(out, 1 - share[out]) if len(out) else 0.0
-            samples.draw(bag.weights)
-    with np.errstate(over="ignore", under="ignore"):
+            if not train.problem.unweighted:  # only a part of a row may be drawn
+                train.gradients *= share[:, None]
+            if settings.out_of_bag:
+                out = np.flatnonzero(share < 1)
+                before = train.loss_of(out, 1 - share[out])
+            samples.draw(drawn)
+    if settings.leaf_penalty:
         total = settings.leaf_penalty * float(weights.sum())
-        penalty = float(np.ldexp(total, -train.units.loss_exponent))
+        penalty = float(scaled(total, -train.units.loss_exponent))
     whole, renew = rows is None or len(rows) == n, train.units.objective.renew
     update = whole and renew is None
     scored = np.ascontiguousarray(weights) if settings.by_variance else None
