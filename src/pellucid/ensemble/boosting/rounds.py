@@ -79,7 +79,7 @@ class BoostedRows:
     """Training or validation rows during the rounds: bins, targets, predictions in working units."""
 
     def __init__(self, problem: Problem, bins: Bins, units: Units, before: Before | None) -> None:
-        self.problem, self.units = problem, units
+        self.problem, self.units, self.unweighted = problem, units, problem.unweighted
         self.words, self.y = bins.words(problem.X), units.target(problem)
         self.raw = np.ascontiguousarray(units.initial_raw(problem))
         self.weights, self.exponent = ordinary_weights(problem.weights)
@@ -276,9 +276,9 @@ def _one_round(
         if samples.sampler is not None:
             drawn = samples.sampler.draw(stream).weights
             rows = np.flatnonzero(drawn).astype(np.int32)
-            share = drawn if train.problem.unweighted else drawn / train.problem.weights
+            share = drawn if train.unweighted else drawn / train.problem.weights
             weights = train.weights * share
-            if not train.problem.unweighted:  # only a part of a row may be drawn
+            if not train.unweighted:  # only a part of a row may be drawn
                 train.gradients *= share[:, None]
             if settings.out_of_bag:
                 out = np.flatnonzero(share < 1)
