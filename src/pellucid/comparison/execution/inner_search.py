@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 SEARCH_SHARE = 0.8  # share of a round's time that the search may use
 TIE_BREAK = "log_loss"
-PATIENCE = 20  # rounds without improvement that end a fit on an inner fold
 
 
 class OutOfTime(Exception):
@@ -185,10 +184,11 @@ class InnerSearch:
         """A candidate fitted on inner fold f; rounds stop early on the test rows of that fold."""
         task, evaluator, (train, test) = self.task, self.evaluator, self.splits[f]
         X, params = self.cached(f, "train", train), task.candidates[c]
-        if not task.rounds:
+        if task.entry is None or not task.rounds:
             own = params | {n: v for n, v in task.searching.items() if v < params.get(n, np.inf)}
             return evaluator.fit(evaluator.unfitted(own, task.fold, f), X, train)
-        model = evaluator.unfitted(params | self.stopping(n_iter_no_change=PATIENCE), task.fold, f)
+        stopping = self.stopping(n_iter_no_change=task.entry.patience)
+        model = evaluator.unfitted(params | stopping, task.fold, f)
         fitted = evaluator.fit_stopping(model, X, train, self.cached(f, "test", test), test)
         record.setdefault("rounds", []).append(best_round(fitted))
         return fitted

@@ -30,7 +30,7 @@ SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picosec
     "gamma": (10, 80, 250, 0), "gradient_boosting": (25, 300, 0, 0), "knn": (4, 40, 0, 12),
     "lasso": (7, 30, 140, 0), "lda": (5, 10, 280, 0), "logistic": (7, 30, 90, 0),
     "logistic_l1": (25, 150, 0, 0), "majority": (15, 30, 0, 0), "mean": (15, 30, 0, 0),
-    "mlp": (100, 2000, 0, 0), "multinomial_nb": (5, 30, 0, 0), "naive_bayes": (8, 40, 0, 0),
+    "mlp": (50, 1000, 0, 0), "multinomial_nb": (5, 30, 0, 0), "naive_bayes": (8, 40, 0, 0),
     "ols": (60, 50, 100, 0), "perceptron": (10, 25, 15, 0), "poisson": (10, 80, 300, 0),
     "qda": (5, 10, 280, 0), "ridge": (6, 35, 130, 0), "ridge_classifier": (25, 15, 60, 0),
     "ridge_log": (8, 40, 130, 0),
