@@ -16,6 +16,8 @@ import numpy as np
 from pellucid.data.raw_column import RawColumn, datetime_days, object_column, warn_of_rounding
 from pellucid.errors import DataError, DataTypeError
 
+CACHED_CELLS = 2**16  # of a matrix that is filled column by column
+
 
 @dataclass(frozen=True)
 class RawTable:
@@ -286,11 +288,19 @@ def _from_frame(X: Any, owner: str) -> RawTable:
         names, columns = frame_columns(X, owner)
     n_rows = X.shape[0]
     if all(column.kind == "number" for column in columns):
-        dense = np.empty((n_rows, len(columns)))
-        for j, column in enumerate(columns):
-            dense[:, j] = column.values
-        return RawTable(n_rows, names, dense=dense)
+        return RawTable(n_rows, names, dense=_side_by_side([c.values for c in columns], n_rows))
     return RawTable(n_rows, names, columns=columns)
+
+
+def _side_by_side(columns: list[np.ndarray], n_rows: int) -> np.ndarray:
+    """Columns as a matrix (n, p) float64; filled some rows at a time, which stay in the cache."""
+    dense = np.empty((n_rows, len(columns)))
+    step = max(512, CACHED_CELLS // max(1, len(columns)))
+    for first in range(0, n_rows, step):
+        rows = slice(first, first + step)
+        for j, values in enumerate(columns):
+            dense[rows, j] = values[rows]
+    return dense
 
 
 def check_names(names: tuple[str, ...]) -> None:
