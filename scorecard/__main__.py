@@ -81,7 +81,8 @@ def result_of(row: Row, options: argparse.Namespace) -> dict[str, Any]:
         )
         share = QUICK if options.quick else 1.0
         found = tally(row.find_cases()(share), journal, row.limits, options.seconds)
-        detail = [f"{key}: {text}" for key, text in list(found.bad.items())[:SHOWN]]
+        shown = found.bad | found.skipped
+        detail = [f"{key}: {text}" for key, text in list(shown.items())[:SHOWN]]
         counts = {
             "wanted": found.wanted,
             "tried": found.tried,
@@ -89,7 +90,7 @@ def result_of(row: Row, options: argparse.Namespace) -> dict[str, Any]:
             "detail": detail,
         }
     verdict = "kept" if counts["tried"] == counts["wanted"] else "part"
-    if counts["bad"] or not counts["tried"]:
+    if counts["bad"]:
         verdict = "BROKEN"
     return {**card, **counts, "verdict": verdict, "seconds": round(time.monotonic() - began, 1)}
 

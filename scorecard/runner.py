@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+SKIPPED = "skipped: "  # how the outcome of a case begins that was not tried
+
 
 @dataclass(frozen=True)
 class Case:
@@ -39,11 +41,12 @@ class Limits:
 
 @dataclass
 class Tally:
-    """What came out: the number of cases that there are and that were tried, and the bad ones."""
+    """The number of cases that there are and that were tried; the bad ones and the skipped ones."""
 
     wanted: int = 0
     tried: int = 0
     bad: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
 
 
 def counted(full: int, share: float) -> range:
@@ -63,9 +66,16 @@ def tally(
         found = _run_child(left[start:], limits, end)
         start += len(found)
         known |= found
-        _append(journal, found)
+        _append(journal, {key: text for key, text in found.items() if not _is_skipped(text)})
     mine = {case.key: known[case.key] for case in every if case.key in known}
-    return Tally(len(every), len(mine), {key: text for key, text in mine.items() if text})
+    skipped = {key: text for key, text in mine.items() if _is_skipped(text)}
+    bad = {key: text for key, text in mine.items() if text and key not in skipped}
+    return Tally(len(every), len(mine) - len(skipped), bad, skipped)
+
+
+def _is_skipped(text: str) -> bool:
+    """A case that could not be tried, such as one whose reference data are absent."""
+    return text.startswith(SKIPPED)
 
 
 def _run_child(cases: list[Case], limits: Limits, end: float) -> dict[str, str]:
@@ -124,9 +134,9 @@ def _fault(case: Case) -> str:
     """What is wrong with a case; empty if nothing is."""
     try:
         case.check()
-    except (
-        BaseException
-    ) as error:  # pytest's "skipped" is no Exception; what is skipped is not kept
+    except BaseException as error:  # pytest's "skipped" is no Exception
+        if type(error).__name__ == "Skipped":
+            return f"{SKIPPED}{error}"
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
         return f"{type(error).__name__} at {where}: {error}"[:400]

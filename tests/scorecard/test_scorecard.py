@@ -16,6 +16,7 @@ from scorecard.checks import relations
 from scorecard.page import page
 from scorecard.rows import ROWS, Row
 from scorecard.runner import Case, Limits, tally
+from tests.oracles import shared
 from tests.source_tree import ROOT
 
 LIMITS = Limits(seconds=1)
@@ -79,6 +80,8 @@ def test_every_row_has_cases_or_figures_or_a_reason():
 
 @pytest.mark.parametrize("name", ["least squares", "svm", "files", "diagnoses", "trees"])
 def test_a_row_at_one_percent(name, tmp_path, capsys):
+    if name == "least squares":
+        shared.path("nist_norris.csv")
     out = tmp_path / "card.json", tmp_path / "card.html"
     assert card.main([name, "--quick", "--json", str(out[0]), "--page", str(out[1])]) == 0
     (found,) = json.loads(out[0].read_text())
@@ -87,6 +90,20 @@ def test_a_row_at_one_percent(name, tmp_path, capsys):
         capsys.readouterr().out.startswith("kept")
         and escape(found["promise"]) in out[1].read_text()
     )
+
+
+def test_cases_without_reference_data_are_skipped_and_tried_later(monkeypatch, tmp_path, capsys):
+    journal, line = (
+        tmp_path / "journal",
+        [Case("a", partial(pytest.skip, "no data")), Case("b", fine)],
+    )
+    found = tally(line, journal, LIMITS)
+    assert (found.wanted, found.tried, found.bad) == (2, 1, {})
+    assert found.skipped == {"a": "skipped: no data"}
+    assert tally([Case("a", wrong)], journal, LIMITS).bad.keys() == {"a"}
+    monkeypatch.setenv(shared.VARIABLE, str(tmp_path / "nowhere"))
+    assert card.main(["least squares", "--quick"]) == 0
+    assert capsys.readouterr().out.startswith("part")
 
 
 def test_a_broken_promise_is_seen(monkeypatch, capsys):
