@@ -18,6 +18,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 SKIPPED = "skipped: "  # how the outcome of a case begins that was not tried
@@ -63,10 +64,9 @@ def tally(
     left = [case for case in every if case.key not in known]
     end, start = time.monotonic() + seconds, 0
     while start < len(left) and time.monotonic() < end:
-        found = _run_child(left[start:], limits, end)
+        found = _run_child(left[start:], limits, end, partial(_append, journal))
         start += len(found)
         known |= found
-        _append(journal, {key: text for key, text in found.items() if not _is_skipped(text)})
     mine = {case.key: known[case.key] for case in every if case.key in known}
     skipped = {key: text for key, text in mine.items() if _is_skipped(text)}
     bad = {key: text for key, text in mine.items() if text and key not in skipped}
@@ -78,8 +78,13 @@ def _is_skipped(text: str) -> bool:
     return text.startswith(SKIPPED)
 
 
-def _run_child(cases: list[Case], limits: Limits, end: float) -> dict[str, str]:
-    """The outcomes of the first cases: all of them, or up to the one at which the child died."""
+def _run_child(
+    cases: list[Case], limits: Limits, end: float, note: Callable[[str, str], None]
+) -> dict[str, str]:
+    """The outcomes of the first cases: all of them, or up to the one at which the child died.
+
+    Each is noted when it is known, so that a run that is killed loses none.
+    """
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -93,15 +98,22 @@ def _run_child(cases: list[Case], limits: Limits, end: float) -> dict[str, str]:
         for line in lines:
             key, text = json.loads(line)
             found[key] = text
+            note(key, text)
     _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        late = f"took more than {limits.seconds} s"
-        text = late if number == signal.SIGALRM else f"died of signal {number}"
-        found[cases[len(found)].key] = text
-    elif os.WEXITSTATUS(status):
-        found[cases[len(found)].key] = f"ended with exit code {os.WEXITSTATUS(status)}"
+    if status:
+        key = cases[len(found)].key
+        found[key] = _end_of(status, limits)
+        note(key, found[key])
     return found
+
+
+def _end_of(status: int, limits: Limits) -> str:
+    """What ended a child, from the status that `waitpid` gives."""
+    if not os.WIFSIGNALED(status):
+        return f"ended with exit code {os.WEXITSTATUS(status)}"
+    number = os.WTERMSIG(status)
+    late = f"took more than {limits.seconds} s"
+    return late if number == signal.SIGALRM else f"died of signal {number}"
 
 
 def _work(cases: list[Case], limits: Limits, end: float, writing: int) -> None:
@@ -156,11 +168,14 @@ def _read(journal: Path | None) -> dict[str, str]:
     return found
 
 
-def _append(journal: Path | None, found: dict[str, str]) -> None:
-    if journal is None:
+def _append(journal: Path | None, key: str, text: str) -> None:
+    """One line more; on a line of its own, even if the last one was cut off by a kill."""
+    if journal is None or _is_skipped(text):
         return
     journal.parent.mkdir(parents=True, exist_ok=True)
-    torn = journal.exists() and not journal.read_bytes().endswith(b"\n")
-    with journal.open("a", encoding="utf-8") as file:
-        file.write("\n" * (torn and journal.stat().st_size > 0))
-        file.writelines(json.dumps(pair) + "\n" for pair in found.items())
+    with journal.open("a+b") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            torn = file.read(1) != b"\n"
+            file.write(b"\n" * torn)
+        file.write((json.dumps([key, text]) + "\n").encode())

@@ -236,3 +236,19 @@ def test_the_tree_of_sums_does_not_depend_on_who_holds_the_rows():
         assert max(map(len, held)) <= 2 * 64 + 2
         here = Shard(0, n, n, 1, lambda label, value, held=held: held)
         assert fold_all("sum", Tree(float.__add__, here), float.__add__, here) == total
+
+
+def test_processes_scale_clusters_by_the_largest_cell_of_all():
+    """In the unit of the last processes the squares of the first one would overflow."""
+    x, v = np.random.default_rng(3).normal(size=(2, N))
+    x *= 2.0**-900
+    x[:1000:97] = np.nan
+    v[5000:] *= 2.0**-900
+    table = pa.table({"x": x, "v": v})
+    start = np.array([[0.0, -1.0, 0.0], [0.0, 1.0, 0.0]])
+    model = KMeans(2, init=start, n_init=1, max_iter=300)
+    whole = copy.deepcopy(model)._learn(table)
+    found, _ = fit_in_shards(model, table, ends=even_ends(N, 3))
+    assert whole.inertia_ > 100
+    np.testing.assert_allclose(found[0].cluster_centers_, whole.cluster_centers_, atol=1e-12)
+    assert found[0].inertia_ == pytest.approx(whole.inertia_)

@@ -25,3 +25,12 @@ def test_of_equally_good_starts_the_first_is_kept():
         one = KMeans(4, n_init=1, random_state=seed).fit(X)
         several = KMeans(4, n_init=6, random_state=seed).fit(X)
         np.testing.assert_array_equal(several.cluster_centers_, one.cluster_centers_)
+
+
+def test_a_row_midway_between_centres_goes_to_the_first():
+    """In the second round 6 lies midway between 2 and 10: no bound may keep it with the second."""
+    X = np.zeros((400, 2))
+    X[:, 0] = np.repeat([0.0, 4.0, 6.0, 14.0], 100)
+    X[:, 1] = np.tile(np.arange(-49.5, 50), 4) * 2.0**-30  # different rows, equal distances
+    model = KMeans(2, init=np.array([[0.0, 0.0], [10.0, 0.0]]), n_init=1, tol=0.0).fit(X)
+    np.testing.assert_array_equal(model.labels_, np.repeat([0, 0, 0, 1], 100))

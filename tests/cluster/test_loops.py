@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.sparse
@@ -238,3 +239,26 @@ def test_non_finite_rows_are_seen_on_the_way(rng):
     for cell in (np.nan, np.inf, -np.inf):
         X[41, 2] = cell
         assert not RowTable(X, 5).label_and_check(C)[1]
+
+
+@pytest.mark.parametrize("shape", [(64, 20, 10), (200, 2, 9)])
+def test_bounds_of_a_pass_hold_in_exact_arithmetic(build, way, rng, shape):
+    n, d, k = shape
+    X, w = hard_rows(rng, n, d), np.ones(n)
+    C = X[rng.integers(0, n, k)] + 0.25 * rng.standard_normal((k, d))
+    container, by_panel = way
+    state = fresh_state(n, k, d, by_panel)
+    one_pass(RowTable(container(X), k), w, C, state, np.zeros(k), by_panel)
+    with mpmath.workdps(40):
+        cells, centres = ([[mpmath.mpf(float(v)) for v in row] for row in M] for M in (X, C))
+        for i, a in enumerate(state["labels"].tolist()):
+            exact = [mpmath.norm([u - v for u, v in zip(cells[i], c)]) for c in centres]
+            own = exact.pop(a)
+            assert mpmath.mpf(float(state["upper"][i])) + float(state["way"][a]) >= own
+            if not by_panel:
+                gap = mpmath.mpf(float(state["lower"][i])) - float(state["travel"][a])
+                assert gap <= min(exact) - own
+                continue
+            exact.insert(a, mpmath.inf)
+            for p, bound in enumerate(state["lower"][i].tolist()):
+                assert bound <= min(exact[4 * p : 4 * p + 4])

@@ -156,6 +156,12 @@ def test_faults(tmp_path, content, message):
         read(book(tmp_path / "a.xlsx", {"S": content}))
 
 
+def test_names_for_half_of_the_columns_are_enough(tmp_path):
+    rows = [["a", None, "b", None], [1, 2, 3, 4], [5, 6, 7, 8]]
+    table, _ = noted(book(tmp_path / "a.xlsx", {"S": sheet(rows)}))
+    assert table.num_rows == 2
+
+
 def test_merged_cells_below_the_header_are_noted(tmp_path):
     rows = [["a", "b"], ["x", 1], [None, 2]]
     table, (remark,) = noted(book(tmp_path / "a.xlsx", {"S": sheet(rows, ["A2:A3"])}))

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pellucid
-from pellucid.data.sources import databases, row_choice
+from pellucid.data.sources import databases, row_choice, scratch_table
 from pellucid.data.sources.find import source_of
 from pellucid.errors import DataError, MemoryLimitError, ParameterError
 from pellucid.linear_model import LinearRegression
@@ -415,3 +415,9 @@ def test_rows_are_chosen_by_the_seed():
     orders = np.argsort(keys, axis=1)
     assert np.abs(np.corrcoef(orders)[np.triu_indices(3, 1)]).max() < 0.15
     np.testing.assert_array_equal(row_choice._keys(100, 50, 1), keys[1][100:150])
+
+
+def test_levels_count_their_characters_and_what_each_of_them_needs():
+    column = scratch_table._Column("c", None, np.empty(0))
+    assert [column._code(level) for level in ("abc", True, "abc", "")] == [0, 1, 0, 2]
+    assert column.size == 3 * scratch_table.LEVEL_BYTES + 3

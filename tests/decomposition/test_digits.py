@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from pellucid.decomposition import PCA
-from pellucid.decomposition.centred import Centred
+from pellucid.decomposition.centred import Centred, OutOfRange
 from tests.decomposition import exact
 
 
@@ -108,3 +108,10 @@ def test_facts_save_work_but_no_digits(middle, rng):
     assert table.plain == (middle < 100)
     expected = Centred(X, np.ones(5000)).centred_copy()
     np.testing.assert_allclose(gram, expected.T @ expected, rtol=1e-13, atol=1e-14 * gram.max())
+
+
+@pytest.mark.parametrize("power", [-600, 600])
+def test_triangles_of_extreme_cells_are_refused_whatever_the_weights(power):
+    X = np.ldexp(np.random.default_rng(0).standard_normal((20, 3)), power)
+    with pytest.raises(OutOfRange), np.errstate(all="ignore"):
+        Centred(X, np.full(20, 4.0), checked=True).triangle()

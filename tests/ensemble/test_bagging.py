@@ -84,6 +84,12 @@ def test_without_replacement_no_copy_comes_twice(rng):
     bag = drawn(broken, 3, bootstrap=False, max_samples=20)
     assert np.count_nonzero(bag.weights) == 20
     assert np.isin(bag.weights, [0, *broken.weights]).all()
+    order = np.random.default_rng(3)
+    rows = order.choice(60, 20, replace=False, shuffle=False)  # first the rows, then the columns
+    np.testing.assert_array_equal(np.flatnonzero(bag.weights), np.sort(rows))
+    few = drawn(broken, 3, bootstrap=False, max_samples=20, max_features=2)
+    columns = order.choice(X.shape[1], 2, replace=False)
+    np.testing.assert_array_equal(few.columns, np.sort(columns))
     with pytest.raises(ParameterError, match="max_samples"):
         drawn(problem, 3, bootstrap=False, max_samples=500)
 

@@ -261,6 +261,17 @@ def test_probabilities_as_a_start(classes):
         Classifier(init=Perceptron()).fit(frame, labels)
 
 
+def test_half_the_log_odds_of_a_first_model_are_explained():
+    """With the exponential loss the scores are half the log-odds, and so are their parts."""
+    X, y, _ = table(3)
+    labels = (y > np.median(y)).astype(int)
+    model = Classifier(loss="exponential", init=LogisticRegression(), n_estimators=5).fit(X, labels)
+    assert model.explain(X).gap() < 1e-10
+    np.testing.assert_allclose(
+        model.explain(X).prediction[:, 0], model.decision_function(X), atol=1e-10
+    )
+
+
 def test_the_first_model_does_not_see_the_validation_rows():
     X, _, rng = table(15)
     noise = rng.normal(size=500)

@@ -773,3 +773,21 @@ def test_infinite_cells_are_named():
     X[3, 1] = np.inf
     with pytest.raises(DataError, match=r"infinity.*row 3"):
         Regressor(max_iter=2).fit(X, target)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("rare", [19, 20])
+def test_a_set_of_levels_holds_as_many_rows_as_a_leaf_needs(sign, rare):
+    table = pd.DataFrame({"c": ["a"] * rare + ["b"] * 60})
+    y = sign * np.repeat([-1.0, 1.0], [rare, 60])
+    model = Regressor(max_iter=1, min_samples_leaf=20).fit(table, y)
+    assert len(np.unique(model.predict(table))) == (2 if rare == 20 else 1)
+
+
+def test_means_of_two_levels_are_exact():
+    """Their gradients are whole multiples of the unit in which they are added."""
+    table = pd.DataFrame({"c": ["a"] * 40 + ["b"] * 40})
+    y = np.repeat([0.0, 4.0], 40)
+    for target in (y, 4.0 - y):
+        model = Regressor(max_iter=1, learning_rate=1.0, early_stopping=False).fit(table, target)
+        np.testing.assert_array_equal(model.predict(table), target)

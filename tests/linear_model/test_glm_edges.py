@@ -5,6 +5,7 @@ import pytest
 
 from pellucid.errors import ConvergenceWarning, PellucidError
 from pellucid.linear_model import GeneralizedLinearModel, PoissonRegressor
+from pellucid.linear_model._glm import boundary
 
 
 def two_groups(n=40):
@@ -168,3 +169,13 @@ def test_more_columns_than_rows_move_rows_alone(sparse):
     assert model.status_.code == "separated" and str((counts == 0).sum()) in str(model.status_)
     assert model.fit(X, counts + 1).status_.ok
     assert PoissonRegressor(alpha=1e-3).fit(X, counts).status_.ok
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**40])
+def test_columns_that_span_each_other_add_no_direction_without_limit(unit, monkeypatch):
+    found, find = [], boundary.unbounded_directions
+    keep = lambda *a: found.append(find(*a)) or found[-1]  # noqa: E731
+    monkeypatch.setattr(boundary, "unbounded_directions", keep)
+    g, x, counts = two_groups()
+    separated(unit * np.column_stack([g, x, 0.7 * x, 0.1 * x + 0.3 * g]), counts, family="poisson")
+    assert found[0].shape == (5, 1)

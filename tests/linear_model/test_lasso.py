@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_regression
 
-from pellucid.errors import ParameterError
+from pellucid.errors import ConvergenceWarning, ParameterError
 from pellucid.linear_model import ElasticNet, Lasso, LassoCV, Ridge, enet_path, lasso_path
 from pellucid.linear_model._lasso import _coordinate, gram_products
 from pellucid.linear_model._lasso.solver import descend as fastest
@@ -305,3 +305,14 @@ def test_a_wide_gap_does_not_end_a_descent_that_makes_progress():
     value = residual @ residual / 200 + 0.1 * np.abs(model.coef_).sum()
     assert value == pytest.approx(252.27312821, rel=1e-10)  # scikit-learn with tol=1e-9
     assert model.status_.ok and model.dual_gap_ < 1e-8
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (40, 90)])
+def test_rounds_are_counted_and_limited(shape):
+    X = np.random.default_rng(0).normal(size=shape)
+    y = X[:, :5].sum(axis=1)
+    whole = ElasticNet(0.01).fit(X, y)
+    assert whole.n_iter_ == whole.history_["iteration"][-1] > 3
+    assert (np.diff(whole.history_["iteration"]) >= 0).all()
+    with pytest.warns(ConvergenceWarning, match="Stopped after 3 rounds"):
+        assert ElasticNet(0.01, max_iter=3).fit(X, y).n_iter_ == 3

@@ -110,6 +110,9 @@ def test_forged_files_are_refused(part, tmp_path, monkeypatch):
     path = tmp_path / "m.pellucid"
     model.save(path)
     assert np.array_equal(pellucid.load(path).kneighbors(X[:50])[1], model.kneighbors(X[:50])[1])
+    model.recall_ = 1.0  # as honest as any other
+    model.save(path)
+    assert pellucid.load(path).recall_ == 1.0
     if part == "recall_":
         model.recall_ = 7.0
     elif part == "probes":

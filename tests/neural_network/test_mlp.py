@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_regression
 
 import pellucid
 from pellucid import parallel
-from pellucid.errors import ConvergenceWarning, DataError, ParameterError
+from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.neural_network import Dense, MLPClassifier, MLPRegressor, Network, training
 from pellucid.neural_network.training import Trainer, TrainingOptions
@@ -693,3 +693,27 @@ def test_images_are_told_apart_as_well_as_by_scikit_learn(images):
     noise = gains.std(ddof=1) / np.sqrt(len(gains))
     assert gains.mean() >= -scipy.stats.t.ppf(0.99, len(gains) - 1) * noise
     assert noise < 0.005  # or the comparison would tell nothing
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_of_the_user_are_scored_by_their_log_likelihood(classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = np.digitize(X[:, 0], [0.0] if classes == 2 else [-0.5, 0.5])
+    model = MLPClassifier(max_iter=1, early_stopping=True, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X[:60], y[:60], X_val=X[60:], y_val=y[60:])
+    own = model.predict_log_proba(X[60:])[np.arange(30), y[60:]].mean()
+    assert model.validation_scores_[0] == pytest.approx(own, rel=1e-12)
+
+
+def test_layers_of_another_precision_are_refused(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = MLPRegressor(max_iter=300, random_state=0).fit(X, X[:, 0])
+    for name in ("coefs_", "intercepts_"):
+        parts = getattr(model, name)
+        setattr(model, name, [part.astype(np.float32) for part in parts])
+        model.save(tmp_path / "m")
+        with pytest.raises(ModelFileError, match="shapes do not match"):
+            pellucid.load(tmp_path / "m")
+        setattr(model, name, parts)

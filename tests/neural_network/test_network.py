@@ -319,3 +319,26 @@ def test_messages_show_numbers_as_they_are_written():
         with pytest.raises(ParameterError) as told:
             build()
         assert "np." not in str(told.value)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [0, 1, 2, 9])
+def test_adam_moves_parameters_of_any_number(kind, size):
+    rng = np.random.default_rng(size)
+    x, g, m = (rng.normal(size=size).astype(kind) for _ in range(3))
+    v = rng.random(size).astype(kind)
+    mean, square = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g**2
+    expected = x - 0.05 * mean / (np.sqrt(square) + 1e-3)
+    _loops.adam(x, g, m, v, 0.0, 0.05, 0.9, 0.99, 1e-3)
+    np.testing.assert_allclose(x, expected, rtol=1e-5)
+    np.testing.assert_allclose(m, mean, rtol=1e-5)
+
+
+def test_bounds_of_random_parameters_follow_the_hidden_layers():
+    """Glorot's factor is 2 for a hidden logistic layer, 6 otherwise, also for an output alone."""
+    network = Network(40, [Dense(60, "logistic")]).draw(np.random.default_rng(0))
+    bound = np.sqrt(6.0 / 100)
+    assert 0.98 * bound < np.abs(network.coefs[0]).max() <= bound
+    network = Network(40, [Dense(60, "logistic"), Dense(1)]).draw(np.random.default_rng(0))
+    bound = np.sqrt(2.0 / 100)
+    assert 0.98 * bound < np.abs(network.coefs[0]).max() <= bound

@@ -1,10 +1,14 @@
 """Digits, rank, scales, weights and threads of least squares."""
 
+from fractions import Fraction
+
+import mpmath
 import numpy as np
 import pytest
 
 from pellucid import parallel
 from pellucid.numerics import linalg
+from pellucid.numerics.constrained import nonnegative_least_squares
 from pellucid.numerics.least_squares import least_squares
 from tests.oracles import shared
 
@@ -160,3 +164,39 @@ def test_a_rotation_is_the_orthonormal_factor(shape):
     np.testing.assert_allclose(Q.T @ Q, np.eye(shape[1]), atol=1e-14)
     np.testing.assert_array_equal(T, np.triu(T))
     np.testing.assert_allclose(V.projected(A), T, atol=1e-13)
+
+
+def test_of_full_rank_no_direction_is_left():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert fit(X, X[:, 0] ** 2).null.shape == (3, 0)
+    wide = fit(np.random.default_rng(1).normal(size=(4, 9)), np.arange(4.0))
+    assert wide.unit_error.shape == (10,) and np.isnan(wide.unit_error).all()
+
+
+def test_variances_of_nearly_collinear_columns_around_zero():
+    """Columns of mean 0, so that it is not their offset but their condition that costs digits."""
+    rng = np.random.default_rng(4)
+    X = rng.integers(-512, 512, size=(20, 3)) / 64
+    X = np.vstack([X, -X])
+    X[:, 2] = (
+        X[:, 0] + X[:, 1] + np.tile(rng.choice([-1, 1], 20), 2) * np.repeat([1, -1], 20) / 2**16
+    )
+    found = fit(X, rng.normal(size=40))
+    rows = [[Fraction(float(v)) for v in row] for row in X]
+    with mpmath.workdps(50):
+        gram = mpmath.matrix(3, 3)
+        for a in range(3):
+            for b in range(3):
+                total = sum(row[a] * row[b] for row in rows)
+                gram[a, b] = mpmath.mpf(total.numerator) / total.denominator
+        inverse = gram**-1
+        exact = [float(mpmath.sqrt(inverse[j, j])) for j in range(3)]
+    np.testing.assert_allclose(found.unit_error[:3], exact, rtol=1e-14)
+
+
+def test_without_positive_coefficients_the_mean_is_left():
+    X = np.random.default_rng(0).random((30, 2))
+    y = 5.0 - X @ [1.0, 2.0]
+    coef, intercept = nonnegative_least_squares(X, y[:, None], np.ones(30), True)
+    assert (coef == 0).all()
+    np.testing.assert_allclose(intercept, [y.mean()], rtol=1e-14)

@@ -69,6 +69,20 @@ def test_a_journal_is_continued_and_nothing_is_tried_twice(tmp_path):
     assert tally(cases("xyz"), journal, LIMITS, seconds=-1).tried == 0
 
 
+def test_a_run_that_is_killed_inside_a_row_loses_none_of_its_cases(tmp_path):
+    journal = tmp_path / "row.jsonl"
+    cases = [Case("a", fine), Case("b", wrong), Case("c", hang)]
+    child = os.fork()
+    if child == 0:
+        tally(cases, journal, Limits(10))
+    while not journal.exists() or len(journal.read_bytes().splitlines()) < 2:
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    found = tally(cases, journal, LIMITS, seconds=-1)
+    assert (found.tried, sorted(found.bad)) == (2, ["b"])
+
+
 def test_every_row_has_cases_or_figures_or_a_reason():
     assert [row.number for row in ROWS] == list(range(1, 25))
     assert [row.number for row in ROWS if row.reason] == [22]

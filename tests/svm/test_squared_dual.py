@@ -67,3 +67,48 @@ def test_conjugate_gradients_find_the_optimum_of_the_factored_hessian(epsilon, s
     found = primal.ridge_squared(problem, 100, "test")
     assert found.status.code == exact.status.code == "converged"
     np.testing.assert_allclose(found.x, exact.x, atol=1e-11 * np.abs(exact.x).max())
+
+
+def one_pass(slope, old, epsilon, low=-np.inf, high=np.inf, n=1):
+    """Passes returned and `progress` after one pass over equal rows x = 1 without coefficients."""
+    soft, progress = np.zeros(n), np.array([n, np.inf, 0.0, 0.0])
+    done = _box_dual.epochs(
+        np.ones(n), np.zeros(0, dtype=np.int32), np.arange(n + 1), True, np.full(n, -slope), epsilon,
+        np.full(n, low), np.full(n, high), soft, np.ones(n), 0.0, np.arange(n),
+        np.array([7], dtype=np.uint64), progress, 1, 0.0, np.full(n, old), np.zeros(2),
+        np.zeros(1, dtype=np.int32),
+    )  # fmt: skip
+    return done, progress
+
+
+@pytest.mark.parametrize(
+    ("slope", "old", "low", "high", "violation"),
+    [
+        (0.5, -1.0, -2.0, 2.0, 0.2),  # 0.5 - 0.3 of |beta| = -beta: falls to the left
+        (0.1, -1.0, -2.0, 2.0, 0.2),  # falls to the right
+        (0.1, -1.0, -1.0, 2.0, 0.2),  # and may, on the lower bound
+        (0.5, -1.0, -1.0, 2.0, 0.0),  # may not
+        (-0.5, 1.0, -2.0, 2.0, 0.2),
+        (-0.5, 1.0, -2.0, 1.0, 0.0),
+        (0.25, 0.0, -2.0, 2.0, 0.0),
+        (0.5, 0.0, -2.0, 2.0, 0.2),
+        (-0.5, 0.0, -2.0, 2.0, 0.2),
+    ],
+)
+def test_violation_of_a_multiplier(slope, old, low, high, violation):
+    done, progress = one_pass(slope, old, 0.3, low, high)
+    assert done == 1 and progress[1] == pytest.approx(violation, abs=1e-15)
+
+
+def test_passes_count_the_multipliers_that_they_visit():
+    done, progress = one_pass(0.5, 0.0, 0.3, n=5)
+    assert done == 1 and progress[3] == 5
+
+
+def test_epochs_are_counted_from_0():
+    rng = np.random.default_rng(2)
+    X, t = rng.normal(size=(40, 1600)), np.sign(rng.normal(size=40))
+    problem = primal.LinearProblem(X, t, np.full(40, 0.1), 1.0, np.nan)
+    found = squared_dual.ridge_squared(problem, 1e-12, 1000, "test")
+    assert 0 < found.n_iter <= 1000
+    assert found.history["iteration"][0] > 0 and np.all(np.diff(found.history["iteration"]) > 0)

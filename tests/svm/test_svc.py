@@ -585,3 +585,10 @@ def test_explanations_hold_votes_of_some_rows_at_a_time(kernel, monkeypatch, rng
     assert seen == [20, 20, 20, 20, 10]
     for name in ("rows", "distances", "votes", "others"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-12)
+
+
+def test_the_number_of_steps_grows_with_the_rows():
+    """As in LIBSVM, but for max_iter: 100 for each row, at least ten million."""
+    assert dual.StoppingRule(1e-3).steps(10) == 10**7
+    assert dual.StoppingRule(1e-3).steps(10**6) == 10**8
+    assert dual.StoppingRule(1e-3, max_iter=7).steps(10**6) == 7

@@ -195,3 +195,18 @@ def test_dates_and_several_targets():
     assert found["threshold"] == ["2024-01-20 12:00", 1.5]
     assert found["gain"] == pytest.approx([4.0 / 2, 0.25 / 2])  # means over the targets
     assert found["impurity before"] == pytest.approx(2 * [(4.0 + 0.25) / 2])
+
+
+@pytest.mark.parametrize("better", ["left", "right"])
+def test_a_drawn_split_says_where_its_missing_rows_go(better):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 2))
+    y = np.where(X[:, 0] > 0, 3.0, -3.0) + 0.1 * rng.normal(size=80)
+    gaps = (y < 0 if better == "left" else y > 0) & (rng.random(80) < 0.4)
+    X[gaps] = np.nan
+    model = DecisionTreeRegressor(max_depth=1, splitter="random", random_state=1).fit(X, y)
+    found = model.candidates(0, X, y).frame()
+    i = found["chosen"].index(True)
+    side = "left" if model.tree_.missing_left[0] else "right"
+    assert found["missing"][i] == side
+    assert None not in found["missing"]

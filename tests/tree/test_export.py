@@ -19,6 +19,7 @@ from pellucid.tree import (
     export_text,
     formatting,
 )
+from pellucid.tree.export import drawn_nodes
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -220,3 +221,15 @@ def test_columns_without_names_are_called_as_in_scikit_learn():
     ours = DecisionTreeClassifier(max_depth=2).fit(X[:, [3, 2, 1, 0]], y)
     assert export_text(ours).startswith("|--- feature_0 <= 0.80\n")
     assert "feature_3" in sklearn.tree.export_text(theirs)
+
+
+@pytest.mark.parametrize("shift", [0.0, -7.0, 1e3])
+def test_bars_of_a_regression_tree_go_from_the_lowest_to_the_highest_mean(shift):
+    model = DecisionTreeRegressor().fit([[0.0], [1.0], [2.0]], np.array([1.0, 2.0, 5.0]) + shift)
+    boxes, numbers, _ = drawn_nodes(
+        model, feature_names=None, class_names=None, max_depth=10, decimals=2
+    )
+    means = model.tree_.value[:, 0]
+    expected = (means - means.min()) / (means.max() - means.min())
+    bars = [boxes[numbers[i]].shares[0] for i in range(len(means))]
+    np.testing.assert_allclose(bars, expected, atol=1e-12)

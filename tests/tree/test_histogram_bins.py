@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid.tree import histogram_bins
+from pellucid.tree import _histogram, histogram_bins
 from pellucid.tree._presort import number_bins
 
 COLUMNS = {
@@ -47,3 +47,8 @@ def test_without_thresholds_there_is_one_bin():
     cells = np.zeros((2, 4), dtype=np.uint8)
     number_bins(np.array([3.0, np.nan]), np.empty(0), cells, 0)
     assert cells[:, 0].tolist() == [0, 1]
+
+
+def test_a_growth_that_cannot_begin_frees_only_what_it_has():
+    with pytest.raises(AttributeError):
+        _histogram.Growth(None)

@@ -222,6 +222,11 @@ def test_pruning_does_not_depend_on_the_unit_of_the_target(criterion):
         found.append((by_folds.get_n_leaves(), by_rows.get_n_leaves()))
     assert found[0][0] > 1
     assert found == found[:1] * len(found)
+    loss = DecisionTreeRegressor(criterion=criterion, ccp_alpha="cv").fit(X, y).cv_path_["loss"]
+    unit = 2.0**240
+    scaled = DecisionTreeRegressor(criterion=criterion, ccp_alpha="cv").fit(X, y * unit)
+    power = 1 if criterion == "absolute_error" else 2
+    np.testing.assert_allclose(scaled.cv_path_["loss"], loss * unit**power)
 
 
 def test_rounding_of_weights_keeps_no_useless_branch():

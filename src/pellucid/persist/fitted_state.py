@@ -5,6 +5,7 @@ Families add what their own loops rely on (shapes, indices in range) as `_check_
 
 from __future__ import annotations
 
+from inspect import get_annotations
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,15 @@ from pellucid.persist.checks import is_quick
 from pellucid.records import Status
 
 
+# What a learned attribute may be that is declared as a number or a text.
+SCALARS: dict[str, tuple[type, ...]] = {
+    "float": (float, int, np.floating, np.integer),
+    "int": (int, np.integer),
+    "bool": (bool, np.bool_),
+    "str": (str,),
+}
+
+
 def check_state(model: Any) -> None:
     """Parameters in their ranges, a schema of the right layout, columns and classes that agree."""
     if hasattr(model, "_check_parameters"):
@@ -22,10 +32,23 @@ def check_state(model: Any) -> None:
     if hasattr(model, "_input_spec"):
         _check_columns(model)
         _check_classes(model)
+        _check_scalars(model, vars(model))
         _check_diagnostics(model, vars(model), type(model).__name__)
         _check_additions(model)
     if hasattr(model, "_check_state"):
         model._check_state()
+
+
+def _check_scalars(model: Any, learned: dict[str, Any]) -> None:
+    """Learned attributes that are declared as numbers or texts are such."""
+    for base in type(model).__mro__:
+        declared = get_annotations(base)
+        for name in vars(base).get("_declared", {}):
+            kind = declared.get(name)
+            allowed = SCALARS.get(kind if isinstance(kind, str) else getattr(kind, "__name__", ""))
+            known = allowed is not None and name.endswith("_") and name in learned
+            if known and not isinstance(learned[name], allowed or object):
+                raise ModelFileError(f"its {type(model).__name__} has no {kind} {name}")
 
 
 def _check_additions(model: Any) -> None:
