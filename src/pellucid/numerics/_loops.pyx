@@ -56,6 +56,78 @@ cdef extern from *:
         __builtin_memcpy(sh, h, 64);
         __builtin_memcpy(sl, l, 64);
     }
+    static inline four four_of(const double *x, Py_ssize_t step) {
+        return (four) {x[0], x[step], x[2 * step], x[3 * step]};
+    }
+    static inline four same(double x) { return (four) {x, x, x, x}; }
+    static inline void add_doubles(four *h, four *l, four x) {
+        four t = *h + x, z = t - *h;
+        *l += (*h - (t - z)) + (x - z);
+        *h = t;
+    }
+    static inline void add_products(four *h, four *l, four a, four bh, four bl) {
+        four q = a * bh, e = product_errors(a, bh, q), t = *h + q, z = t - *h;
+        *l += ((*h - (t - z)) + (q - z)) + (e + a * bl);
+        *h = t;
+    }
+    static inline void normalise_four(four *h, four *l) {
+        four t = *h + *l;
+        *l = *l - (t - *h);
+        *h = t;
+    }
+    /* Residuals (rh, rl) = y - x.b - b0 of four rows and w r = (vh, vl): the steps of `residual`, so
+       its bits, for four rows at once. */
+    static inline void four_residuals(const double *x, const double *y, Py_ssize_t step,
+                                      const double *w, const double *bh, const double *bl,
+                                      Py_ssize_t p, double *rh, double *rl, double *vh,
+                                      double *vl) {
+        double sh[32], sl[32];
+        Py_ssize_t full = p - p % 8;
+        for (int k = 0; k < 4; k++) lane_sums(x + k * p, bh, bl, full, sh + 8 * k, sl + 8 * k);
+        four h = four_of(sh, 8), l = four_of(sl, 8), a = {0.0}, b = {0.0};
+        for (Py_ssize_t j = full; j < p; j++)
+            add_products(&h, &l, four_of(x + j, p), same(bh[j]), same(bl[j]));
+        for (int k = 1; k < 8; k++) {
+            add_doubles(&h, &l, four_of(sh + k, 8));
+            l += four_of(sl + k, 8);
+        }
+        normalise_four(&h, &l);
+        h = -h;
+        l = -l;
+        add_doubles(&h, &l, same(-bh[p]));
+        add_doubles(&h, &l, four_of(y, step));
+        l -= same(bl[p]);
+        normalise_four(&h, &l);
+        add_products(&a, &b, load(w), h, l);
+        normalise_four(&a, &b);
+        __builtin_memcpy(rh, &h, 32);
+        __builtin_memcpy(rl, &l, 32);
+        __builtin_memcpy(vh, &a, 32);
+        __builtin_memcpy(vl, &b, 32);
+    }
+    /* (gh, gl) += the sum of four rows times (vh, vl), row by row: the steps of `add_row`. */
+    static inline void add_four_rows(double *gh, double *gl, const double *x, const double *vh,
+                                     const double *vl, Py_ssize_t p) {
+        Py_ssize_t j = 0;
+        for (; j + 4 <= p; j += 4) {
+            four h = load(gh + j), l = load(gl + j);
+            for (int k = 0; k < 4; k++) {
+                four a = load(x + k * p + j), v = same(vh[k]), q = a * v;
+                four e = product_errors(a, v, q) + a * same(vl[k]), t = h + q, z = t - h;
+                l += ((h - (t - z)) + (q - z)) + e;
+                h = t;
+            }
+            __builtin_memcpy(gh + j, &h, 32);
+            __builtin_memcpy(gl + j, &l, 32);
+        }
+        for (; j < p; j++)
+            for (int k = 0; k < 4; k++) {
+                double a = x[k * p + j], q = a * vh[k];
+                double e = product_error(a, vh[k], q) + a * vl[k], t = gh[j] + q, z = t - gh[j];
+                gl[j] += ((gh[j] - (t - z)) + (q - z)) + e;
+                gh[j] = t;
+            }
+    }
     #define AHEAD 512 /* cells: the processor does not foresee rows that are read four at a time */
     static inline void fetch(const double *x, Py_ssize_t cells) {
         for (Py_ssize_t j = 0; j < cells; j += 8) __builtin_prefetch(x + AHEAD + j);
@@ -101,6 +173,13 @@ cdef extern from *:
     ) noexcept nogil
     void lane_sums(
         const double *x, const double *bh, const double *bl, Py_ssize_t p, double *sh, double *sl
+    ) noexcept nogil
+    void four_residuals(
+        const double *x, const double *y, Py_ssize_t step, const double *w, const double *bh,
+        const double *bl, Py_ssize_t p, double *rh, double *rl, double *vh, double *vl
+    ) noexcept nogil
+    void add_four_rows(
+        double *gh, double *gl, const double *x, const double *vh, const double *vl, Py_ssize_t p
     ) noexcept nogil
     int pellucid_cpu_has_avx2() nogil
     double product_error(double a, double b, double p) noexcept nogil
@@ -186,30 +265,49 @@ cdef inline void residual(
     normalise(rh, rl)
 
 
+cdef inline void add_sums(
+    double *gh, double *gl, double rh, double rl, double vh, double vl
+) noexcept nogil:
+    """Add v = w r and r v to the first two entries of (gh, gl)."""
+    add_double(gh, gl, vh)
+    gl[0] += vl
+    add_product(gh + 1, gl + 1, rh, vh, vl)
+    gl[1] += rl * vh
+
+
 def residual_gradient(
-    const double[:, ::1] X, const double[::1] y, const double[::1] w,
+    const double[:, ::1] X, const double[:] y, const double[::1] w,
     const double[::1] bh, const double[::1] bl, double[::1] gh, double[::1] gl,
 ):
     """Add the sums over rows of w r x and w r, r = y - x.b - b0, and of w r^2, to (gh, gl).
 
     b and g have p + 2 entries: p columns, the intercept, and the sum of squares (b's is not read).
     """
-    cdef Py_ssize_t i, n = X.shape[0], p = X.shape[1]
-    cdef double rh, rl, vh, vl
+    cdef Py_ssize_t i = 0, k, n = X.shape[0], p = X.shape[1], step = y.strides[0] // sizeof(double)
+    cdef double rh[4]
+    cdef double rl[4]
+    cdef double vh[4]
+    cdef double vl[4]
     with nogil:
-        for i in range(n):
-            if w[i] == 0.0:
+        while i < n:
+            if i + 4 <= n and w[i] and w[i + 1] and w[i + 2] and w[i + 3]:
+                four_residuals(
+                    &X[i, 0], &y[i], step, &w[i], &bh[0], &bl[0], p, rh, rl, vh, vl
+                )
+                add_four_rows(&gh[0], &gl[0], &X[i, 0], vh, vl, p)
+                for k in range(4):
+                    add_sums(&gh[p], &gl[p], rh[k], rl[k], vh[k], vl[k])
+                i += 4
                 continue
-            residual(&X[i, 0], y[i], &bh[0], &bl[0], p, &rh, &rl)
-            vh = 0.0
-            vl = 0.0
-            add_product(&vh, &vl, w[i], rh, rl)
-            normalise(&vh, &vl)
-            add_row(&gh[0], &gl[0], &X[i, 0], vh, vl, p)
-            add_double(&gh[p], &gl[p], vh)
-            gl[p] += vl
-            add_product(&gh[p + 1], &gl[p + 1], rh, vh, vl)
-            gl[p + 1] += rl * vh
+            if w[i] != 0.0:
+                residual(&X[i, 0], y[i], &bh[0], &bl[0], p, rh, rl)
+                vh[0] = 0.0
+                vl[0] = 0.0
+                add_product(vh, vl, w[i], rh[0], rl[0])
+                normalise(vh, vl)
+                add_row(&gh[0], &gl[0], &X[i, 0], vh[0], vl[0], p)
+                add_sums(&gh[p], &gl[p], rh[0], rl[0], vh[0], vl[0])
+            i += 1
         for i in range(p + 2):
             normalise(&gh[i], &gl[i])
 

@@ -99,7 +99,7 @@ class Design:
         c, Y = int(self.constant), self.Y[rows]
         edge = np.empty((c + Y.shape[1], len(Y)))
         edge[:c] = 1.0
-        np.subtract(Y, self.start, out=edge[c:].T)
+        np.subtract(Y.T, self.start[:, None], out=edge[c:])
         return edge
 
     def triangle(self) -> np.ndarray:
