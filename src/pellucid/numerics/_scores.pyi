@@ -4,9 +4,20 @@ from numpy import ndarray
 
 def row_scores(X: ndarray, b: ndarray, b0: float, out: ndarray) -> None: ...
 def sparse_scores(
-    data: ndarray, indices: ndarray, indptr: ndarray, first: int, b: ndarray, b0: float, out: ndarray
+    data: ndarray,
+    indices: ndarray,
+    indptr: ndarray,
+    first: int,
+    b: ndarray,
+    b0: float,
+    out: ndarray,
 ) -> None: ...
 def sparse_class_scores(
-    data: ndarray, indices: ndarray, indptr: ndarray, first: int, B: ndarray, b0: ndarray,
+    data: ndarray,
+    indices: ndarray,
+    indptr: ndarray,
+    first: int,
+    B: ndarray,
+    b0: ndarray,
     out: ndarray,
 ) -> None: ...
