@@ -37,6 +37,8 @@ class Estimator(SklearnEstimator):
     _takes_text: ClassVar[bool] = False
     # Whether predictions read float32 cells as they are; then no copy of a table is made for them.
     _reads_float32: ClassVar[bool] = False
+    # Whether an entry of a sparse table that is not finite always gives a prediction that is not.
+    _reads_entries: ClassVar[bool] = False
     # Whether predictions read codes in C order, as they stand in the user's array.
     _reads_rows: ClassVar[bool] = False
     # Why `pellucid.watching` records no steps, if it records none.
@@ -221,7 +223,8 @@ class Estimator(SklearnEstimator):
         rows = raw_table(opened(X)[0], type(self).__name__)
         narrow = direct and self._reads_float32
         with np.errstate(over="ignore", invalid="ignore"):
-            if direct and rows.dense is not None and self._propagates_nan():
+            plain = rows.dense is not None or (rows.sparse is not None and self._reads_entries)
+            if direct and plain and self._propagates_nan():
                 try:
                     encoded = self._encode_table(rows, finite=True, narrow=narrow)
                     return self._finite(method(encoded))

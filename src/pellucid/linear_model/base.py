@@ -29,6 +29,7 @@ class LinearPredictor(Regressor):
 
     _scale = "response"  # name of the scale of the scores, for explanations
     _reads_float32 = True
+    _reads_entries = True
 
     fit_intercept: bool = shared.FIT_INTERCEPT
 
@@ -150,6 +151,7 @@ class LinearClassifier(Classifier):
     _takes_text = True
     _scale = "link"  # name of the scale of the scores, for explanations
     _reads_float32 = True
+    _reads_entries = True
     _finite_coef = False  # whether a model file must have finite coefficients
 
     fit_intercept: bool = shared.FIT_INTERCEPT

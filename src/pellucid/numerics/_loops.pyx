@@ -5,93 +5,12 @@ product is exact either way and lanes are explicit. Layout: X is C-contiguous (r
 """
 
 from libc.math cimport sqrt
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
-cdef extern from *:
-    """
-    #ifdef __FMA__
-    #include <immintrin.h>
-    #endif
-    static inline int pellucid_cpu_has_avx2(void) {
-    #if defined(__x86_64__)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    #else
-        return 0;
-    #endif
-    }
-    /* p = a*b rounded; the return value is a*b - p, exactly (barring under- and overflow) */
-    static inline double product_error(double a, double b, double p) {
-    #ifdef __FMA__
-        return __builtin_fma(a, b, -p);
-    #else
-        double t = 134217729.0 * a, ah = t - (t - a), al = a - ah, bh, bl;
-        t = 134217729.0 * b; bh = t - (t - b); bl = b - bh;
-        return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
-    #endif
-    }
-    /* Eight sums (sh, sl) of x * (bh + bl), as two vectors of four, because the compiler does not
-       find this reduction by itself; vector types work on every architecture. */
-    typedef double four __attribute__((vector_size(32)));
-    static inline four load(const double *x) { four v; __builtin_memcpy(&v, x, 32); return v; }
-    static inline four product_errors(four a, four b, four p) {
-    #ifdef __FMA__
-        return (four) _mm256_fmsub_pd((__m256d) a, (__m256d) b, (__m256d) p);
-    #else
-        four t = 134217729.0 * a, ah = t - (t - a), al = a - ah, bh, bl;
-        t = 134217729.0 * b; bh = t - (t - b); bl = b - bh;
-        return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
-    #endif
-    }
-    static inline void lane_sums(const double *x, const double *bh, const double *bl, Py_ssize_t p,
-                                 double *sh, double *sl) {
-        four h[2] = {{0.0}, {0.0}}, l[2] = {{0.0}, {0.0}};
-        for (Py_ssize_t j = 0; j < p; j += 8)
-            for (int k = 0; k < 2; k++) {
-                four a = load(x + j + 4 * k), b = load(bh + j + 4 * k), q = a * b;
-                four e = product_errors(a, b, q) + a * load(bl + j + 4 * k);
-                four t = h[k] + q, z = t - h[k];
-                l[k] += ((h[k] - (t - z)) + (q - z)) + e;
-                h[k] = t;
-            }
-        __builtin_memcpy(sh, h, 64);
-        __builtin_memcpy(sl, l, 64);
-    }
-    #define AHEAD 512 /* cells: the processor does not foresee rows that are read four at a time */
-    static inline void fetch(const double *x, Py_ssize_t cells) {
-        for (Py_ssize_t j = 0; j < cells; j += 8) __builtin_prefetch(x + AHEAD + j);
-    }
-    /* g += a x + b y + c z + d t, each a row of p cells. */
-    static inline void add_rows(double *restrict g, const double *restrict x, const double *restrict y,
-                                const double *restrict z, const double *restrict t, double a,
-                                double b, double c, double d, Py_ssize_t p) {
-        for (Py_ssize_t j = 0; j < p; j++) g[j] += (a * x[j] + b * y[j]) + (c * z[j] + d * t[j]);
-    }
-    /* max |x|: sizes of floats are ordered as the integers of the same bits, which need no branch. */
-    static inline double largest_of(const double *x, Py_ssize_t n) {
-        long long top = 0, bits;
-        double size;
-        for (Py_ssize_t i = 0; i < n; i++) {
-            __builtin_memcpy(&bits, x + i, 8);
-            bits &= 0x7FFFFFFFFFFFFFFFLL;
-            top = bits > top ? bits : top;
-        }
-        __builtin_memcpy(&size, &top, 8);
-        return size;
-    }
-    /* w'y in eight lanes. */
-    static inline double lane_dot(const double *w, const double *y, Py_ssize_t p) {
-        four a = {0.0}, b = {0.0};
-        Py_ssize_t j = 0;
-        double rest = 0.0;
-        for (; j + 8 <= p; j += 8) {
-            a += load(w + j) * load(y + j);
-            b += load(w + j + 4) * load(y + j + 4);
-        }
-        for (; j < p; j++) rest += w[j] * y[j];
-        a += b;
-        return ((a[0] + a[2]) + (a[1] + a[3])) + rest;
-    }
-    """
+cdef extern from "double_lanes.h":
+    void add_moments(
+        const double *x, double share, double *mean, double *sums, double *squares, Py_ssize_t p
+    ) noexcept nogil
     double largest_of(const double *x, Py_ssize_t n) noexcept nogil
     double lane_dot(const double *w, const double *y, Py_ssize_t p) noexcept nogil
     void fetch(const double *x, Py_ssize_t cells) noexcept nogil
@@ -101,6 +20,13 @@ cdef extern from *:
     ) noexcept nogil
     void lane_sums(
         const double *x, const double *bh, const double *bl, Py_ssize_t p, double *sh, double *sl
+    ) noexcept nogil
+    void four_residuals(
+        const double *x, const double *y, Py_ssize_t step, const double *w, const double *bh,
+        const double *bl, Py_ssize_t p, double *rh, double *rl, double *vh, double *vl
+    ) noexcept nogil
+    void add_four_rows(
+        double *gh, double *gl, const double *x, const double *vh, const double *vl, Py_ssize_t p
     ) noexcept nogil
     int pellucid_cpu_has_avx2() nogil
     double product_error(double a, double b, double p) noexcept nogil
@@ -186,30 +112,49 @@ cdef inline void residual(
     normalise(rh, rl)
 
 
+cdef inline void add_sums(
+    double *gh, double *gl, double rh, double rl, double vh, double vl
+) noexcept nogil:
+    """Add v = w r and r v to the first two entries of (gh, gl)."""
+    add_double(gh, gl, vh)
+    gl[0] += vl
+    add_product(gh + 1, gl + 1, rh, vh, vl)
+    gl[1] += rl * vh
+
+
 def residual_gradient(
-    const double[:, ::1] X, const double[::1] y, const double[::1] w,
+    const double[:, ::1] X, const double[:] y, const double[::1] w,
     const double[::1] bh, const double[::1] bl, double[::1] gh, double[::1] gl,
 ):
     """Add the sums over rows of w r x and w r, r = y - x.b - b0, and of w r^2, to (gh, gl).
 
     b and g have p + 2 entries: p columns, the intercept, and the sum of squares (b's is not read).
     """
-    cdef Py_ssize_t i, n = X.shape[0], p = X.shape[1]
-    cdef double rh, rl, vh, vl
+    cdef Py_ssize_t i = 0, k, n = X.shape[0], p = X.shape[1], step = y.strides[0] // sizeof(double)
+    cdef double rh[4]
+    cdef double rl[4]
+    cdef double vh[4]
+    cdef double vl[4]
     with nogil:
-        for i in range(n):
-            if w[i] == 0.0:
+        while i < n:
+            if i + 4 <= n and w[i] and w[i + 1] and w[i + 2] and w[i + 3]:
+                four_residuals(
+                    &X[i, 0], &y[i], step, &w[i], &bh[0], &bl[0], p, rh, rl, vh, vl
+                )
+                add_four_rows(&gh[0], &gl[0], &X[i, 0], vh, vl, p)
+                for k in range(4):
+                    add_sums(&gh[p], &gl[p], rh[k], rl[k], vh[k], vl[k])
+                i += 4
                 continue
-            residual(&X[i, 0], y[i], &bh[0], &bl[0], p, &rh, &rl)
-            vh = 0.0
-            vl = 0.0
-            add_product(&vh, &vl, w[i], rh, rl)
-            normalise(&vh, &vl)
-            add_row(&gh[0], &gl[0], &X[i, 0], vh, vl, p)
-            add_double(&gh[p], &gl[p], vh)
-            gl[p] += vl
-            add_product(&gh[p + 1], &gl[p + 1], rh, vh, vl)
-            gl[p + 1] += rl * vh
+            if w[i] != 0.0:
+                residual(&X[i, 0], y[i], &bh[0], &bl[0], p, rh, rl)
+                vh[0] = 0.0
+                vl[0] = 0.0
+                add_product(vh, vl, w[i], rh[0], rl[0])
+                normalise(vh, vl)
+                add_row(&gh[0], &gl[0], &X[i, 0], vh[0], vl[0], p)
+                add_sums(&gh[p], &gl[p], rh[0], rl[0], vh[0], vl[0])
+            i += 1
         for i in range(p + 2):
             normalise(&gh[i], &gl[i])
 
@@ -246,6 +191,37 @@ def row_sums(const double[:, ::1] X, const double[:, ::1] E, double[:, ::1] out)
             for k in range(m):
                 add_rows(&out[k, 0], x, x, x, x, E[k, i], 0.0, 0.0, 0.0, p)
             i += 1
+
+
+def first_means(
+    const double[:, ::1] X, const double[:, :] Y, const double[::1] w, double near,
+    double[::1] shift, double[::1] start,
+):
+    """start = mean of Y; shift = mean of X, or 0 where it is at most `near` standard deviations.
+
+    Shifts need not be exact: the deviations are those of equal weights. All arrays are 0 before.
+    """
+    cdef Py_ssize_t i, j, n = X.shape[0], p = X.shape[1], k = Y.shape[1]
+    cdef double share, total = 0.0, middle, even = 1.0 / n
+    cdef bint equal = True
+    cdef double *sums = <double *> calloc(2 * max(p, 1), sizeof(double))
+    cdef double *squares = sums + p
+    if sums == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(n):
+            total += w[i]
+            equal = equal and w[i] == w[0]
+        for i in range(n):
+            share = w[i] / total if total > 0.0 else even
+            add_moments(&X[i, 0], share, &shift[0], sums, squares, p)
+            for j in range(k):
+                start[j] += share * Y[i, j]
+        for j in range(p):
+            middle = shift[j] if equal else sums[j] * even
+            if shift[j] * shift[j] <= near * near * (squares[j] * even - middle * middle):
+                shift[j] = 0.0
+    free(sums)
 
 
 def largest(const double[:, ::1] X):

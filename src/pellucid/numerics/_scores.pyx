@@ -1,8 +1,10 @@
 """x . b + b0 of many rows, in one pass over cells of double or single precision.
 
 Built twice, plain and for AVX2, with explicit lanes: both give equal bits. A row has the same bits alone
-and among others. Layout: X is C-contiguous (rows, p).
+and among others. Layout: X is C-contiguous (rows, p), or CSR.
 """
+
+from libc.stdint cimport int32_t, int64_t
 
 cdef extern from *:
     """
@@ -64,6 +66,13 @@ ctypedef fused real:
     float
     double
 
+ctypedef fused place:
+    int32_t
+    int64_t
+
+cdef enum:
+    FOUR = 4
+
 
 def row_scores(const real[:, ::1] X, const double[::1] b, double b0, double[::1] out):
     """out[i] = x_i . b + b0. Every cell is read, also where b is 0: NaN and infinity show."""
@@ -76,3 +85,69 @@ def row_scores(const real[:, ::1] X, const double[::1] b, double b0, double[::1]
             single_scores(&b[0], &X[0, 0], n, p, b0, &out[0])
         else:
             double_scores(&b[0], &X[0, 0], n, p, b0, &out[0])
+
+
+cdef inline double entry_score(
+    const double *x, const place *where, Py_ssize_t m, const double *b
+) noexcept nogil:
+    """x . b of stored entries, in four sums: additions to one number wait for each other."""
+    cdef Py_ssize_t j = 0
+    cdef double s = 0.0, t = 0.0, u = 0.0, v = 0.0
+    while j + 4 <= m:
+        s += x[j] * b[where[j]]
+        t += x[j + 1] * b[where[j + 1]]
+        u += x[j + 2] * b[where[j + 2]]
+        v += x[j + 3] * b[where[j + 3]]
+        j += 4
+    while j < m:
+        s += x[j] * b[where[j]]
+        j += 1
+    return (s + t) + (u + v)
+
+
+def sparse_scores(
+    const double[::1] data, const place[::1] indices, const place[::1] indptr, Py_ssize_t first,
+    const double[::1] b, double b0, double[::1] out,
+):
+    """out[i] = x_i . b + b0 of the rows from `first` on. Every stored entry is read."""
+    cdef Py_ssize_t i
+    cdef place begin, end
+    if data.shape[0] == 0:
+        out[:] = b0
+        return
+    with nogil:
+        for i in range(out.shape[0]):
+            begin, end = indptr[first + i], indptr[first + i + 1]
+            out[i] = entry_score(&data[0] + begin, &indices[0] + begin, end - begin, &b[0]) + b0
+
+
+def sparse_class_scores(
+    const double[::1] data, const place[::1] indices, const place[::1] indptr, Py_ssize_t first,
+    const double[:, ::1] B, const double[::1] b0, double[:, ::1] out,
+):
+    """The same for 2 to 4 columns of coefficients B (p, 2 or 4), of which the last may be 0."""
+    cdef Py_ssize_t i, j, k, q = out.shape[1]
+    cdef double even[FOUR]
+    cdef double odd[FOUR]
+    with nogil:
+        for i in range(out.shape[0]):
+            for k in range(FOUR):
+                even[k] = odd[k] = 0.0
+            j = indptr[first + i]
+            if B.shape[1] == 2:
+                while j + 2 <= indptr[first + i + 1]:
+                    for k in range(2):
+                        even[k] += data[j] * B[indices[j], k]
+                        odd[k] += data[j + 1] * B[indices[j + 1], k]
+                    j += 2
+            else:
+                while j + 2 <= indptr[first + i + 1]:
+                    for k in range(FOUR):
+                        even[k] += data[j] * B[indices[j], k]
+                        odd[k] += data[j + 1] * B[indices[j + 1], k]
+                    j += 2
+            if j < indptr[first + i + 1]:
+                for k in range(B.shape[1]):
+                    even[k] += data[j] * B[indices[j], k]
+            for k in range(q):
+                out[i, k] = (even[k] + odd[k]) + b0[k]

@@ -17,6 +17,7 @@ from pellucid.parallel.shard import shard
 
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
 FEW_EDGES = 3
+COPIED = 2**14  # cells up to which rows are copied beside the targets, for one product
 PANELS = 4  # of columns, from which a large matrix of products is made
 
 
@@ -53,7 +54,7 @@ class Design:
             self.X.sparse or self.shift.any() or parallel.any_row((self.weights != 1.0).any())
         )
         with np.errstate(over="ignore", invalid="ignore"):  # found and mended afterwards
-            if plain:
+            if plain and self.X.n * self.X.p > COPIED:
                 return self._plain_gram()
             return parallel.reduce(self._block_gram, np.ndarray.__iadd__, self.X.blocks)
 
@@ -99,7 +100,7 @@ class Design:
         c, Y = int(self.constant), self.Y[rows]
         edge = np.empty((c + Y.shape[1], len(Y)))
         edge[:c] = 1.0
-        np.subtract(Y, self.start, out=edge[c:].T)
+        np.subtract(Y.T, self.start[:, None], out=edge[c:])
         return edge
 
     def triangle(self) -> np.ndarray:
@@ -123,15 +124,9 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
 def _first_means(X: Rows, Y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Shifts of the columns of X and of Y."""
     rows = slice(0, min(X.blocks[0].stop, FIRST))
-    w, first = weights[rows], X.dense(rows)
-    total = float(w.sum())
-    w = w / total if total else np.full(len(w), 1 / len(w))
-    mean = w @ first
-    with np.errstate(over="ignore", invalid="ignore"):
-        middle = mean if (w == w[0]).all() else first.mean(axis=0)
-        variance = np.einsum("ij,ij->j", first, first) / len(first) - middle**2
-        shift = np.where(mean**2 <= NEAR**2 * variance, 0.0, mean)
-    return shift, w @ Y[rows]
+    shift, start = np.zeros(X.p), np.zeros(Y.shape[1])
+    loops.first_means(X.dense(rows), Y[rows], weights[rows], NEAR, shift, start)
+    return shift, start
 
 
 def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -31,13 +31,24 @@ class Vector:
 
 def residual_gradient(X: Rows, y: np.ndarray, weights: np.ndarray, b: Vector) -> Vector:
     """Sums over rows of w r x (p entries), w r and w r^2, where r = y - x . b[:p] - b[p]."""
+    return residual_gradients(X, y[:, None], weights, [b])[0]
 
-    def partial(rows: slice) -> Vector:
-        g = Vector(X.p + 2)
-        loops.residual_gradient(X.dense(rows), y[rows], weights[rows], b.high, b.low, g.high, g.low)
-        return g
 
-    return parallel.reduce(partial, Vector.merge, X.blocks)
+def residual_gradients(
+    X: Rows, Y: np.ndarray, weights: np.ndarray, starts: list[Vector]
+) -> list[Vector]:
+    """That of each column of Y (n, k), in one pass over the rows."""
+
+    def partial(rows: slice) -> list[Vector]:
+        block, w, sums = X.dense(rows), weights[rows], [Vector(X.p + 2) for _ in starts]
+        for y, b, g in zip(Y[rows].T, starts, sums):
+            loops.residual_gradient(block, y, w, b.high, b.low, g.high, g.low)
+        return sums
+
+    def merge(a: list[Vector], b: list[Vector]) -> list[Vector]:
+        return [left.merge(right) for left, right in zip(a, b)]
+
+    return parallel.reduce(partial, merge, X.blocks)
 
 
 def residuals(X: Rows, y: np.ndarray, b: Vector) -> np.ndarray:

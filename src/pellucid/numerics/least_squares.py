@@ -14,7 +14,13 @@ import numpy as np
 from pellucid import parallel
 from pellucid.numerics import linalg
 from pellucid.numerics.design_matrix import Design, make_design
-from pellucid.numerics.double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
+from pellucid.numerics.double_double import (
+    Vector,
+    inverse_gram_diagonal,
+    loops,
+    residual_gradient,
+    residual_gradients,
+)
 from pellucid.numerics.min_norm import Interpolation, interpolate
 from pellucid.numerics.row_blocks import FIRST, Rows, exponents, lifted
 
@@ -126,24 +132,44 @@ def _wide_moments(design: Design) -> Moments | None:
     return Moments(total, mean, mean_y, drift[:p], R.T @ targets, Syy, factor, R)
 
 
-def refine(design: Design, moments: Moments, k: int) -> tuple[np.ndarray, float]:
+def first_steps(design: Design, moments: Moments) -> list[np.ndarray]:
+    """(p + 2) of each target: the solution of the normal equations, the intercept, and a 0."""
+    steps = []
+    for k in range(design.Y.shape[1]):
+        start = np.zeros(design.X.p + 2)
+        start[:-2] = step = moments.factor.solve(moments.Sxy[:, k])
+        start[-2] = moments.mean_y[k] - moments.mean @ step
+        steps.append(start)
+    return steps
+
+
+def refined(design: Design, moments: Moments) -> list[tuple[np.ndarray, float]]:
+    """`refine` of each target; the first residuals of all targets are made in one pass."""
+    starts = first_steps(design, moments)
+    b = [Vector(len(start)) for start in starts]
+    for vector, start in zip(b, starts):
+        vector.add(start)
+    gradients = residual_gradients(design.X, design.Y, design.weights, b)
+    return [refine(design, moments, k, b[k], g) for k, g in enumerate(gradients)]
+
+
+def refine(
+    design: Design, moments: Moments, k: int, b: Vector, g: Vector
+) -> tuple[np.ndarray, float]:
     """(p + 1) coefficients of target k, the intercept last, and the residual sum of squares.
 
-    Iterates b += (X' W X)^-1 X' W (y - X b), the residual in double-double.
+    Iterates b += (X' W X)^-1 g, g = X' W (y - X b) in double-double, from the first b and its g.
 
     Stops when the next correction would not change a digit (the corrections shrink by a constant
     rate), when corrections stop shrinking, or after MAX_REFINEMENTS passes.
     """
     p, factor = design.X.p, moments.factor
-    y = np.ascontiguousarray(design.Y[:, k])
-    b, change = Vector(p + 2), np.zeros(p + 2)
-    change[:p] = step = factor.solve(moments.Sxy[:, k])
-    change[p] = moments.mean_y[k] - moments.mean @ step
-    b.add(change)
-    length = fit = factor.norm(step)
+    change = np.zeros(p + 2)
+    length = fit = factor.norm(b.high[:p])
     lengths = moments.lengths
     for passes in range(1, MAX_REFINEMENTS + 1):
-        g = residual_gradient(design.X, y, design.weights, b)
+        if passes > 1:
+            g = residual_gradient(design.X, design.Y[:, k], design.weights, b)
         residual_ss = float(g.high[p + 1])
         if design.constant:
             loops.centre(g.high, g.low, moments.mean)
@@ -191,8 +217,7 @@ def least_squares(
         moments = find_moments(design)
         assert moments is not None
     with parallel.one_blas_thread():
-        fits = [refine(design, moments, k) for k in range(Y.shape[1])]
-        return _assemble(design, moments, fits, units, lift)
+        return _assemble(design, moments, refined(design, moments), units, lift)
 
 
 def _leaves_no_freedom(table: Rows, weights: np.ndarray) -> bool:

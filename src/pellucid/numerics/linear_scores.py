@@ -15,6 +15,7 @@ from pellucid.numerics.simd import fastest
 
 loops = fastest(_scores)
 
+FEW = 4  # classes whose scores are held beside each other
 SMALL = 2**13  # entries up to which BLAS does not think of threads
 
 
@@ -28,6 +29,8 @@ def linear_scores(
     """
     if isinstance(X, np.ndarray) and coef.ndim == 1:
         return _single_scores(X, coef, intercept, cells)
+    if not isinstance(X, np.ndarray) and (coef.ndim == 1 or 2 <= len(coef) <= FEW):
+        return _sparse_scores(cells(X.astype(np.float64, copy=False)), coef, intercept)
     B = coef.T
     if not isinstance(X, np.ndarray) or X.size <= SMALL:
         X = X.astype(np.float64, copy=False)
@@ -60,6 +63,25 @@ def _single_scores(
         fill(slice(0, X.shape[0]))
     else:
         parallel.map(fill, parallel.row_blocks(*X.shape))
+    return out
+
+
+def _sparse_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
+    """One score, or those of at most `FEW` classes, for each row of a CSR table."""
+    kind = np.int32 if X.indices.dtype == X.indptr.dtype == np.int32 else np.int64
+    indices, indptr = (np.ascontiguousarray(v, dtype=kind) for v in (X.indices, X.indptr))
+    given = np.ascontiguousarray(X.data), indices, indptr
+    n, blocks = X.shape[0], parallel.row_blocks(X.shape[0], max(1, X.nnz // max(X.shape[0], 1)))
+    if coef.ndim == 1:
+        out, b = np.empty(n), np.ascontiguousarray(coef, dtype=float)
+        b0 = np.asarray(intercept).item()
+        parallel.each(lambda r: loops.sparse_scores(*given, r.start, b, b0, out[r]), blocks)
+        return out
+    k = len(coef)
+    out, B = np.empty((n, k)), np.zeros((coef.shape[1], 2 if k == 2 else FEW))
+    B[:, :k] = coef.T
+    shift = np.broadcast_to(np.asarray(intercept, dtype=float), k).copy()
+    parallel.each(lambda r: loops.sparse_class_scores(*given, r.start, B, shift, out[r]), blocks)
     return out
 
 

@@ -198,13 +198,8 @@ class one_blas_thread(contextlib.ContextDecorator):
     def __enter__(self) -> None:
         global _depth
         with _lock:
-            libraries = _blas_libraries()
-            if len(_limits) < len(libraries):
-                limited = {id(blas) for blas, _ in _limits}
-                for blas in libraries:
-                    if id(blas) not in limited:
-                        _limits.append((blas, blas.get()))
-                        blas.set(1)
+            if _depth == 0 or len(sys.modules) != _modules:  # else all are limited already
+                _limit()
             _depth += 1
 
     def __exit__(self, *error: object) -> None:
@@ -214,7 +209,22 @@ class one_blas_thread(contextlib.ContextDecorator):
             if _depth == 0:
                 while _limits:
                     blas, threads = _limits.pop()
-                    blas.set(threads)
+                    if threads != 1:
+                        blas.set(threads)
+
+
+def _limit() -> None:
+    """Hold every BLAS that is loaded by now to one thread."""
+    libraries = _blas_libraries()
+    if len(_limits) == len(libraries):
+        return
+    limited = {id(blas) for blas, _ in _limits}
+    for blas in libraries:
+        if id(blas) not in limited:
+            threads = blas.get()
+            _limits.append((blas, threads))
+            if threads != 1:
+                blas.set(1)
 
 
 def _after_fork() -> None:

@@ -92,6 +92,7 @@ class LinearSVM(Estimator):
     _rows = "canonical"
     _takes_text = True
     _reads_float32 = True
+    _reads_entries = True
 
     def _prepared(self, problem: Problem) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """Rows as the solver sees them, factors of the columns, values subtracted before, and means."""

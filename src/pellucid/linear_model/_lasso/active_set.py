@@ -47,12 +47,14 @@ class Quadratic:
         return R
 
 
-def from_products(products: AllProducts, k: int) -> Quadratic:
-    """Target k, from products that exist already."""
-    total, none = products.total, np.empty((0, len(products.drift)))
+def from_products(products: AllProducts, k: int, l2: np.ndarray | None = None) -> Quadratic:
+    """Target k, from products that exist already; l2 counts as one more row for each column."""
+    total, none, G = products.total, np.empty((0, len(products.drift))), products.G
+    if l2 is not None and l2.any():
+        G = G + np.diag(total * l2)
     c, yy = products.q[:, k] * total, float(products.yy[k]) * total
     mean_y = float(products.mean_y[k])
-    return Quadratic(products.G, none, products.drift, c, yy, total, products.mean, mean_y)
+    return Quadratic(G, none, products.drift, c, yy, total, products.mean, mean_y)
 
 
 def is_accurate(rest: np.ndarray, squares: np.ndarray) -> bool:

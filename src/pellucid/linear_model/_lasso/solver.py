@@ -31,6 +31,7 @@ descend = fastest(_coordinate).descend  # coordinate descent, with as many lanes
 
 FIRST_SET = 10  # smallest number of columns that enter, if there are enough candidates
 FEW = 24  # columns up to which an epoch of `descend` depends on the last point alone
+SMALL = 64  # columns up to which active sets solve an elastic net, which keeps most of them
 EPOCHS = 50  # between two computations of the gap over all columns
 ROUNDING = 1e-16
 MORE = 1 + 1e-14  # gradient, as a share of the penalty, that exceeds rounding
@@ -88,7 +89,8 @@ def solve_target(
 ) -> State:  # fmt: skip
     """Working sets.
 
-    0. A lasso whose products are all known starts at the result of active sets, mostly the solution.
+    0. A lasso whose products are all known, or an elastic net of few columns, starts at the result of
+       active sets, mostly the solution.
     1. The set: columns with a coefficient, and those whose gradient exceeds the penalty most.
     2. Coordinate descent on the set's products. 3. Given the signs, the rest is linear: solve it.
     4. The gap over all columns decides; else the set grows.
@@ -96,8 +98,9 @@ def solve_target(
     state, flag = State(b.copy(), np.empty(0)), StopFlag()
     update_gap(products, k, l1, l2, state, net)
     record(recorder, state, scale, k)
-    if isinstance(products, AllProducts) and not (b.any() or l2.any() or np.ptp(l1)):
-        task = active_set.from_products(products, k)
+    few = len(b) <= SMALL or not l2.any()
+    if few and isinstance(products, AllProducts) and not (b.any() or np.ptp(l1)):
+        task = active_set.from_products(products, k, l2)
         penalties, found = active_set.solve(task, float(l1[0]), net.positive, wanted, net.max_iter)
         record_path(recorder, penalties, found, k)
         state.b, state.epochs = active_set.last_point(found)
