@@ -101,12 +101,14 @@ class PCA(Transformer):
         """Find the axes. `y` is ignored; a row of weight k counts as k identical rows."""
         return self._learn(X, y, weights=sample_weight)
 
+    @parallel.one_blas_thread()
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.decomposition.centred import Centred, OutOfRange
         from pellucid.decomposition.principal_axes import fix_signs
         from pellucid.numerics.row_blocks import divided, largest_cell
 
-        n, limit = problem.total, int(min(problem.total, problem.p))
+        n = problem.total
+        limit = int(min(n, problem.p))
         if n < 2:
             raise DataError("PCA needs at least 2 rows to estimate variances; got 1 sample.")
         sparse = not isinstance(problem.X, np.ndarray)
@@ -174,7 +176,9 @@ class PCA(Transformer):
         """The k leading axes, computed by `svd_solver`."""
         from pellucid.decomposition import principal_axes
 
-        fixed = parallel.stream(parallel.seed_sequence(0), "axes")
+        def fixed() -> np.random.Generator:
+            return parallel.stream(parallel.seed_sequence(0), "axes")
+
         if self.svd_solver == "auto":
             return principal_axes.automatic(table, k, fixed)
         if self.svd_solver == "full":
@@ -183,7 +187,7 @@ class PCA(Transformer):
             return principal_axes.by_covariance(table, k, fixed)
         drawn = parallel.stream(parallel.seed_sequence(self.random_state), "axes")
         if self.svd_solver == "arpack":
-            return principal_axes.by_lanczos(table, k, self.tol, drawn)
+            return principal_axes.by_lanczos(table, k, self.tol, lambda: drawn)
         passes = self.iterated_power
         if passes == "auto":
             passes = 7 if k < 0.1 * limit else 4
