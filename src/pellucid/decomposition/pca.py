@@ -96,6 +96,7 @@ class PCA(Transformer):
     n_samples_: int = learned("Number of training rows, counted by weight.")
 
     _shares_rows = True
+    _reads_float32 = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the axes. `y` is ignored; a row of weight k counts as k identical rows."""
@@ -255,17 +256,18 @@ class PCA(Transformer):
 
     def _projected(self, X: Any) -> np.ndarray:
         axes = np.ascontiguousarray(self.components_.T)
-        out = np.empty((X.shape[0], axes.shape[1]))
+        out, moved = np.empty((X.shape[0], axes.shape[1])), self.mean_ @ axes
         schema, center_last = self.schema_, not isinstance(X, np.ndarray)
         if schema.plain:  # small means cost no digits after the product
             center_last |= bool((np.abs(self.mean_) <= schema.high - schema.low).all())
 
         def one_block(rows: slice) -> None:
+            block = X[rows].astype(np.float64, copy=False)
             if center_last:
-                out[rows] = X[rows] @ axes
-                out[rows] -= self.mean_ @ axes
+                out[rows] = block @ axes
+                out[rows] -= moved
             else:
-                np.matmul(X[rows] - self.mean_, axes, out=out[rows])
+                np.matmul(block - self.mean_, axes, out=out[rows])
 
         parallel.map(one_block, parallel.row_blocks(*X.shape))
         return out
