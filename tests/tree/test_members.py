@@ -7,6 +7,7 @@ import pytest
 
 from pellucid.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from pellucid.tree import grower, prediction
+from pellucid.tree import presort as presorting
 from pellucid.tree.presort import presort
 from pellucid.tree.stopping import Limits
 
@@ -127,3 +128,54 @@ def test_forest_on_many_columns_is_equal_for_any_threads(cls):
     ]
     np.testing.assert_array_equal(*fits)
     assert np.mean((fits[0] > 0.5) == y) > 0.95
+
+
+def _mostly_zeros(rng, n=500, d=60):
+    """Columns whose common value is the smallest, the largest, in the middle, or missing."""
+    X = np.where(rng.random((n, d)) < 0.95, 0.0, rng.normal(size=(n, d)))
+    X[:, :20] = np.abs(X[:, :20])
+    X[:, 20:30] = -np.abs(X[:, 20:30])
+    X[rng.random(n) < 0.9, 30] = np.nan
+    X[rng.random(n) < 0.03, 31] = np.nan
+    X[:, 32] = 0.0
+    X[:, 33] = rng.normal(size=n)
+    X[:, 34] = np.round(X[:, 33])
+    levels = np.zeros(d, np.int32)
+    levels[35], X[:, 35] = 4, np.where(rng.random(n) < 0.9, 2.0, rng.integers(0, 4, n))
+    signal = X[:, 1] + X[:, 25] + X[:, 33] + (X[:, 35] == 3) + rng.normal(size=n)
+    return X, (levels > 0).astype(np.uint8), levels, signal
+
+
+@pytest.mark.parametrize("weights", ["none", "counts", "numbers"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
+def test_rare_values_are_looked_up_as_all_places_are(monkeypatch, criterion, weights, rng):
+    for k in range(5):
+        X, kinds, levels, signal = _mostly_zeros(rng)
+        n, n_classes = len(X), 0 if criterion == "squared_error" else 2 + k % 4
+        w = {"none": None, "counts": rng.integers(0, 3, n) * 1.0, "numbers": rng.random(n)}[weights]
+        cuts = np.quantile(signal, np.linspace(0, 1, n_classes + 1)[1:-1])
+        y = np.digitize(signal, cuts).astype(np.int32) if n_classes else signal
+        grown = []
+        for large in (1, 2**30):
+            monkeypatch.setattr(presorting, "LARGE", large)
+            table = presort(X, kinds, levels).placed()
+            assert (table.common is None) == (large > 1)
+            grown.append(
+                grower.grow(table, y, w, criterion, Limits(max_features=3), n_classes, key=k)
+            )
+        for name in ("feature", "threshold", "sets", "missing_left", "value"):
+            np.testing.assert_array_equal(*(getattr(tree, name) for tree in grown))
+        assert grown[0].n_nodes > 20
+
+
+def test_the_longest_run_is_the_common_value(rng):
+    for _ in range(200):
+        x = rng.integers(0, 4, rng.integers(1, 12)).astype(float)
+        x[rng.random(len(x)) < 0.1] = np.nan
+        order, run = np.empty(len(x), np.int32), np.empty(2, np.int32)
+        presorting.sort_column(x, order)
+        presorting.longest_run(x, order, run)
+        _, counts = np.unique(x[~np.isnan(x)], return_counts=True)
+        expected = counts.max(initial=1 if np.isnan(x).any() else 0)
+        assert run[1] - run[0] == expected
+        assert len(np.unique(x[order[run[0] : run[1]]])) == 1

@@ -234,8 +234,9 @@ class KMeans(Clusterer, Transformer):
         rows = self.schema_.align(raw_table(X, owner), owner)
         if rows.dense is None or many_products(*self.cluster_centers_.shape):
             return None
-        encoded = encode(self.schema_, rows, True, owner, finite=True)
-        table, C = self._scaled(encoded, exponent(self.cluster_centers_))
+        power = exponent(self.cluster_centers_)  # single precision may have no room for it
+        encoded = encode(self.schema_, rows, True, owner, finite=True, narrow=power == 0)
+        table, C = self._scaled(encoded, power)
         labels, finite = table.label_and_check(C)
         return labels if finite else None
 

@@ -113,7 +113,8 @@ class RowTable:
         if isinstance(self.X, RowView):
             return _layouts.Rows(self.X.table, self.X.places[block], None, None, None, None)
         if not self.sparse:
-            return _layouts.Rows(self.X[block], None, None, None, None, None)
+            rows = self.X[block].astype(np.float64, copy=False)
+            return _layouts.Rows(rows, None, None, None, None, None)
         indptr = self.X.indptr[block.start : block.stop + 1]
         scratch = np.zeros((4, self.d))
         return _layouts.Rows(None, None, indptr, self.X.indices, self.X.data, scratch)

@@ -96,17 +96,20 @@ class PCA(Transformer):
     n_samples_: int = learned("Number of training rows, counted by weight.")
 
     _shares_rows = True
+    _reads_float32 = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the axes. `y` is ignored; a row of weight k counts as k identical rows."""
         return self._learn(X, y, weights=sample_weight)
 
+    @parallel.one_blas_thread()
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.decomposition.centred import Centred, OutOfRange
         from pellucid.decomposition.principal_axes import fix_signs
         from pellucid.numerics.row_blocks import divided, largest_cell
 
-        n, limit = problem.total, int(min(problem.total, problem.p))
+        n = problem.total
+        limit = int(min(n, problem.p))
         if n < 2:
             raise DataError("PCA needs at least 2 rows to estimate variances; got 1 sample.")
         sparse = not isinstance(problem.X, np.ndarray)
@@ -174,7 +177,9 @@ class PCA(Transformer):
         """The k leading axes, computed by `svd_solver`."""
         from pellucid.decomposition import principal_axes
 
-        fixed = parallel.stream(parallel.seed_sequence(0), "axes")
+        def fixed() -> np.random.Generator:
+            return parallel.stream(parallel.seed_sequence(0), "axes")
+
         if self.svd_solver == "auto":
             return principal_axes.automatic(table, k, fixed)
         if self.svd_solver == "full":
@@ -183,7 +188,7 @@ class PCA(Transformer):
             return principal_axes.by_covariance(table, k, fixed)
         drawn = parallel.stream(parallel.seed_sequence(self.random_state), "axes")
         if self.svd_solver == "arpack":
-            return principal_axes.by_lanczos(table, k, self.tol, drawn)
+            return principal_axes.by_lanczos(table, k, self.tol, lambda: drawn)
         passes = self.iterated_power
         if passes == "auto":
             passes = 7 if k < 0.1 * limit else 4
@@ -251,17 +256,18 @@ class PCA(Transformer):
 
     def _projected(self, X: Any) -> np.ndarray:
         axes = np.ascontiguousarray(self.components_.T)
-        out = np.empty((X.shape[0], axes.shape[1]))
+        out, moved = np.empty((X.shape[0], axes.shape[1])), self.mean_ @ axes
         schema, center_last = self.schema_, not isinstance(X, np.ndarray)
         if schema.plain:  # small means cost no digits after the product
             center_last |= bool((np.abs(self.mean_) <= schema.high - schema.low).all())
 
         def one_block(rows: slice) -> None:
+            block = X[rows].astype(np.float64, copy=False)
             if center_last:
-                out[rows] = X[rows] @ axes
-                out[rows] -= self.mean_ @ axes
+                out[rows] = block @ axes
+                out[rows] -= moved
             else:
-                np.matmul(X[rows] - self.mean_, axes, out=out[rows])
+                np.matmul(block - self.mean_, axes, out=out[rows])
 
         parallel.map(one_block, parallel.row_blocks(*X.shape))
         return out

@@ -15,6 +15,9 @@ from pellucid import parallel
 from pellucid.decomposition.centred import Centred
 from pellucid.numerics.linalg import EPS, triangular_factor
 
+# Makes the generator of a first direction, for the solvers that need one.
+Start = Callable[[], np.random.Generator]
+
 # A Gram matrix halves the significant digits of small axes. It is used while the smallest variance
 # wanted is at least GRAM_SHARE of the largest (then at most one digit is lost compared with an SVD),
 # and the mean of the remaining variances at least GRAM_REST of it.
@@ -57,7 +60,7 @@ def fix_signs(axes: np.ndarray) -> np.ndarray:
     return np.where(negative, -axes, axes)
 
 
-def from_gram(G: np.ndarray, k: int, start: np.random.Generator) -> Spectrum:
+def from_gram(G: np.ndarray, k: int, start: Start) -> Spectrum:
     """The k leading axes from the Gram matrix."""
     with parallel.one_blas_thread():
         if len(G) < LANCZOS_FROM or 5 * k > len(G):
@@ -73,13 +76,13 @@ def _lanczos(
     p: int,
     k: int,
     tol: float,
-    start: np.random.Generator,
+    start: Start,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k largest eigenvalues, ascending, and their vectors, of a symmetric p x p matrix."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     operator = LinearOperator((p, p), matvec=times, dtype=np.float64)
-    values, vectors = eigsh(operator, k, v0=start.uniform(-1, 1, p), tol=tol, maxiter=100 * p)
+    values, vectors = eigsh(operator, k, v0=start().uniform(-1, 1, p), tol=tol, maxiter=100 * p)
     order = np.argsort(values, kind="stable")
     return values[order], vectors[:, order]
 
@@ -133,7 +136,7 @@ def _jacobi(R: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return s * (scale[0] / scale[1]), vectors.T
 
 
-def by_covariance(table: Centred, k: int, start: np.random.Generator) -> Spectrum:
+def by_covariance(table: Centred, k: int, start: Start) -> Spectrum:
     """Axes of the covariance matrix."""
     return from_gram(table.gram(), k, start)
 
@@ -150,7 +153,7 @@ def by_svd(table: Centred, k: int) -> Spectrum:
     return _ranked(s, axes, k, rank, table.p)
 
 
-def by_rows(table: Centred, k: int, start: np.random.Generator) -> Spectrum | None:
+def by_rows(table: Centred, k: int, start: Start) -> Spectrum | None:
     """Axes of a wide table from the products of its rows; None if that costs digits."""
     X = table.centred_copy()
     columns = parallel.row_blocks(table.p, table.n)
@@ -162,7 +165,7 @@ def by_rows(table: Centred, k: int, start: np.random.Generator) -> Spectrum | No
     return Spectrum(found.singular, axes, found.squares)
 
 
-def by_lanczos(table: Centred, k: int, tol: float, start: np.random.Generator) -> Spectrum:
+def by_lanczos(table: Centred, k: int, tol: float, start: Start) -> Spectrum:
     """The k leading axes from products with the table only; it may be sparse and large."""
     table.compute_mean()
     squares = table.squares()
@@ -200,7 +203,7 @@ def _accurate(found: Spectrum, limit: int) -> bool:
     return k >= limit or bool(rest >= GRAM_REST * largest)
 
 
-def automatic(table: Centred, k: int, start: np.random.Generator) -> Spectrum:
+def automatic(table: Centred, k: int, start: Start) -> Spectrum:
     """The k leading axes, by the fastest method that keeps all digits."""
     n, p = table.n, table.p
     few = 0 < 5 * k <= min(n, p)

@@ -24,6 +24,7 @@ Validation = tuple[Any, Any, Any]  # X_val, y_val, sample_weight_val
 class MultiLayer(NetworkParameters):
     """Base class: a network from the encoded columns to the scores of the outputs."""
 
+    _reads_float32 = True
     # Contract tests train many networks: a small one with large steps is fast enough.
     _check_params = {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40}
 

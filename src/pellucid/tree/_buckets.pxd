@@ -26,6 +26,7 @@ cdef struct Buckets:            # memory of one thread
     double* sums                # (MOST_BUCKETS, size)
     double* weights             # (MOST_BUCKETS,) of the column in question
     uint8_t* wanted             # (MOST_BUCKETS,) 1: look at its rows
+    uint8_t* single             # (MOST_BUCKETS,) of those wanted, 1: all have one value
     int32_t* rows               # (m,) rows of these, and their places
     int32_t* keys
     int32_t* dealt              # (m,) the same rows by bucket

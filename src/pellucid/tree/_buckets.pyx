@@ -16,7 +16,9 @@ from libc.string cimport memcpy, memset
 
 from pellucid.tree._impurity cimport GINI, TIE, add_vector, distance, pairs, vanishes
 from pellucid.tree._memory cimport allocate, release
-from pellucid.tree._row_order cimport TOGETHER, Sorter, copy_column, gather_keys, sort_rows
+from pellucid.tree._row_order cimport (
+    TOGETHER, Sorter, copy_column, find_ends, gather_keys, sort_rows,
+)
 from pellucid.tree._sweep cimport ROUNDING, Sweep, cost_between
 from pellucid.tree._table cimport Node, Split, Table
 from pellucid.tree._thresholds cimport scan
@@ -53,12 +55,14 @@ cdef int new_buckets(const Table* t, Py_ssize_t m, Buckets* b) noexcept nogil:
     b.packed = <uint64_t*> allocate(MOST_BUCKETS * sizeof(uint64_t))
     b.sums = <double*> allocate(MOST_BUCKETS * t.y.size * sizeof(double))
     b.wanted = <uint8_t*> allocate(MOST_BUCKETS)
+    b.single = <uint8_t*> allocate(MOST_BUCKETS)
     b.rows = <int32_t*> allocate((m + 1) * sizeof(int32_t))
     b.keys = <int32_t*> allocate((m + 1) * sizeof(int32_t))
     b.dealt = <int32_t*> allocate(m * sizeof(int32_t))
     b.ends = <int32_t*> allocate(MOST_BUCKETS * sizeof(int32_t))
     if (b.words == NULL or b.packed == NULL or b.sums == NULL or b.wanted == NULL
-            or b.rows == NULL or b.keys == NULL or b.dealt == NULL or b.ends == NULL):
+            or b.single == NULL or b.rows == NULL or b.keys == NULL or b.dealt == NULL
+            or b.ends == NULL):
         return -1
     return new_ranges(t.y.size, most, b)
 
@@ -69,6 +73,7 @@ cdef void free_buckets(Buckets* b) noexcept nogil:
     release(b.sums)
     release(b.memory)
     release(b.wanted)
+    release(b.single)
     release(b.rows)
     release(b.keys)
     release(b.dealt)
@@ -198,7 +203,7 @@ cdef void sort_wanted(const Table* t, const Node* node, const Range* r, Buckets*
     ends at ends[j]."""
     cdef const int32_t* rows = t.rows.members + node.start
     cdef Py_ssize_t i, picked = 0
-    cdef int32_t total = 0, here
+    cdef int32_t total = 0, here, low, high
     cdef int j
     for i in range(node.end - node.start):         # no branches: they would be guessed wrong
         b.rows[picked] = rows[i]
@@ -219,11 +224,25 @@ cdef void sort_wanted(const Table* t, const Node* node, const Range* r, Buckets*
     total = 0
     for j in range(r.count):
         here = b.ends[j] - total
-        if here > 1:
-            sort_rows(b.dealt + total, r.keys + total, here, r.low, r.high, o, o.rows + total)
-        elif here:
-            o.rows[total] = b.dealt[total]
+        if here > 0:
+            find_ends(r.keys + total, here, &low, &high)
+            b.single[j] = low == high
+            if low == high:
+                memcpy(o.rows + total, b.dealt + total, here * sizeof(int32_t))
+            else:
+                sort_rows(b.dealt + total, r.keys + total, here, low, high, o, o.rows + total)
         total = b.ends[j]
+
+
+cdef Py_ssize_t skip_equal(const Table* t, Sweep* s, Py_ssize_t start, Py_ssize_t end,
+                           int j) noexcept nogil:
+    """Where a scan of bucket j, whose rows have one value, may start: at its last row, with the exact
+    sums of integers on its left."""
+    cdef double* left = s.sums + j * t.y.K
+    cdef uint32_t last = t.y.packed[s.rows[end - 1]]
+    memcpy(left, left + t.y.K, t.y.K * sizeof(double))
+    left[last & 3] -= <double> (last >> 2)
+    return end - 1
 
 
 cdef bint may_cost_less(const double* low, const double* high, const double* counts, int K,
@@ -254,6 +273,7 @@ cdef int32_t scan_buckets(const Table* t, const Node* node, const double* counts
     cdef int32_t above = -1
     cdef int j, any_wanted = 0
     cdef bint closer = t.y.criterion == GINI and t.y.K <= 4
+    cdef bint packed = t.y.criterion == GINI and fits_words(t, node)
     for j in range(r.count):
         b.wanted[j] = (b.weights[j] > 0.0
                        and s.left_cost[j] + s.right_cost[j + 1] < limit + margin
@@ -267,6 +287,8 @@ cdef int32_t scan_buckets(const Table* t, const Node* node, const double* counts
     for j in range(r.count):
         if (b.wanted[j]
                 and s.left_cost[j] + s.right_cost[j + 1] < min(limit, s.lowest) + margin):
+            if b.single[j] and packed:
+                start = skip_equal(t, s, start, b.ends[j], j)
             scan(t, node, counts, s, start, b.ends[j], j)
             if s.at > start:
                 above = -1 if s.at == b.ends[j] else o.rows[s.at]

@@ -68,6 +68,7 @@ cdef class Workspace:
         self.set_columns(config.table)
         self.set_target(config)
         self.set_rows(config.lists, config.places, config.members)
+        self.set_common(config.table.common)
         self.t.source.parent, self.t.source.origin, self.t.source.ready = NULL, NULL, NULL
 
     cdef int set_rules(self, rules, const int8_t[::1] signs) except -1:
@@ -151,6 +152,15 @@ cdef class Workspace:
         r.shared = members is not None and places is None and self.t.columns.binned.bins == NULL
         return 0
 
+    cdef int set_common(self, const int32_t[:, ::1] common) except -1:
+        """The longest runs (d, 2) of equal values, or None."""
+        cdef RowOrder* r = &self.t.rows
+        r.common = NULL
+        if common is not None and r.places != NULL:
+            self.kept.append(common)
+            r.common = &common[0, 0]
+        return 0
+
     cdef Memory memory(self, Py_ssize_t rows):
         """Scratch for nodes of up to that many rows."""
         cdef Memory found = None
@@ -221,7 +231,7 @@ cdef class Workspace:
         cdef Memory memory = self.memory_of(buffer, i)
         cdef Scratch* s = &memory.s
         cdef int f
-        s.buckets.words_ready = False              # they may be those of another node
+        s.buckets.words_ready = s.sorter.numbered = False      # they may be those of another node
         with nogil:
             for f in range(first, last):
                 known[0] = min(known[0], split_column(

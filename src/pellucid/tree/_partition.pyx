@@ -149,12 +149,14 @@ cdef Py_ssize_t mark_levels(const Table* t, Node* node, const double* counts, Sc
     whose levels are to be separated must be split again."""
     cdef Levels* v = &s.levels
     cdef Split again
-    cdef const int32_t* rows = sorted_rows(t, node, node.feature, &s.sorter)
-    cdef int g = split_levels(t, node, counts, node.feature, rows, v, &s.ranked, &again), i
+    cdef const int32_t* rows
     cdef Py_ssize_t j, count = 0
     cdef double left = 0.0
-    cdef int groups_left = 0
+    cdef int groups_left = 0, g, i
     cdef bint listed
+    s.sorter.numbered = False                      # they may be those of another node
+    rows = sorted_rows(t, node, node.feature, &s.sorter)
+    g = split_levels(t, node, counts, node.feature, rows, v, &s.ranked, &again)
     for i in range(g):
         groups_left += v.side[i]
         if v.side[i]:

@@ -152,6 +152,19 @@ def places_of(const double[:] x, const int32_t[::1] order, int32_t[:] places):
             last = v
 
 
+def longest_run(const double[:] x, const int32_t[::1] order, int32_t[::1] run):
+    """Where the longest run of one value, the first of equally long ones, begins and ends."""
+    cdef Py_ssize_t i, start = 0, n = order.shape[0]
+    with nogil:
+        run[0] = run[1] = 0
+        for i in range(1, n + 1):
+            if i < n and x[order[i]] == x[order[start]]:
+                continue
+            if i - start > run[1] - run[0]:
+                run[0], run[1] = <int32_t> start, <int32_t> i
+            start = i
+
+
 def buckets_of(const double[::1] x, const int32_t[::1] order, const int32_t[::1] labels,
                uint16_t[::1] cells, int32_t[::1] starts):
     """Rows of a column without missing values, dealt by their places (see `places_of`) into

@@ -18,6 +18,9 @@ cdef struct Sorter:             # memory of one thread
     int32_t* rows               # (m,) rows in order
     uint64_t* pairs             # (2 m,) place and row in one word
     uint8_t* mark               # (n_rows,) 0, but for the rows of a node while they are picked
+    int32_t* number             # (n_rows,) of a row among those of the node; of others anything
+    bint numbered               # whether these are the numbers of the node in question
+    bint constant               # the rows sorted last have one value
 
 
 cdef int new_sorter(const Table* t, Py_ssize_t m, int32_t* rows, Sorter* o) noexcept nogil
@@ -29,6 +32,7 @@ cdef void pick_listed(const Table* t, const Node* node, int f, const int32_t* nu
                       const uint8_t* mark, int32_t* out) noexcept nogil
 cdef void mark_rows(const Table* t, const Node* node, uint8_t* mark, uint8_t to) noexcept nogil
 cdef const int32_t* rows_of(const Table* t, const Node* node, int f, Sorter* o) noexcept nogil
+cdef void find_ends(const int32_t* keys, Py_ssize_t m, int32_t* low, int32_t* high) noexcept nogil
 cdef void gather_keys(const Table* t, const Node* node, int f, Sorter* o, int32_t* low,
                       int32_t* high) noexcept nogil
 cdef void gather_together(const Table* t, const Node* node, const int32_t* columns, int count,

@@ -7,6 +7,9 @@ searches few of the columns. Rows are sorted by place, never by value.
 Shared: members without places. The lists of the whole table belong to many trees and stay as they
 are; a node's order is a list without the rows of the other nodes. That is faster for nodes that hold
 a good part of the table; smaller ones are branches, which have lists of their own.
+
+Rare: in a large table with members, where most rows of a column have one common value, only the others
+are looked up; their rows stand at both ends of the column's list.
 """
 
 from libc.math cimport isnan
@@ -21,6 +24,8 @@ from pellucid.tree._table cimport Node, Table
 cdef enum:
     DIGIT = 8                   # bits per counting pass
     AHEAD = 16                  # rows whose places are prefetched
+    RARE = 2                    # rows with other values than the common one, per row of a node, up to
+    RARE_ROWS = 16              # which only they are looked up; and this number at least
 
 
 cdef int new_sorter(const Table* t, Py_ssize_t m, int32_t* rows, Sorter* o) noexcept nogil:
@@ -34,6 +39,11 @@ cdef int new_sorter(const Table* t, Py_ssize_t m, int32_t* rows, Sorter* o) noex
             return -1
         memset(o.mark, 0, t.columns.n_rows)
         return 0
+    if t.rows.common != NULL:
+        o.number = <int32_t*> allocate(t.columns.n_rows * sizeof(int32_t))
+        if o.number == NULL:
+            return -1
+        memset(o.number, 0, t.columns.n_rows * sizeof(int32_t))
     o.keys = <int32_t*> allocate(TOGETHER * m * sizeof(int32_t))
     o.pairs = <uint64_t*> allocate(2 * m * sizeof(uint64_t))
     return 0 if o.keys != NULL and o.pairs != NULL else -1
@@ -43,6 +53,7 @@ cdef void free_sorter(Sorter* o) noexcept nogil:
     release(o.keys)
     release(o.pairs)
     release(o.mark)
+    release(o.number)
 
 
 cdef void sort_few(const int32_t* rows, const int32_t* keys, Py_ssize_t m,
@@ -168,16 +179,74 @@ cdef const int32_t* rows_of(const Table* t, const Node* node, int f, Sorter* o) 
     return t.rows.lists + f * t.rows.stride + node.start
 
 
+cdef inline bint is_rare(const Table* t, int f, Py_ssize_t m) noexcept nogil:
+    """Whether so few rows of column f have another value than the common one that they are looked up
+    faster than the m rows of a node."""
+    cdef const int32_t* run
+    if t.rows.common == NULL:
+        return False
+    run = t.rows.common + 2 * f
+    return t.rows.stride - (run[1] - run[0]) <= RARE * m + RARE_ROWS
+
+
+cdef void number_rows(const Table* t, const Node* node, Sorter* o) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(node.end - node.start):
+        o.number[t.rows.members[node.start + i]] = <int32_t> i
+    o.numbered = True
+
+
+cdef void gather_rare(const Table* t, const Node* node, int f, Sorter* o, int32_t* keys,
+                      int32_t* low, int32_t* high) noexcept nogil:
+    """The same places as `gather_keys`: that of the common value, then those of the others."""
+    cdef const int32_t* members = t.rows.members + node.start
+    cdef const int32_t* list = t.rows.lists + f * t.rows.stride
+    cdef const int32_t* places = t.rows.places + f
+    cdef int32_t start = t.rows.common[2 * f], end = t.rows.common[2 * f + 1]
+    cdef int32_t row, at, key, first = <int32_t> t.rows.stride, last = -1
+    cdef Py_ssize_t i = 0, m = node.end - node.start, found = 0
+    if not o.numbered:
+        number_rows(t, node, o)
+    for i in range(m):
+        keys[i] = start
+    i = 0 if start > 0 else end
+    while i < t.rows.stride:
+        row = list[i]
+        at = o.number[row]
+        i += 1
+        if i == start:
+            i = end
+        if at >= m or members[at] != row:          # not in this node
+            continue
+        key = places[row * <Py_ssize_t> t.columns.d]
+        keys[at] = key
+        found += 1
+        first = key if key < first else first
+        last = key if key > last else last
+    if found < m:
+        first, last = min(first, start), max(last, start)
+    low[0], high[0] = first, last
+
+
 cdef void gather_keys(const Table* t, const Node* node, int f, Sorter* o, int32_t* low,
                       int32_t* high) noexcept nogil:
     """Places of the node's rows in column f, the lowest and the highest of them."""
+    if is_rare(t, f, node.end - node.start):
+        gather_rare(t, node, f, o, o.keys, low, high)
+    else:
+        gather_all(t, node, f, o.keys, low, high)
+
+
+cdef void gather_all(const Table* t, const Node* node, int f, int32_t* keys, int32_t* low,
+                     int32_t* high) noexcept nogil:
+    """The same, row by row."""
     cdef const int32_t* members = t.rows.members + node.start
     cdef const int32_t* places = t.rows.places + f
     cdef Py_ssize_t i, d = t.columns.d
     cdef int32_t key, first = places[members[0] * d], last = first
     for i in range(node.end - node.start):
         key = places[members[i] * d]
-        o.keys[i] = key
+        keys[i] = key
         first = key if key < first else first
         last = key if key > last else last
     low[0], high[0] = first, last
@@ -201,7 +270,16 @@ cdef void gather_together(const Table* t, const Node* node, const int32_t* colum
     cdef const int32_t* places
     cdef Py_ssize_t m = node.end - node.start, i, d = t.columns.d
     cdef int32_t f[TOGETHER]
-    cdef int k
+    cdef int k, rare = 0
+    for k in range(count):
+        rare += is_rare(t, columns[k], m)
+    if rare:
+        for k in range(count):
+            if is_rare(t, columns[k], m):
+                gather_rare(t, node, columns[k], o, o.keys + k * m, o.low + k, o.high + k)
+            else:
+                gather_all(t, node, columns[k], o.keys + k * m, o.low + k, o.high + k)
+        return
     for k in range(TOGETHER):
         f[k] = columns[min(k, count - 1)]          # a number known to the compiler
     if t.source.origin != NULL:                           # a branch is near
@@ -236,6 +314,7 @@ cdef const int32_t* sorted_rows(const Table* t, const Node* node, int f,
     """The rows of a node in the order of column f, missing ones last."""
     cdef Py_ssize_t m = node.end - node.start
     cdef int32_t low, high
+    o.constant = False
     if t.rows.members == NULL:
         return rows_of(t, node, f, o)
     if t.rows.shared:
@@ -248,5 +327,8 @@ cdef const int32_t* sorted_rows(const Table* t, const Node* node, int f,
         gather_codes(t, node, f, o)
     else:
         gather_keys(t, node, f, o, &low, &high)
+        o.constant = low == high
+        if o.constant:
+            return t.rows.members + node.start
     sort_rows(t.rows.members + node.start, o.keys, m, low, high, o, o.rows)
     return o.rows

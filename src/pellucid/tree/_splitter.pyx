@@ -188,6 +188,7 @@ cdef inline bint in_buckets(const Table* t, const Node* node, int f) noexcept no
 cdef double split_column(const Table* t, const Node* node, const double* counts, int f,
                          Scratch* s, double known, Split* out) noexcept nogil:
     """The best split of column f; returns what other columns need not look beyond."""
+    cdef const int32_t* rows
     if t.columns.kinds[f]:
         split_levels(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.levels,
                      &s.ranked, out)
@@ -202,8 +203,11 @@ cdef double split_column(const Table* t, const Node* node, const double* counts,
             weigh_column(t, node, counts, f, &s.buckets, &s.sorter, known)
         split_buckets(t, node, counts, f, &s.buckets, &s.sorter, known, out)
     else:
-        split_number(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.sweep, known,
-                     &s.ranked, out)
+        rows = sorted_rows(t, node, f, &s.sorter)
+        if s.sorter.constant:
+            out.cost, out.feature, out.missing_left = INFINITY, -1, 0
+        else:
+            split_number(t, node, counts, f, rows, &s.sweep, known, &s.ranked, out)
     return min(known, out.cost + TIE * node.cost) if out.feature >= 0 else known
 
 
@@ -254,7 +258,7 @@ cdef void search_columns(const Table* t, const Node* node, const double* counts,
     cdef int order[TOGETHER]
     cdef uint64_t key = node.key
     cdef double known = INFINITY
-    s.buckets.words_ready = False
+    s.buckets.words_ready = s.sorter.numbered = False
     if node.forced >= 0:
         return
     if t.rules.max_features >= t.columns.d:

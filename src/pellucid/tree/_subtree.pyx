@@ -148,6 +148,7 @@ cdef int new_branch(const Table* whole, const Node* node, int32_t* number, Scrat
     b.columns.n_rows = b.rows.n = m
     b.columns.row_step, b.columns.column_step, b.rows.shared = 1, m, False
     b.rows.stride = 0 if members else m            # no lists
+    b.rows.common = NULL
     b.columns.X = <double*> allocate_if(True, cells * real, &memory)
     b.columns.binned.bins = <uint8_t*> allocate_if(
         whole.columns.binned.bins != NULL, cells, &memory)

@@ -80,6 +80,8 @@ cdef struct RowOrder:           # see `_row_order`
     int32_t* lists              # (d, stride) sorted rows
     int32_t* members            # (n,) rows of the nodes side by side, or NULL: lists are partitioned
     const int32_t* places       # (n_rows, d) where a value stands in the lists; with members
+    const int32_t* common       # (d, 2) where the longest run of one value begins and ends in each
+                                # list, or NULL; with places of a whole table
     bint shared                 # members without places or bins
     uint8_t* goes_left          # (n_rows,)
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pellucid import parallel
-from pellucid.tree._presort import places_of, sort_column
+from pellucid.tree._presort import longest_run, places_of, sort_column
 from pellucid.tree.binned import Binned, bin_columns
+
+LARGE = 2**20  # cells of a table whose places are not in the cache
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Presorted:
     repeated: np.ndarray  # uint8, 1: some value occurs twice
     missing: np.ndarray  # uint8, 1: some value is missing
     places: np.ndarray | None = None  # int32 (n, d), where each value stands in `order`
+    common: np.ndarray | None = None  # int32 (d, 2), the longest run of one value; of large tables
     binned: Binned | None = None  # instead of any order
     rows: np.ndarray | None = None  # int32, of X in the table's order; None: all as they stand
     spare: list = field(default_factory=list)  # scratch that trees with members hand on
@@ -64,12 +67,15 @@ class Presorted:
             return self
         places = np.empty((self.n, self.d), dtype=np.int32)
         jobs = n_jobs if self.n * self.d >= 2**16 else 1
-        parallel.map(
-            lambda f: places_of(self.X[:, f], self.order[f], places[:, f]),
-            range(self.d),
-            n_jobs=jobs,
-        )
-        return replace(self, places=places)
+        common = np.empty((self.d, 2), dtype=np.int32) if places.size >= LARGE else None
+
+        def place(f: int) -> None:
+            places_of(self.X[:, f], self.order[f], places[:, f])
+            if common is not None:
+                longest_run(self.X[:, f], self.order[f], common[f])
+
+        parallel.map(place, range(self.d), n_jobs=jobs)
+        return replace(self, places=places, common=common)
 
 
 def presort(
