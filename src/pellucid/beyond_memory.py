@@ -39,7 +39,7 @@ def fit_elsewhere(
     if cluster is not None:
         fit_on_workers(model, cluster, roles, options)
         return X, True
-    X, large = large_source(X)
+    X, large = large_source(X, *roles)
     if large:
         fit_below_ceiling(model, X, functools.partial(model._learn_once, X, *roles, options))
     return X, large
