@@ -39,7 +39,7 @@ def fit_elsewhere(
     if cluster is not None:
         fit_on_workers(model, cluster, roles, options)
         return X, True
-    X, large = large_source(X)
+    X, large = large_source(X, *roles)
     if large:
         fit_below_ceiling(model, X, functools.partial(model._learn_once, X, *roles, options))
     return X, large
@@ -50,27 +50,30 @@ def fit_below_ceiling(model: Any, source: Any, learn: Callable[..., Any]) -> Non
     from pellucid.data.sources.streaming import streaming
 
     if model._substitute:
-        other = model._substitute.format(kind=(model._kind or "").capitalize())
         raise MemoryLimitError(
-            f"{source.name} does not fit into the allowed memory, and "
-            f"{type(model).__name__} needs the whole table in memory. Use {other}, fit a sample of the "
-            "rows, or allow more memory with pellucid.set_memory."
+            f"{source.name} does not fit into the allowed memory, and {type(model).__name__} needs the "
+            f"whole table in memory. Use {substitute(model)}, fit a sample of the rows, or allow more "
+            "memory with pellucid.set_memory."
         )
     with streaming(source) as report:
         learn(report=report)
 
 
+def substitute(model: Any) -> str:
+    """What to use instead of a model that needs all rows in memory."""
+    return model._substitute.format(kind=(model._kind or "").capitalize())
+
+
 def fit_on_workers(
     model: Any, table: Any, roles: tuple[Any, Any, Any], options: dict[str, Any]
 ) -> None:
-    """Let the workers of a Dask cluster fit the model together; the rows stay where they are.
+    """Let the workers of a Dask cluster fit the model: together if its fit is a sum over rows, so that
+    they stay where they are; else one of them, which takes all rows.
 
     `roles`: names of the columns of y, weights and offset, or None.
     """
-    from pellucid.data.sources.dask_fit import worker_fit
-
     model._check_parameters()
-    _check_shared(model, table, roles)
+    _check_workers_can(model, roles)
     names = [name for role in roles for name in ([role] if isinstance(role, str) else role or [])]
     for name in names:
         table.require(name)
@@ -80,27 +83,47 @@ def fit_on_workers(
         work._replace_learned({})
         model._replace_learned({})
     start = time.perf_counter()
-    with worker_fit(
-        table, names, roles[1], functools.partial(_learn_shard, work, roles, options)
-    ) as fit:
-        learned, report = pickle.loads(fit.run()), fit.report
+    together = _shared(model) and all(given is None for given in options.values())
+    fit = _fit_together if together else _fit_by_one
+    learned, report = fit(table, names, work, roles, options)
     seconds = time.perf_counter() - start
     model._replace_learned(learned, {"source": "the Dask frame"} | report | {"seconds": seconds})
     model._warn()
 
 
-def _check_shared(model: Any, table: Any, roles: tuple[Any, Any, Any]) -> None:
+def _shared(model: Any) -> bool:
+    """Whether workers fit the model together. Rows that are dropped would move the blocks."""
+    return model._shares_rows and (model.table is None or model.table.missing != "drop")
+
+
+def _fit_together(
+    table: Any, names: list[str], work: Any, roles: tuple[Any, Any, Any], options: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    from pellucid.data.sources.dask_fit import worker_fit
+
+    learn = functools.partial(_learn_shard, work, roles, options)
+    with worker_fit(table, names, roles[1], learn) as fit:
+        return pickle.loads(fit.run()), fit.report
+
+
+def _fit_by_one(
+    table: Any, names: list[str], work: Any, roles: tuple[Any, Any, Any], options: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    from pellucid.data.sources.dask_one_worker import one_worker_fit
+
+    learn = functools.partial(_learn_alone, work, roles, options)
+    value, facts = one_worker_fit(table, names, learn)
+    learned, report = pickle.loads(value)
+    return learned, report | facts
+
+
+def _check_workers_can(model: Any, roles: tuple[Any, Any, Any]) -> None:
     who = type(model).__name__
-    if not model._shares_rows:
+    if model._substitute:
         raise DataError(
-            f"{who} with these parameters cannot be fitted by Dask workers: it needs all rows on one "
-            'machine. Write the frame to Parquet and fit on one machine, model.fit("folder", y=...), or '
-            "move the rows to this machine with pellucid.scan(frame, gather=True)."
-        )
-    if model.table is not None and model.table.missing == "drop":
-        raise DataError(
-            "Table(missing='drop') cannot drop rows of a Dask frame. Drop them before the fit, for "
-            "example with frame.dropna()."
+            f"{who} with these parameters cannot be fitted by Dask workers: it needs all rows in the "
+            f"memory of one machine. Use {substitute(model)}, or move the rows to this machine with "
+            "pellucid.scan(frame, gather=True)."
         )
     for role, what in zip(roles, ("y", "sample_weight", "offset")):
         texts = isinstance(role, list) and all(isinstance(name, str) for name in role)
@@ -120,6 +143,16 @@ def _learn_shard(
         model._learn(source, *roles, **options)
     learned = model._learned()
     return pickle.dumps(learned) if rank == 0 else b"", digest(learned)
+
+
+def _learn_alone(
+    model: Any, roles: tuple[Any, Any, Any], options: dict[str, Any], source: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """On a worker: what the model learns from all rows, and the report of a fit below the ceiling."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the client warns
+        model._learn(source, *roles, **options)
+    return model._learned(), {"rows": source.n_rows, **vars(model).get("_fit_report", {})}
 
 
 def digest(value: Any) -> str:

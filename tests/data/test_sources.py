@@ -260,6 +260,15 @@ def test_weights_offset_and_features_are_columns(table, tmp_path, ceiling):
     assert_same(learned(found), learned(twin))
 
 
+def test_only_columns_in_use_are_planned_for(table, tmp_path, ceiling):
+    source = pellucid.scan(files(table, tmp_path), features=["x0", "x2"])
+    model = make("PoissonRegressor").fit(source, "units", sample_weight="weight")
+    assert model.fit_report_["columns"] == 4
+    assert model.fit_report_["planned_scratch"] == 8 * 4 * ROWS
+    with pytest.raises(DataError, match="no column 'unit'"):
+        model.fit(source, "unit")
+
+
 def test_folders_name_columns(table, tmp_path, ceiling):
     part = table.select(["x0", "x2", "units"])
     found = LinearRegression().fit(hive(part, tmp_path), "units")

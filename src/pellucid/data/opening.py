@@ -72,12 +72,18 @@ def on_workers(X: Any) -> Any:
     return find.on_workers(X)
 
 
-def large_source(X: Any) -> Any:
-    """X as a source if it does not fit into memory, as one that need not be run again, or as it is."""
+def large_source(X: Any, *columns: Any) -> Any:
+    """X as a source if it does not fit into memory, as one that need not be run again, or as it is.
+
+    Where the source names its features, no other columns count but y, weights and offset in `columns`.
+    """
     source = None if type(X) is np.ndarray else source_behind(X)
     if source is None:
         return X, False
     from pellucid.data.sources.find import is_large
+
+    if source.features is not None:
+        source = source.select(list(dict.fromkeys([*source.features, *_named(columns)])))
 
     large = is_large(source)
     whole = isinstance(X, str | Path) and Path(X).suffix.lower() in (".parquet", ".pq")
@@ -96,9 +102,14 @@ def _loaded(X: Any, source: "BlockSource | None", columns: tuple[Any, ...]) -> A
     table = source.load()
     if source.features is None:
         return table
-    named = [given if isinstance(given, list) else [given] for given in columns]
-    others = {name for names in named for name in names if isinstance(name, str)}
+    others = _named(columns)
     return table.select([n for n in source.names if n in source.features or n in others])
+
+
+def _named(columns: tuple[Any, ...]) -> list[str]:
+    """The names of columns among y, weights and offset."""
+    lists = [given if isinstance(given, list) else [given] for given in columns]
+    return [name for names in lists for name in names if isinstance(name, str)]
 
 
 def _are_names(given: Any, X: Any) -> bool:

@@ -29,6 +29,7 @@ ROOM = 48 * 10**6  # for small arrays that come and go between two looks at the 
 BUDGET = 0.25  # of what is free below the ceiling, for large arrays in memory
 _chosen: int | None = None
 _active: ContextVar[bool] = ContextVar("_active", default=False)
+_own: ContextVar[int | None] = ContextVar("_own", default=None)  # of the calling context
 
 
 def set_memory(limit: int | str | None) -> None:
@@ -44,12 +45,25 @@ def set_memory(limit: int | str | None) -> None:
 
 def get_memory() -> int:
     """The memory ceiling in bytes."""
+    own = _own.get()
+    if own is not None:
+        return own
     if _chosen is not None:
         return _chosen
     text = os.environ.get("PELLUCID_MEMORY", "").strip()
     if text:
         return parse_size(text, "The environment variable PELLUCID_MEMORY")
     return int(SHARE * _machine())
+
+
+@contextlib.contextmanager
+def limited_to(limit: int) -> Iterator[None]:
+    """The ceiling inside this context, whatever that of the process is."""
+    token = _own.set(limit)
+    try:
+        yield
+    finally:
+        _own.reset(token)
 
 
 def parse_size(size: int | str, what: str) -> int:

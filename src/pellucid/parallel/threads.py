@@ -24,6 +24,8 @@ _inside = threading.local()
 _chosen: int | None = None
 # Goes with the context into the thread of an interruptible call.
 _jobs: ContextVar[int | None] = ContextVar("_jobs", default=None)
+# Threads that a worker of Dask gives to a fit.
+_given: ContextVar[int | None] = ContextVar("_given", default=None)
 
 
 def set_threads(n: int | None) -> None:
@@ -49,9 +51,11 @@ def get_threads() -> int:
         return jobs
     if _chosen is not None:
         return _chosen
-    here = shard()
+    here, given = shard(), _given.get()
     if here is not None:
         return here.threads
+    if given is not None:
+        return given
     if _in_foreign_worker():
         return 1
     text = os.environ.get("PELLUCID_NUM_THREADS", "").strip()
@@ -73,7 +77,8 @@ def resolve_jobs(n_jobs: int | None) -> int:
         raise ParameterError(
             f"The 'n_jobs' parameter must be an int other than 0, or None. Got {n_jobs!r} instead."
         )
-    if in_pool() or (_in_foreign_worker() and shard() is None):
+    alone = shard() is None and _given.get() is None
+    if in_pool() or (alone and _in_foreign_worker()):
         return 1
     return int(n_jobs) if n_jobs > 0 else max(1, _cpus() + 1 + int(n_jobs))
 
@@ -86,6 +91,16 @@ def using(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         _jobs.reset(token)
+
+
+@contextlib.contextmanager
+def giving(threads: int) -> Iterator[None]:
+    """A fit inside may use that many threads, although it runs in a worker of Dask."""
+    token = _given.set(threads)
+    try:
+        yield
+    finally:
+        _given.reset(token)
 
 
 def in_pool() -> bool:

@@ -121,7 +121,7 @@ class WorkerFit:
 
     def _assigned(self) -> list[str]:
         """For each process a worker, if possible the one that has most of its rows already."""
-        _distributed().wait(self.tables, timeout=self.wait)
+        distributed_package().wait(self.tables, timeout=self.wait)
         where, free = self.client.who_has(self.tables), self._workers()
         chosen = []
         for process in self.processes:
@@ -183,7 +183,7 @@ class WorkerFit:
 
     def _collect(self) -> list[Event]:
         """The next event of every process; those of lost workers are begun again."""
-        wait = _distributed().wait
+        wait = distributed_package().wait
         while waiting := [p for p in self.processes if p.event is None]:
             with suppress(TimeoutError):
                 wait([p.future for p in waiting], timeout=LOOK)
@@ -246,10 +246,10 @@ class WorkerFit:
                 last = self.client.submit(
                     dask_worker.end, process.key, workers=[process.worker], pure=False, priority=10
                 )
-                _distributed().fire_and_forget(last)
+                distributed_package().fire_and_forget(last)
 
 
-def _distributed() -> Any:
+def distributed_package() -> Any:
     import distributed
 
     return distributed

@@ -19,7 +19,7 @@ from pellucid.errors import DataError
 from pellucid.parallel.memory import full, scratch_folder
 
 
-class _Spool:
+class Spool:
     """A nameless file of record batches: the offsets of its parts, one for each schema in a row."""
 
     def __init__(self) -> None:
@@ -108,7 +108,12 @@ def _common(source: str, name: str, types: list[pa.DataType]) -> pa.DataType:
 
 def from_stream(name: str, batches: Iterable[Any]) -> BlockSource:
     """A source of batches that come once: they are written to scratch now."""
-    spool = _Spool()
+    spool = Spool()
     spool.write(batches)
+    return source_of_spool(name, spool)
+
+
+def source_of_spool(name: str, spool: Spool) -> BlockSource:
+    """A source of the batches that were written."""
     size = os.fstat(spool.file.fileno()).st_size
     return BlockSource(name, spool.schema(name), spool, spool.n_rows, size)

@@ -115,7 +115,7 @@ class GLMRegressor(LinearPredictor):
                 )
             return self._learn(X, y, weights=sample_weight, offset=offset)
         if isinstance(offset, str) or isinstance(exposure, str):
-            X, large = large_source(X)
+            X, large = large_source(X, y, sample_weight, offset, exposure)
             if large and exposure is None:
                 return self._learn(X, y, weights=sample_weight, offset=offset)
             if large:
