@@ -233,8 +233,7 @@ class Estimator(SklearnEstimator):
             return self._finite(method(self._encode_table(rows, narrow=narrow)))
 
     def _propagates_nan(self) -> bool:
-        """True if a NaN or infinite cell always gives a NaN or infinite prediction, so that the cells
-        need not be checked first."""
+        """Whether cells that are not finite show in the prediction, so that none is checked before."""
         return False
 
     def _finite(self, answer: Any) -> Any:
