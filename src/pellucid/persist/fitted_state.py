@@ -15,7 +15,6 @@ from pellucid.errors import ModelFileError
 from pellucid.persist.checks import is_quick
 from pellucid.records import Status
 
-
 # What a learned attribute may be that is declared as a number or a text.
 SCALARS: dict[str, tuple[type, ...]] = {
     "float": (float, int, np.floating, np.integer),
