@@ -5,6 +5,8 @@ import io
 import os
 import threading
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pellucid.data.io import bounds
@@ -107,3 +109,17 @@ def test_a_stream_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(bounds, "_most_bytes", lambda: 10_000_000)
     with pytest.raises(DataError, match=r"gave more than 0\.0 GB"):
         bounds.read_bounded(Endless(), "standard input")
+
+
+def test_half_a_character_is_named_by_its_entry():
+    with pytest.raises(DataError, match=r"entry 2 of the list in .* holds \\udc12"):
+        read(rb'[{"a": "x"}, {"a": "\udc12"}]', format="jsonl")
+
+
+def test_text_of_parquet_files_is_checked():
+    """Arrow hands out any bytes; they would fail later, in whatever reads the text."""
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"a": ["zzzz", "b"]}), sink, compression="none", use_dictionary=False)
+    content = sink.getvalue().replace(b"zzzz", b"z\xffzz")
+    with pytest.raises(DataError, match="a part of it is damaged"):
+        read(content, format="parquet")

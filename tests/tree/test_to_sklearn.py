@@ -131,3 +131,13 @@ def test_a_subclass_becomes_the_class_that_it_extends(rng):
     X, y = rows(rng)
     twin = Mine(n_estimators=2, random_state=0).fit(X, y > 1).to_sklearn()
     assert type(twin) is theirs.RandomForestClassifier
+
+
+@pytest.mark.parametrize(
+    "Model", [ensemble.GradientBoostingRegressor, ensemble.HistGradientBoostingRegressor]
+)
+def test_boosting_has_explanations_and_no_twin(Model, rng):
+    X, y = rows(rng)
+    model = Model().fit(X, y)
+    assert not hasattr(model, "to_sklearn")
+    assert model.explain(X).gap() < 1e-9

@@ -62,7 +62,15 @@ def _as_lines(source: Source, data: bytes) -> Any:
                 f"entry {row + 1} of the list in {source.name} is not an object: {str(record)[:40]!r}. "
                 'A table is a list of objects such as {"size": 3, "colour": "red"}, one for each row.'
             )
-    return pa.py_buffer("\n".join(json.dumps(r, ensure_ascii=False) for r in records).encode())
+    lines = "\n".join(json.dumps(r, ensure_ascii=False) for r in records)
+    try:
+        return pa.py_buffer(lines.encode())
+    except UnicodeEncodeError as error:
+        row, code = lines.count("\n", 0, error.start) + 1, f"\\u{ord(lines[error.start]):04x}"
+        raise DataError(
+            f"entry {row} of the list in {source.name} holds {code}, which is half of a character. "
+            "Correct or remove it."
+        ) from None
 
 
 def bad_row(source: Source, text: str, before: int = 0) -> DataError:

@@ -169,6 +169,8 @@ def _read_parquet(
         note(f"the row labels of {source.name} ({', '.join(labels)}) are left out.")
         wanted = [name for name in names if name not in labels]
     try:
-        return settle_types(file.read(columns=wanted))
+        table = file.read(columns=wanted)
+        table.validate(full=True)  # Arrow takes any bytes for text
+        return settle_types(table)
     except _DAMAGE as error:
         raise source.broken(f"a part of it is damaged ({error})") from None
