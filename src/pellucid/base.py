@@ -182,7 +182,9 @@ class Estimator(SklearnEstimator):
 
     def _replace_learned(self, learned: dict[str, Any], report: Any = None) -> None:
         kept = {} if report is None else {"_fit_report": report}
-        self.__dict__ = self._not_learned() | learned | kept
+        own = self._not_learned()
+        if learned or kept or own is not vars(self):  # else nothing changes
+            self.__dict__ = own | learned | kept
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema

@@ -259,8 +259,10 @@ class SklearnEstimator:
     def _not_learned(self) -> dict[str, Any]:
         """All other attributes: parameters, and what a subclass sets before fit."""
         cls: Any = type(self)
-        declared = parameters.attributes_of(cls)
-        return {k: v for k, v in vars(self).items() if k not in declared and k != "_fit_report"}
+        declared, own = parameters.attributes_of(cls), vars(self)
+        if "_fit_report" not in own and own.keys().isdisjoint(declared):
+            return own
+        return {k: v for k, v in own.items() if k not in declared and k != "_fit_report"}
 
     def _check_fitted(self) -> None:
         if "n_features_in_" not in self.__dict__:

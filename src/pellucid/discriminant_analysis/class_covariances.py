@@ -140,20 +140,33 @@ class Whitening:
     lacking: np.ndarray
 
 
-def class_whitening(cov: np.ndarray, pooled: np.ndarray, total: np.ndarray) -> Whitening:
-    """Whitening of one class's covariance.
+def class_whitenings(
+    covariances: np.ndarray, pooled: np.ndarray, total: np.ndarray
+) -> list[Whitening]:
+    """Whitenings of the classes' covariances (K, p, p); they are decomposed together."""
+    spread = standard(total)[1]
+    values, vectors = np.linalg.eigh(covariances / (spread[:, None] * spread))
+    return [_whitening(*pair, spread, pooled, total) for pair in zip(values, vectors)]
+
+
+def _whitening(
+    values: np.ndarray,
+    vectors: np.ndarray,
+    spread: np.ndarray,
+    pooled: np.ndarray,
+    total: np.ndarray,
+) -> Whitening:
+    """Whitening of one class, from the eigenvalues and eigenvectors of its covariance in standard
+    units.
 
     In directions in which the class does not vary, the pooled variance of all classes is used, plus a
     small share of the total variance. Directions without any variance are left out for every class.
     """
-    _, spread = standard(total)
-    unit = spread[:, None] * spread
-    values, vectors = np.linalg.eigh(cov / unit)
     known = values > NO_VARIANCE
     W, log_det = vectors[:, known] / np.sqrt(values[known]), np.log(values[known]).sum()
-    lacking = np.zeros(len(cov), dtype=bool)
+    lacking = np.zeros(len(values), dtype=bool)
     if not known.all():
-        null = vectors[:, ~known]
+        null, unit = vectors[:, ~known], spread[:, None] * spread
         rest = null.T @ ((pooled + LEAST_SHARE * total) / unit) @ null
         more, axes = np.linalg.eigh((rest + rest.T) / 2)
         kept = more > NO_VARIANCE

@@ -155,20 +155,20 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
         top = np.finfo(float).max / len(units)
         with np.errstate(over="ignore"):
             user = np.clip(np.ldexp(covariances, units[:, None] + units), -top, top)
-        pairs = [_eigen(cov) for cov in user]
+        values, vectors = _eigen(user)
         out: dict[str, Any] = {
-            "scalings_": [np.maximum(values[::-1], 0.0) for values, _ in pairs],
-            "rotations_": [np.ascontiguousarray(vectors[:, ::-1]) for _, vectors in pairs],
+            "scalings_": list(np.maximum(values[:, ::-1], 0.0)),
+            "rotations_": list(np.ascontiguousarray(vectors[:, :, ::-1])),
         }
         if self.store_covariance:
             out["covariance_"] = list(user)
         return out
 
 
-def _eigen(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors, without overflow for cells near the largest float64."""
-    power = int(np.frexp(np.abs(cov).max(initial=0.0))[1])
-    values, vectors = np.linalg.eigh(np.ldexp(cov, -power))
+def _eigen(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of each, without overflow for cells near the largest float64."""
+    powers = np.frexp(np.abs(covariances).max(axis=(1, 2), initial=0.0))[1]
+    values, vectors = np.linalg.eigh(np.ldexp(covariances, -powers[:, None, None]))
     with np.errstate(over="ignore"):
         top = np.finfo(float).max
-        return np.clip(np.ldexp(values, power), -top, top), vectors
+        return np.clip(np.ldexp(values, powers[:, None]), -top, top), vectors

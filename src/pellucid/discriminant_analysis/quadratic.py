@@ -25,7 +25,7 @@ def whitened_classes(
 ) -> dict[str, Any]:
     """Learned attributes: means, whitenings of the classes' covariances, and the status."""
     total = found.pooled + found.between()
-    shapes = [class_covariances.class_whitening(cov, found.pooled, total) for cov in covariances]
+    shapes = class_covariances.class_whitenings(covariances, found.pooled, total)
     return {
         "units_": found.units,
         "centres_": found.means,

@@ -35,7 +35,7 @@ EXTREME = 100  # |log2| of a size beyond which it is scaled
 FAR = 8.0  # offset in units of spread beyond which a column is centred
 NEWTON_SIZE = 1000  # coefficients up to which curvature is made in full
 ACCURACY = 2.0**-47
-SAMPLE, SAMPLED_ROWS = 16, 4096  # every 16th row, if these are at least 4096, gives the start
+SAMPLE, SAMPLED_ROWS = 16, 1024  # every 16th row, if these are at least 1024, gives the start
 
 
 @dataclass(frozen=True)

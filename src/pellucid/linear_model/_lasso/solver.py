@@ -207,13 +207,15 @@ def update_gap(
     exceeds its penalty.
     """
     b = state.b
-    active = np.flatnonzero(b)
-    state.g = products.gradient(k, b, active)
-    yy, fitted = float(products.yy[k]), float(products.q[active, k] @ b[active])
-    explained = fitted - float(state.g[active] @ b[active])  # b'Qb
-    curve = float(l2[active] @ b[active] ** 2)
-    residual = max(yy - 2 * fitted + explained, 0.0) + curve
-    state.value = 0.5 * residual + float(l1[active] @ np.abs(b[active]))
+    active, yy = np.flatnonzero(b), float(products.yy[k])
+    if len(active):
+        state.g, own = products.gradient(k, b, active), b[active]
+        fitted, curve = float(products.q[active, k] @ own), float(l2[active] @ own**2)
+        explained = fitted - float(state.g[active] @ own)  # b'Qb
+        residual = max(yy - 2 * fitted + explained, 0.0) + curve
+        state.value = 0.5 * residual + float(l1[active] @ np.abs(own))
+    else:
+        state.g, fitted, residual, state.value = products.q[:, k].copy(), 0.0, yy, 0.5 * yy
     correlation = state.g - l2 * b
     correlation = correlation if net.positive else np.abs(correlation)
     with np.errstate(divide="ignore", invalid="ignore"):
