@@ -156,7 +156,9 @@ def by_svd(table: Centred, k: int) -> Spectrum:
 def by_rows(table: Centred, k: int, start: Start) -> Spectrum | None:
     """Axes of a wide table from the products of its rows; None if that costs digits."""
     X = table.centred_copy()
-    columns = parallel.row_blocks(table.p, table.n)
+    # At least as many columns as rows: adding two products costs as much as many columns.
+    step = max(parallel.block_rows(table.n), 1 << (table.n - 1).bit_length())
+    columns = [slice(i, min(i + step, table.p)) for i in range(0, table.p, step)]
     found = from_gram(parallel.reduce(lambda c: X[:, c] @ X[:, c].T, np.add, columns), k, start)
     if not _accurate(found, table.n - 1):
         return None

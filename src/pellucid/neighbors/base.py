@@ -275,11 +275,11 @@ class NeighborModel(Estimator):
             return X[self.order_][:, self.order_]
         return self.rows_ if callable(self.effective_metric_) else self._index().dense()
 
-    def _nearest(self, placed: Any, k: int, own: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and positions of the k nearest training rows, by (distance, y, row).
-
-        `own` of them are the queries themselves.
-        """
+    def _nearest(
+        self, placed: Any, k: int, own: int = 0, known: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and positions of the k nearest training rows, by (distance, y, row); `own` of them
+        are the queries themselves. At least `known` precomputed distances must be given, or all k."""
         if k > self.n_samples_fit_:
             raise DataError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, "
@@ -295,7 +295,7 @@ class NeighborModel(Estimator):
             _loops.offer_all(self._table(placed[block]), 0, near[block], rows[block])
         _loops.sort(near, rows)
         if self._pairwise:
-            _check_known(near)
+            _check_known(near[:, :known])
         return near, rows
 
     def _table(self, placed: Any) -> np.ndarray:

@@ -15,8 +15,9 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):  # type: ignore[misc]
     """Class shares among the k nearest training rows.
 
     p(c | x) = sum of w(d_j) over neighbours j of class c / sum of w(d_j) over all k neighbours.
-    Equally near rows are ordered by (class, row), and equal votes go to the lowest class. So the
-    prediction does not depend on the order of the training rows.
+    If more rows are as far as the k-th one than the k votes can include, all of them share the votes
+    that are left. Equal votes go to the lowest class. So the prediction does not depend on the order
+    of the training rows.
 
     Examples
     --------
@@ -54,8 +55,9 @@ class KNeighborsClassifier(KNeighborsQueries, Classifier):  # type: ignore[misc]
 class KNeighborsRegressor(KNeighborsQueries, Regressor):  # type: ignore[misc]  # no weights
     """Mean of the targets of the k nearest training rows.
 
-    y(x) = sum of w(d_j) y_j / sum of w(d_j) over the k neighbours j. Equally near rows are ordered by
-    (y, row), so the prediction does not depend on the order of the training rows.
+    y(x) = sum of w(d_j) y_j / sum of w(d_j) over the k neighbours j. If more rows are as far as the k-th
+    one than the k places can include, all of them share the weight of the places that are left. So the
+    prediction does not depend on the order of the training rows.
 
     Examples
     --------

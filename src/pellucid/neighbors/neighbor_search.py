@@ -319,9 +319,11 @@ class Index:
 
             def scored(Q: Any, copies: Any = copies, longest: float = longest) -> Iterator[tuple]:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    C = (Q - centre) * factor
+                    C = Q - centre
+                    C *= factor
                     lengths = 0.5 * np.einsum("ij,ij->i", C, C)
-                    left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
+                    left = np.ones((len(C), d + 1), dtype=np.float32)
+                    np.negative(C, out=left[:, :d], casting="same_kind")
                     bound = error * (lengths + 2.0 * longest) + 2.0**-120  # plus underflow
                     bound[~(lengths < 2.0**100)] = np.nan  # then no score excludes a row
                 memory = np.empty(len(Q) * max(len(half) for *_, half in copies), dtype=np.float32)

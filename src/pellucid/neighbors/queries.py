@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pellucid.neighbors import k_steps, vote_weights
 from pellucid.neighbors.base import NeighborModel
 from pellucid.neighbors.neighbor_parameters import RADIUS
 from pellucid.neighbors.ragged import Lists, of_each, split
+from pellucid.neighbors.ties import Nearest, shared, tied_rows
 from pellucid.neighbors.votes import KVotes, RadiusVotes
 from pellucid.parameters import Integer
 from pellucid.records import Recorder
@@ -47,20 +49,24 @@ class KNeighborsQueries(NeighborModel):
 
     def _nearest_others(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The nearest other training rows of each training row, in the user's order of rows."""
+        self._check_others(k)
+        distances, positions = self._others(np.arange(self.n_samples_fit_), k)
+        keep = np.argsort(self.order_, kind="stable")
+        return distances[keep], positions[keep]
+
+    def _check_others(self, k: int) -> None:
         n = self.n_samples_fit_
         if k >= n:
             raise DataError(
                 f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k} and n_samples_fit = {n}: "
                 "without X, a training row is not its own neighbour. Use fewer neighbours."
             )
-        distances, positions = self._others(np.arange(n), k)
-        keep = np.argsort(self.order_, kind="stable")
-        return distances[keep], positions[keep]
 
     def _others(self, places: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The nearest other training rows of those at some positions."""
         rows = self._training_rows()
-        asked = rows if len(places) == self.n_samples_fit_ else rows[places]
+        in_order = len(places) == self.n_samples_fit_ and (np.diff(places) == 1).all()
+        asked = rows if in_order else rows[places]
         distances, positions = self._nearest(asked, k + 1, own=1)
         own = positions == places[:, None]
         own[~own.any(axis=1), -1] = True  # k + 1 equal rows come before it: leave out the last
@@ -94,12 +100,43 @@ class KNeighborsQueries(NeighborModel):
         return learned
 
     def _k_votes(self, X: Any) -> KVotes:
-        """Neighbours of encoded rows and their weights, for models with `weights` and `beta`."""
+        """Neighbours of encoded rows and their weights, for models with `weights` and `beta`.
+
+        Rows that tie at the largest distance share its votes; hashing, which is approximate, keeps
+        the first of them.
+        """
+        k, nearest, most = self.n_neighbors, *self._searcher(X)
+        exact = k < most and vars(self).get("buckets_") is None
+        distances, positions = nearest(np.arange(self._n_queries(X)), k + exact)
+        further, distances = distances[:, -1], np.ascontiguousarray(distances[:, :k])
+        weights = vote_weights.weigh(self.weights, distances, self.beta)
+        votes = KVotes(distances, np.ascontiguousarray(positions[:, :k]), weights)
+        last = distances[:, -1]
+        queries = np.flatnonzero(further == last) if exact else np.zeros(0, dtype=np.int64)
+        if not len(queries):
+            return votes
+        queries, lists = tied_rows(nearest, queries, last[queries], k, most)
+        tied = distances[queries] == last[queries, None]
+        return replace(votes, queries=queries, tied=shared(lists, weights[queries], tied))
+
+    def _n_queries(self, X: Any) -> int:
+        return self.n_samples_fit_ if X is None else int(X.shape[0])
+
+    def _searcher(self, X: Any) -> tuple[Nearest, int]:
+        """The function that finds the nearest rows of some queries, and how many rows it can find;
+        without X the queries are the training rows, which do not find themselves."""
+        k = self.n_neighbors
         if X is None:
-            distances, positions = self._nearest_others(self.n_neighbors)
-        else:
-            distances, positions = self._nearest(self._placed(X), self.n_neighbors)
-        return KVotes(distances, positions, vote_weights.weigh(self.weights, distances, self.beta))
+            self._check_others(k)
+            place = np.argsort(self.order_, kind="stable")
+            return lambda queries, k: self._others(place[queries], k), self.n_samples_fit_ - 1
+        placed = self._placed(X)
+
+        def nearest(queries: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
+            some = placed if len(queries) == placed.shape[0] else placed[queries]
+            return self._nearest(some, many, known=k)
+
+        return nearest, self.n_samples_fit_
 
 
 class RadiusQueries(NeighborModel):

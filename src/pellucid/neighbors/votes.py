@@ -9,17 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.neighbors.ragged import Lists
+from pellucid.neighbors.ragged import Lists, of_each
 from pellucid.records import Prototypes
 
 
 @dataclass(frozen=True)
 class KVotes:
-    """Distances, positions and weights (n, k) of the k nearest training rows, nearest first."""
+    """Distances, positions and weights (n, k) of the k nearest training rows, nearest first.
+
+    `tied`: the votes of the `queries` for which more rows are as far as the k-th one.
+    """
 
     distances: np.ndarray
     positions: np.ndarray
     weights: np.ndarray
+    queries: np.ndarray | None = None
+    tied: "RadiusVotes | None" = None
 
     def class_shares(self, codes: np.ndarray, n_classes: int) -> np.ndarray:
         """Share of each class, (n, K)."""
@@ -27,23 +32,44 @@ class KVotes:
         every = np.arange(len(own))
         for j in range(own.shape[1]):  # nearest first, so that equal votes have equal sums
             total[every, own[:, j]] += self.weights[:, j]
-        return total / total.sum(axis=1, keepdims=True)
+        total /= total.sum(axis=1, keepdims=True)
+        if self.tied is not None:
+            total[self.queries] = self.tied.class_shares(codes, n_classes, None)
+        return total
 
     def means(self, targets: np.ndarray) -> np.ndarray:
         """Weighted means of the targets (rows, K), (n, K)."""
         y = targets[self.positions]
-        return np.einsum("ij,ijk->ik", self.weights, y) / self.weights.sum(axis=1, keepdims=True)
+        out = np.einsum("ij,ijk->ik", self.weights, y) / self.weights.sum(axis=1, keepdims=True)
+        if self.tied is not None:
+            out[self.queries] = self.tied.means(targets)
+        return out
 
     def prototypes(
         self, order: np.ndarray, targets: np.ndarray, prediction: np.ndarray, **facts: Any
     ) -> Prototypes:
         """The neighbours and what each adds to the prediction, for targets (rows, K)."""
         shares = self.weights / self.weights.sum(axis=1, keepdims=True)
+        method = f"{self.positions.shape[1]} nearest neighbours"
+        if self.tied is not None:
+            return self._all(shares).prototypes(order, targets, prediction, method=method, **facts)
         return Prototypes(
             rows=order[self.positions], distances=self.distances,
-            votes=shares[:, :, None] * targets[self.positions], prediction=prediction,
-            method=f"{self.positions.shape[1]} nearest neighbours", **facts,
+            votes=shares[:, :, None] * targets[self.positions], prediction=prediction, method=method,
+            **facts,
         )  # fmt: skip
+
+    def _all(self, shares: np.ndarray) -> "RadiusVotes":
+        """The votes of all queries as lists of unequal length."""
+        assert self.tied is not None and self.queries is not None
+        each = list(zip(self.distances, self.positions))
+        own = list(shares)
+        starts = self.tied.lists.starts
+        for i, query in enumerate(self.queries.tolist()):
+            part = slice(starts[i], starts[i + 1])
+            each[query] = self.tied.lists.distances[part], self.tied.lists.rows[part]
+            own[query] = self.tied.shares[part]
+        return RadiusVotes(of_each(each), np.concatenate(own))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
     P(class c | x) = share of class c among the k nearest rows        f(x) = mean of their y
 
-Nearest by the Euclidean distance. Of rows at the same distance the one with the smaller y counts as
-nearer, so that the prediction does not depend on the order of the rows.
+Nearest by the Euclidean distance. All rows that are as far as the k-th one share the places that the
+nearer ones leave, so that the prediction does not depend on the order of the rows.
 
 A KD-tree finds the k rows without visiting all of them:
 
@@ -61,7 +61,7 @@ class KNearestRegressor:
         self.k = k
 
     def fit(self, X, y):
-        self.order, self.y = np.argsort(y, kind="stable"), y  # ties: by y, then by row
+        self.order, self.y = np.argsort(y, kind="stable"), y  # equally near: by y, then by row
         self.tree = KDTree(X[self.order])
         return self
 
@@ -69,17 +69,27 @@ class KNearestRegressor:
         found = [self.tree.query(x, self.k) for x in X]
         return np.array([d for d, _ in found]), np.array([self.order[rows] for _, rows in found])
 
+    def mean(self, x, values):
+        """The mean of the k nearest values; all rows as far as the k-th one share its places."""
+        many = self.k + 1
+        distance, rows = self.tree.query(x, many)
+        last = distance[self.k - 1]
+        while distance[-1] == last and many < len(values):
+            many *= 2
+            distance, rows = self.tree.query(x, many)
+        nearer, tied = values[rows[distance < last]], values[rows[distance == last]]
+        return (nearer.sum() + (self.k - len(nearer)) * tied.mean()) / self.k
+
     def predict(self, X):
-        return self.y[self.kneighbors(X)[1]].mean(axis=1)
+        return np.array([self.mean(x, self.y[self.order]) for x in X])
 
 
 class KNearestClassifier(KNearestRegressor):
     """The vote of the k nearest rows; the first class wins a tie."""
 
     def predict_proba(self, X):
-        votes = self.y[self.kneighbors(X)[1]]
-        self.classes = np.unique(self.y)
-        return np.array([(votes == c).mean(axis=1) for c in self.classes]).T
+        self.classes, y = np.unique(self.y), self.y[self.order]
+        return np.array([[self.mean(x, y == c) for c in self.classes] for x in X])
 
     def predict(self, X):
         p = self.predict_proba(X)
