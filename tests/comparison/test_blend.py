@@ -58,13 +58,18 @@ def test_weights_of_a_fold_never_see_its_test_rows(tmp_path):
     assert first["folds"]["rmse"][0] != second["folds"]["rmse"][0]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_noise_gives_no_advantage(seed, tmp_path):
-    """With a target of pure noise the blend is not better than the mean, and not recommended."""
-    result = run(table(seed, signal=0.0), tmp_path / "run")
-    rows = {row["model"]: row for row in result.rows}
-    assert result.recommended == "mean"
-    assert rows["blend"]["mean"] > 0.98 * rows["mean"]["mean"]
+def test_noise_gives_no_advantage(tmp_path):
+    """With a target of pure noise the blend is not better than the mean, and not recommended.
+
+    Weights chosen on the rows that are scored would be better than the mean in every fold.
+    """
+    ratios = []
+    for seed in range(3):
+        result = run(table(seed, signal=0.0), tmp_path / str(seed))
+        rows = {row["model"]: row for row in result.rows}
+        assert result.recommended == "mean"
+        ratios.append(rows["blend"]["mean"] / rows["mean"]["mean"])
+    assert np.mean(ratios) > 1
 
 
 def test_the_saved_blend_is_its_parts(tmp_path):

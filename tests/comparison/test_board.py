@@ -187,6 +187,24 @@ def test_an_order_that_cannot_be_told_from_the_best_has_the_better_probabilities
     assert best_of(silent, METRICS["roc_auc"]) == 0, "without probabilities the best order"
 
 
+def test_the_best_third_goes_on_to_the_next_inner_fold():
+    from pellucid.comparison.execution.candidate_choice import survivors
+    from pellucid.comparison.planning.plan import candidates_on_fold
+
+    counts = [[candidates_on_fold(n, f) for f in range(4)] for n in (1, 2, 4, 7, 13)]
+    assert counts == [[1, 1, 1, 1], [2, 2, 1, 1], [4, 2, 1, 1], [7, 3, 1, 1], [13, 5, 2, 1]]
+    found = {
+        0: {"scores": [0.90], "losses": [0.9]},
+        1: {"scores": [0.80], "losses": [0.2]},
+        2: {"scores": [0.89], "losses": [0.8]},
+        3: {"scores": [0.70], "losses": [0.1]},
+    }
+    assert survivors(found, 3, METRICS["accuracy"]) == [0, 2, 1]
+    assert survivors(found, 3, METRICS["roc_auc"]) == [0, 3, 2], "half of them by their log loss"
+    assert survivors(found | {4: {"scores": [None], "losses": [0.0]}}, 5, METRICS["rmse"])[0] == 3
+    assert survivors({}, 2, METRICS["rmse"]) == []
+
+
 def test_the_board_knows_repeats_and_that_r2_ends_at_one(rng):
     """Scorers have the interval of the folds of one repeat, within the bounds of the metric."""
     x = rng.normal(size=40)

@@ -66,6 +66,28 @@ def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
     return min(tied, key=lambda c: (_loss(found[c]), -round(usable[c], 12)))
 
 
+def survivors(found: dict[int, dict[str, Any]], n: int, metric: Metric) -> list[int]:
+    """The n candidates that go on after an inner fold, the best one first.
+
+    A ranking metric ignores the calibration of probabilities, so for it those with the best score and
+    those with the lowest log loss take turns.
+    """
+    score = {
+        c: np.nan_to_num(mean_of(r["scores"]) * metric.sign, nan=-np.inf) for c, r in found.items()
+    }
+    orders = [sorted(found, key=lambda c: (-score[c], c))]
+    if metric.needs == "scores":
+        orders.append(sorted(found, key=lambda c: (_loss(found[c]), -score[c], c)))
+    best = best_of(found, metric)
+    turns = [] if best is None else [best]
+    return list(dict.fromkeys([*turns, *(c for pair in zip(*orders) for c in pair)]))[:n]
+
+
+def cut_to(record: dict[str, Any], n: int) -> dict[str, Any]:
+    """A record with its first n folds alone."""
+    return record | {"scores": record["scores"][:n], "losses": record["losses"][:n]}
+
+
 def pooled(searches: list[dict[int, dict[str, Any]]], metric: Metric) -> dict[int, dict[str, Any]]:
     """The records of several searches joined, for the choice of one candidate.
 

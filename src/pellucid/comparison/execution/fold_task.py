@@ -65,7 +65,7 @@ class FoldTask:
     effort: str = "normal"
     searching: dict[str, Any] = field(default_factory=dict)  # parameters that make a search cheaper
     in_order: bool = False  # whether the candidates are tried in their order, not from the middle
-    halving: bool = True  # whether the search drops the worse half after each inner fold
+    halving: bool = True  # whether the search drops candidates after each inner fold
     keep_inner: bool = False  # whether a blend will need the predictions on the inner folds
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
     cut: bool = False  # whether time allows fewer candidates than planned

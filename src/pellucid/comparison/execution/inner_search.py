@@ -1,6 +1,6 @@
 """The search of one round: the candidates of a model on the inner folds of its training rows.
 
-The worse half of the candidates is dropped after each inner fold (successive halving; `python -m
+After each inner fold only the best third of the candidates goes on (successive halving; `python -m
 benchmarks halving` measures what that costs), and those that reached the last fold are compared. A model
 that is fitted in rounds (boosting, networks) stops early on each inner fold and is refitted with the
 median number. What our models compute from the rows alone (encoded tables) is computed once.
@@ -21,12 +21,14 @@ import numpy as np
 from pellucid.comparison.execution.candidate_choice import (
     best_of,
     counted,
+    cut_to,
     from_the_middle,
-    mean_of,
     merged,
     reason,
+    survivors,
 )
 from pellucid.comparison.execution.worker_data import Evaluator, Predictions
+from pellucid.comparison.planning.plan import candidates_on_fold
 from pellucid.errors import DataError
 from pellucid.model_selection.metrics import metric
 from pellucid.numerics import platt
@@ -72,7 +74,7 @@ class InnerSearch:
         order = (list(range(n)) if task.in_order else from_the_middle(n))[: task.max_candidates]
         if len({*order, *self.found}) == 1 and n > 1:
             return order[0], task.cut
-        halving = task.halving and len(order) > 2
+        halving = task.halving and len(order) > 1
         cut = self.by_halving(order) if halving else self.one_by_one(order)
         if n == 1:  # the fit on all rows says why if it fails here too
             return 0, cut or task.cut
@@ -107,7 +109,7 @@ class InnerSearch:
         return cut
 
     def by_halving(self, order: list[int]) -> bool:
-        """Score all candidates on the first inner fold, the better half on the next, and so on."""
+        """Score all candidates on the first inner fold, the best third on the next, and so on."""
         records = {c: self.found.get(c) or self.new_record() for c in order}
         new, alive = [c for c in order if c not in self.found], list(order)
         for f in range(len(self.splits)):
@@ -121,12 +123,9 @@ class InnerSearch:
                         self.send(records[one], one)
                     return True
                 self.score_fold(record, c, f)
-            scored = {c: r for c, r in records.items() if c in alive and r["scores"]}
-            signed = {
-                c: mean_of(r["scores"][: f + 1]) * self.ranking.sign for c, r in scored.items()
-            }
-            ranked = sorted(signed, key=lambda c: (-np.nan_to_num(signed[c], nan=-np.inf), c))
-            alive = sorted(ranked[: max(2, -(-len(order) // 2 ** (f + 1)))], key=order.index)
+            scored = {c: cut_to(r, f + 1) for c, r in records.items() if c in alive and r["scores"]}
+            going_on = survivors(scored, candidates_on_fold(len(order), f + 1), self.ranking)
+            alive = sorted(going_on, key=order.index)
         for c in new:
             self.send(records[c], c)
         return False

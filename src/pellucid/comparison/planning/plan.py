@@ -33,6 +33,7 @@ MIN_TEST = 10  # rows; the scores of a smaller test set mean little
 FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows
 STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
+KEPT = 3  # one candidate in so many goes on to the next inner fold
 # Above this number of training rows, a search runs on a sample of the second number of rows.
 LARGE_TABLE, SAMPLED_ROWS = 50_000, 20_000
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
@@ -146,7 +147,7 @@ class Plan:
 
     def candidates_by_fold(self, most: int) -> list[int]:
         """How many of `most` candidates are fitted on each inner fold: successive halving."""
-        return [max(min(most, 2), -(-most // 2**f)) for f in range(self.inner)]
+        return [candidates_on_fold(most, f) for f in range(self.inner)]
 
     def key(self) -> str:
         """Hash of everything that affects the scores; a resumed run must have the same."""
@@ -167,6 +168,11 @@ class Plan:
             source, rows = self.dataset.test_sha256, b""
         head = f"{source}:{self.dataset.target}:".encode()
         return hashlib.sha256(head + rows).hexdigest()
+
+
+def candidates_on_fold(n: int, fold: int) -> int:
+    """How many of n candidates reach an inner fold: a third of those before, two on the second fold."""
+    return max(min(n, 2 if fold < 2 else 1), -(-n // KEPT**fold))
 
 
 def make_plan(dataset: Dataset, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
