@@ -168,7 +168,7 @@ def test_processes_boost_the_same_trees(columns, name):
         found, exchange = fit_in_shards(model, table, y, weights, None, ends=even_ends(N, parts))
         digests |= {digest(one._learned()) for one in found}
         sent.append(exchange.bytes / parts)
-        assert exchange.passes < 40 + 25 * trees  # thresholds of all columns share passes
+        assert exchange.passes < 60 + 25 * trees  # thresholds of all columns share passes
     assert len(digests) == 1
     # Histograms travel, rows do not: what a process sends does not depend on its number of rows.
     np.testing.assert_allclose(sent, sent[0], rtol=0.05)
