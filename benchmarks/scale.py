@@ -3,7 +3,7 @@
 A Parquet file of 20 million rows and 20 columns (3.2 GB as doubles) is written once; each model is
 fitted to it in a process of its own below a ceiling of 600 MB. The peak is the kernel's (VmHWM), read
 when the work is done; that of `wait4` would count the parent before the child's exec. `--rates`,
-`--peers`, `--growth` and `--dask` measure seconds instead, see `benchmarks.scale_rates`.
+`--peers`, `--growth`, `--dask` and `--dask-peers` measure seconds instead, see `benchmarks.scale_rates`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ SPEEDS = {
     "peers": "compare with other libraries that need not hold the table",
     "growth": "seconds for 10**5, 10**6 and 10**7 rows",
     "dask": "fits by one process, one Dask worker and two",
+    "dask-peers": "boosting on Dask by other libraries, with one worker and two",
 }
 # What a child runs: one model, then one line of JSON.
 CHILD = """
@@ -119,7 +120,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, what in SPEEDS.items():
         parser.add_argument(f"--{name}", action="store_true", help=what)
     options = parser.parse_args(list(arguments))
-    if any(getattr(options, name) for name in SPEEDS):
+    if any(getattr(options, name.replace("-", "_")) for name in SPEEDS):
         return _speeds(options)
     from pellucid.parallel.memory import parse_size
 
@@ -147,7 +148,7 @@ def _speeds(options: argparse.Namespace) -> int:
     found: dict = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
-        if options.rates or options.peers or options.dask:
+        if options.rates or options.peers or options.dask or options.dask_peers:
             write_table(path, options.rows)
         if options.rates:
             found["rates"] = scale_rates.rates(path, options.memory)
@@ -155,6 +156,8 @@ def _speeds(options: argparse.Namespace) -> int:
             found["peers"] = scale_rates.peers(path, options.memory)
         if options.dask:
             found["dask"] = scale_rates.dask(path)
+        if options.dask_peers:
+            found["dask peers"] = scale_rates.dask_peers(path)
         if options.growth:
             found["growth"] = {
                 name: scale_rates.growth(name, target, Path(folder), options.memory)

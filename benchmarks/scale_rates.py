@@ -28,6 +28,8 @@ def batches(rows, target):
     for batch in pq.ParquetFile(path).iter_batches(rows, columns=[*features, target]):
         columns = [batch.column(j).to_numpy() for j in range(20)]
         yield np.column_stack(columns), batch.column(20).to_numpy()
+def row_group(k):
+    return pq.ParquetFile(path).read_row_group(k, columns=[*features, "c"]).to_pandas()
 note = {}
 def begin():
     global start, cpu
@@ -188,7 +190,7 @@ if __name__ == "__main__":
             note[type(model).__name__] = [time.perf_counter() - start, time.process_time() - cpu]
         start = time.perf_counter()
     else:
-        frame = dd.read_parquet(path, columns=[*features, "c"], split_row_groups=True)
+        frame = dd.from_map(row_group, range(pq.ParquetFile(path).num_row_groups))
         with distributed.LocalCluster(n_workers=workers, threads_per_worker=1,
                                       dashboard_address=None) as cluster:
             with distributed.Client(cluster) as client:
@@ -204,6 +206,64 @@ if __name__ == "__main__":
     begin()
     end()
 """
+
+
+DASK_PEERS = """
+import dask.array as da, dask.dataframe as dd, distributed
+if __name__ == "__main__":
+    workers = int(limit)
+    frame = dd.from_map(row_group, range(pq.ParquetFile(path).num_row_groups))
+    with distributed.LocalCluster(n_workers=workers, threads_per_worker=1,
+                                  dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            frame = frame.persist()
+            distributed.wait(frame)
+            def ours():
+                from pellucid.ensemble import HistGradientBoostingClassifier
+                return HistGradientBoostingClassifier(
+                    max_iter=10, early_stopping=False, random_state=0).fit(frame, y="c")
+            def xgboost():
+                from xgboost import dask as xgb
+                data = xgb.DaskQuantileDMatrix(client, frame[features], frame["c"], max_bin=255)
+                return xgb.train(client, {
+                    "tree_method": "hist", "objective": "binary:logistic", "eta": 0.1,
+                    "grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0, "max_bin": 255,
+                }, data, 10)["booster"]
+            def lightgbm():
+                from lightgbm.dask import DaskLGBMClassifier
+                rows = frame.to_dask_array(lengths=True)
+                model = DaskLGBMClassifier(client=client, n_estimators=10, num_leaves=31, verbose=-1)
+                return model.fit(rows[:, :20], rows[:, 20]).to_local()
+            def spent():
+                return sum(client.run(time.process_time).values()) + time.process_time()
+            few = pq.read_table(path, columns=features).slice(0, 20_000)
+            few = np.column_stack([column.to_numpy() for column in few.columns])
+            for name, fit in (("pellucid", ours), ("xgboost.dask", xgboost),
+                              ("lightgbm.dask", lightgbm)):
+                start, cpu = time.perf_counter(), spent()
+                model = fit()
+                wall, cpu = time.perf_counter() - start, spent() - cpu
+                if name == "xgboost.dask":
+                    import xgboost as plain
+                    found = model.predict(plain.DMatrix(few, feature_names=model.feature_names))
+                else:
+                    found = model.predict_proba(few)[:, 1]
+                note[name] = {"wall": wall, "cpu": cpu, "probabilities": found.tolist()}
+    begin()
+    end()
+"""
+
+
+def dask_peers(path: Path) -> dict[str, dict]:
+    """Histogram boosting, 10 trees of 31 leaves, by one Dask worker and by two: processor seconds of
+    client and workers, wall seconds, and how far probabilities move with the number of workers."""
+    one, two = (run(DASK_PEERS, path, str(workers)) for workers in (1, 2))
+    found = {}
+    for name in ("pellucid", "xgboost.dask", "lightgbm.dask"):
+        a, b = (np.array(row[name].pop("probabilities")) for row in (one, two))
+        found[name] = {"one": one[name], "two": two[name], "moved": float(np.abs(a - b).max())}
+        print(f"{name:16s} {found[name]}", flush=True)
+    return found
 
 
 def dask(path: Path) -> dict[str, dict]:
