@@ -147,8 +147,7 @@ class Estimator(SklearnEstimator):
         schema = None if first else work.schema_
         spec = replace(work._input_spec(), declared=True, min_rows=1, schema=schema)
         if self._target == "classes":
-            known = known_classes(classes, None if first else work.classes_)
-            spec = replace(spec, classes=known)
+            spec = replace(spec, classes=known_classes(classes, None if first else work.classes_))
         X, y, weights = opened(X, y, weights)
         problem, rows = prepare(X, y, weights, None, work.table, spec)
         return self._take_over(work, work._fit_more(problem, first), problem, rows)
@@ -181,10 +180,9 @@ class Estimator(SklearnEstimator):
         return self
 
     def _replace_learned(self, learned: dict[str, Any], report: Any = None) -> None:
-        kept = {} if report is None else {"_fit_report": report}
         own = self._not_learned()
-        if learned or kept or own is not vars(self):  # else nothing changes
-            self.__dict__ = own | learned | kept
+        if learned or own is not vars(self):  # else nothing changes
+            self.__dict__ = own | learned | ({} if report is None else {"_fit_report": report})
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema
