@@ -515,3 +515,18 @@ def test_numbers_that_stay_text_are_noted(cells):
     table, remarks = noted(f"a;b\n{cells[0]};x\n{cells[1]};y\n".encode())
     assert table["a"].to_pylist() == list(cells)
     assert any("'a'" in remark and "several ways or units" in remark for remark in remarks)
+
+
+def test_very_wide_text_is_converted_some_columns_at_a_time(monkeypatch):
+    """Arrow's converters need 14 kB for each column: 100,000 at once would take 1.4 GB."""
+    rows = ["a,b,c,d,e,f,g", "1,x,2.5,01,,2024-01-31,true", "2,y,,02,7,2024-02-01,false"]
+    content = "\n".join(rows).encode()
+    whole = read(content, format="csv")
+    passes, options = [], delimited.parse_options
+    monkeypatch.setattr(delimited, "_AT_ONCE", 3)
+    monkeypatch.setattr(
+        delimited, "parse_options", lambda *a: passes.append(list(a[1])) or options(*a)
+    )
+    assert read(content, format="csv").equals(whole)
+    assert max(map(len, passes)) == 3
+    assert {name for part in passes for name in part} == set("abcdefg")

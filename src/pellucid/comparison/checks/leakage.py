@@ -133,7 +133,7 @@ def _of_one_class(facts: Facts) -> Iterator[tuple[str, str, str, int]]:
         return
     shares = np.bincount(y, minlength=len(classes)) / len(y)
     for name, column in facts.raw.items():
-        present = codes_of(column)[facts.rows] > 0
+        present = column.present()[facts.rows]
         for own, word in ((present, "has a value"), (~present, "is missing")):
             k = int(y[own][0]) if own.any() else 0
             if (y[own] == k).all() and shares[k] ** int(own.sum()) < CHANCE:

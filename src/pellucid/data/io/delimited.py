@@ -30,6 +30,8 @@ from pellucid.errors import DataError
 
 HEAD = 1 << 20
 _LARGEST = 1 << 27  # a longer row is no table
+# Columns that are converted in one pass over the text: Arrow holds about 14 kB for each while it reads.
+_AT_ONCE = 20_000
 # Above this number of columns Arrow reads large blocks without threads: it spends its time on the
 # parts of a block, one for each column.
 _MANY_COLUMNS, _WIDE_BLOCK = 4096, 1 << 24
@@ -207,6 +209,11 @@ def _parsed(
 def _parse(
     source: Source, content: Any, head: Head, columns: Sequence[str], types: dict[str, Any]
 ) -> Any:
+    if len(columns) > _AT_ONCE:
+        starts = range(0, len(columns), _AT_ONCE)
+        parts = [_parse(source, content, head, columns[i : i + _AT_ONCE], types) for i in starts]
+        cells = [column for part in parts for column in part.columns]
+        return pa.table(cells, schema=pa.schema([field for part in parts for field in part.schema]))
     block = HEAD if len(head.names) <= _MANY_COLUMNS else _WIDE_BLOCK
     while True:
         try:
