@@ -37,8 +37,7 @@ class Estimator(SklearnEstimator):
     _takes_text: ClassVar[bool] = False
     # Whether predictions read float32 cells as they are; then no copy of a table is made for them.
     _reads_float32: ClassVar[bool] = False
-    # Whether an entry of a sparse table that is not finite always gives a prediction that is not.
-    _reads_entries: ClassVar[bool] = False
+    _reads_entries: ClassVar[bool] = False  # whether `_propagates_nan` holds for sparse tables, too
     # Whether predictions read codes in C order, as they stand in the user's array.
     _reads_rows: ClassVar[bool] = False
     # Why `pellucid.watching` records no steps, if it records none.
@@ -182,8 +181,7 @@ class Estimator(SklearnEstimator):
 
     def _replace_learned(self, learned: dict[str, Any], report: Any = None) -> None:
         kept = {} if report is None else {"_fit_report": report}
-        own = self._not_learned()
-        if learned or kept or own is not vars(self):  # else nothing changes
+        if (own := self._not_learned()) is not vars(self) or learned or kept:
             self.__dict__ = own | learned | kept
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
@@ -235,8 +233,7 @@ class Estimator(SklearnEstimator):
             return self._finite(method(self._encode_table(rows, narrow=narrow)))
 
     def _propagates_nan(self) -> bool:
-        """True if a NaN or infinite cell always gives a NaN or infinite prediction, so that the cells
-        need not be checked first."""
+        """Whether a NaN or infinite cell always shows in the prediction, so that none is looked for."""
         return False
 
     def _finite(self, answer: Any) -> Any:
