@@ -37,8 +37,7 @@ class Estimator(SklearnEstimator):
     _takes_text: ClassVar[bool] = False
     # Whether predictions read float32 cells as they are; then no copy of a table is made for them.
     _reads_float32: ClassVar[bool] = False
-    # Whether an entry of a sparse table that is not finite always gives a prediction that is not.
-    _reads_entries: ClassVar[bool] = False
+    _reads_entries: ClassVar[bool] = False  # whether `_propagates_nan` holds for sparse tables, too
     # Whether predictions read codes in C order, as they stand in the user's array.
     _reads_rows: ClassVar[bool] = False
     # Why `pellucid.watching` records no steps, if it records none.
@@ -233,7 +232,7 @@ class Estimator(SklearnEstimator):
             return self._finite(method(self._encode_table(rows, narrow=narrow)))
 
     def _propagates_nan(self) -> bool:
-        """Whether cells that are not finite show in the prediction, so that none is checked before."""
+        """Whether a NaN or infinite cell always shows in the prediction, so that none is looked for."""
         return False
 
     def _finite(self, answer: Any) -> Any:

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.linear_model import ElasticNet as TheirNet
 from sklearn.linear_model import Lasso as TheirLasso
 
 import pellucid
@@ -228,8 +229,10 @@ def test_one_vs_rest_fits_one_class_after_the_other():
 
 def test_coordinate_descent_epoch_by_epoch():
     Xc, y, alpha, ratio = X - X.mean(axis=0), TARGET - TARGET.mean(), 0.2, 0.5
-    l1, l2, b = alpha * ratio, alpha * (1 - ratio), np.zeros(3)
-    watch = watched(ElasticNet(alpha, l1_ratio=ratio), X, TARGET)
+    l1, l2 = alpha * ratio, alpha * (1 - ratio)
+    model = ElasticNet(2 * alpha, l1_ratio=ratio, warm_start=True).fit(X, TARGET)
+    b = model.coef_.copy()  # from 0 there would be larger penalties on the way instead
+    watch = watched(model.set_params(alpha=alpha), X, TARGET)
     epochs = [step for step in watch.steps if "epoch" in step.event]
     assert len(epochs) >= 3
     for step in epochs[:3]:
@@ -239,12 +242,14 @@ def test_coordinate_descent_epoch_by_epoch():
         np.testing.assert_allclose(step.state["coef_"], b, rtol=1e-10, atol=1e-14)
 
 
-def test_the_lasso_goes_along_larger_penalties():
-    watch = watched(Lasso(0.05), X, TARGET)
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+def test_fits_from_0_go_along_larger_penalties(ratio):
+    watch = watched(ElasticNet(0.05 / ratio, l1_ratio=ratio), X, TARGET)
     on_the_way = [step for step in watch.steps if "penalty_factor" in step.event]
     assert len(on_the_way) > 3
     for step in on_the_way:
-        theirs = TheirLasso(0.05 * step.event["penalty_factor"], tol=1e-12).fit(X, TARGET)
+        l1, l2 = 0.05 * step.event["penalty_factor"], 0.05 / ratio - 0.05
+        theirs = TheirNet(l1 + l2, l1_ratio=l1 / (l1 + l2), tol=1e-12).fit(X, TARGET)
         np.testing.assert_allclose(step.state["coef_"], theirs.coef_, atol=1e-2)
         assert step.state["intercept_"] == pytest.approx(
             TARGET.mean() - X.mean(0) @ step.state["coef_"]

@@ -33,8 +33,8 @@ def exact_gradient(X, y, w, b):
 @pytest.mark.parametrize("p", [1, 7, 8, 13, 24])
 def test_residual_gradient_has_thirty_digits(loops, p):
     rng = np.random.default_rng(p)
-    X, y = rng.normal(size=(40, p)) + 1e6, rng.normal(size=40)
-    w = np.arange(40) % 4 / 4
+    X, y = rng.normal(size=(40, p)) + 1e6, rng.normal(size=(40, 3))[:, 1]
+    w = np.arange(40) % 5 / 4  # four rows go together, unless one of them has no weight
     high = rng.normal(size=p + 2)
     low = high * rng.uniform(-1, 1, p + 2) * 2.0**-53
     gh, gl = np.zeros(p + 2), np.zeros(p + 2)
@@ -45,6 +45,21 @@ def test_residual_gradient_has_thirty_digits(loops, p):
     for j, scale in enumerate([1e6] * p + [1.0, 1e6]):
         error = abs(Fraction(float(gh[j])) + Fraction(float(gl[j])) - exact[j])
         assert float(error) <= 1e-29 * size * scale
+
+
+@pytest.mark.parametrize("p", [1, 7, 8, 13, 24])
+def test_four_rows_together_have_the_bits_of_single_rows(p):
+    rng = np.random.default_rng(p)
+    X, y, w = rng.normal(size=(4, p)), rng.normal(size=4), rng.uniform(0.5, 2, 4)
+    high, low = rng.normal(size=p + 2), rng.normal(size=p + 2) * 1e-18
+    apart = np.insert(X, range(4), X, axis=0), np.repeat(y, 2), np.ravel([np.zeros(4), w], "F")
+    found = []
+    for loops in BUILDS:
+        for rows in ((X, y, w), apart):
+            gh, gl = np.zeros(p + 2), np.zeros(p + 2)
+            loops.residual_gradient(*rows, high, low, gh, gl)
+            found.append(gh.tobytes() + gl.tobytes())
+    assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize("loops", BUILDS)

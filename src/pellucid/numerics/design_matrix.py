@@ -6,6 +6,7 @@ Invariant: products are sums over fixed blocks or panels, so threads change no b
 import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -124,9 +125,22 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
 def _first_means(X: Rows, Y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Shifts of the columns of X and of Y."""
     rows = slice(0, min(X.blocks[0].stop, FIRST))
+    if X.sparse:
+        return _first_sparse_means(X.X[rows], Y[rows], weights[rows])
     shift, start = np.zeros(X.p), np.zeros(Y.shape[1])
     loops.first_means(X.dense(rows), Y[rows], weights[rows], NEAR, shift, start)
     return shift, start
+
+
+def _first_sparse_means(X: Any, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for CSR, which does not become dense."""
+    total, even = float(w.sum()), np.full(len(w), 1 / len(w))
+    share = w / total if total else even
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = type(X)((np.square(X.data), X.indices, X.indptr), shape=X.shape)
+        mean, middle = X.T @ share, X.T @ even
+        shift = np.where(mean**2 <= NEAR**2 * (squares.T @ even - middle**2), 0.0, mean)
+    return shift, share @ Y
 
 
 def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

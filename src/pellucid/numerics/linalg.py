@@ -19,6 +19,7 @@ EPS = np.finfo(float).eps
 GRAM_LIMIT = 1e6
 # And above which its factor has fewer than 11 digits, because rounding counts twice in it.
 GRAM_DIGITS = 100.0
+WELL_CONDITIONED = 30.0  # products of rows or columns keep 13 digits below it
 ALIKE = 20  # |log2| of the ratio of sizes of columns that need no care
 
 
@@ -97,11 +98,12 @@ def cholesky_factor(A: np.ndarray) -> Factor | None:
         return None
     scale = -(np.frexp(diagonal)[1] // 2)  # brings the diagonal into [1/2, 2)
     factors = np.ldexp(1.0, scale)
-    scaled = A * factors * factors[:, None]
+    scaled = A * factors
+    scaled *= factors[:, None]
     norm = float(lapack.dlange("1", scaled.T))
     if not np.isfinite(norm):
         return None
-    T, failed = lapack.dpotrf(scaled, lower=0, clean=1)
+    T, failed = lapack.dpotrf(scaled.T, lower=0, clean=1, overwrite_a=1)  # T has LAPACK's order
     if failed:
         return None
     reciprocal, _ = lapack.dpocon(T, norm)
@@ -188,6 +190,34 @@ class Rotation:
         room = 64 * max(C.shape[1], 1)
         out, _, _ = lapack.dormqr("L", side, self.reflectors, self.lengths, C, room)
         return out
+
+
+class RowRotation:
+    """The same for A = X', from products of the rows of X: V = X' T^-1 is never formed."""
+
+    def __init__(self, X: np.ndarray, T: np.ndarray) -> None:
+        self.X, self.T = X, np.asfortranarray(T)
+
+    def triangle(self) -> np.ndarray:
+        """T (n, n)."""
+        return self.T
+
+    def times(self, C: np.ndarray) -> np.ndarray:
+        """V C of C (n, k)."""
+        return self.X.T @ lapack.dtrtrs(self.T, C)[0]
+
+    def projected(self, B: np.ndarray) -> np.ndarray:
+        """V'B of B (p, k)."""
+        return np.asarray(lapack.dtrtrs(self.T, self.X @ B, trans=1)[0])
+
+
+def rotation_of_rows(X: np.ndarray) -> Rotation | RowRotation:
+    """That of X', by the products XX' if these keep 13 digits, which takes a third of the time."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        factor = cholesky_factor(X @ X.T)
+    if factor is None or factor.condition > WELL_CONDITIONED:
+        return Rotation(X.T)
+    return RowRotation(X, factor.triangle())
 
 
 def row_space(R: np.ndarray, factor: Factor, units: np.ndarray) -> np.ndarray | None:

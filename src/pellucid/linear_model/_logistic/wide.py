@@ -4,7 +4,8 @@
 
 With a ridge penalty the optimal b lies in the span of the rows of X, so b = V c and |b| = |c|. The
 problem in c has the same form and the same objective, and is small enough for Newton's method. L is
-the triangle of a QR decomposition of X', which takes a quarter of the time of singular values. Columns
+the triangle of a QR decomposition of X', which takes a quarter of the time of singular values, or the
+Cholesky factor of XX' where that is accurate. Columns
 of L that are rounding errors (repeated rows) get negligible coefficients. With a very weak penalty
 the reduced problem would be nearly singular, so L-BFGS solves the original one instead.
 """
@@ -16,7 +17,7 @@ import numpy as np
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared, Setting
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, solve_newton, start
-from pellucid.numerics.linalg import Rotation
+from pellucid.numerics.linalg import rotation_of_rows
 from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.records import Solution, converting_x
 
@@ -49,7 +50,7 @@ def _distinct(whole: Likelihood) -> int:
 def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
     """The optimum for the columns of `prepared`, by way of those of L; None if nearly singular."""
     whole = prepared.likelihood
-    V = Rotation(as_dense(whole.block(slice(None))).T)
+    V = rotation_of_rows(as_dense(whole.block(slice(None))))
     small = np.ascontiguousarray(V.triangle().T)
     size = _largest_eigenvalue(small)
     if not size > 0 or whole.alpha[0] < WEAK * size * whole.weights.max():

@@ -15,14 +15,19 @@ from pellucid.data import Problem
 from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, loops, residual_gradient
 from pellucid.numerics.least_squares import TAME, extreme, least_squares
-from pellucid.numerics.linalg import Factor, cholesky_factor, triangular_factor
+from pellucid.numerics.linalg import (
+    WELL_CONDITIONED,
+    Factor,
+    cholesky_factor,
+    triangular_factor,
+)
+from pellucid.numerics.linear_scores import linear_scores
 from pellucid.numerics.row_blocks import Rows, exponents, lifted, ordinary, scaled_penalty
 from pellucid.records import Status
 
 # Work n p min(n, p) up to which a sparse table is solved directly.
 DIRECT_WORK = 2**33
 MAX_REFINEMENTS = 10
-WELL_CONDITIONED = 30.0  # plain arithmetic has 13 digits below it
 DUAL_CONDITION = 1e3
 NEAR = 1e-6  # share of y'y below which a residual sum of squares is summed row by row
 
@@ -323,7 +328,7 @@ def _extended(
 ) -> np.ndarray:
     """Centred rows of the table, then those of the penalty, times b = units v."""
     b = units * v
-    return np.concatenate([root * (X @ b - mean @ b), damp * b])
+    return np.concatenate([root * linear_scores(X, b, -(mean @ b)), damp * b])
 
 
 def _transposed(
@@ -331,7 +336,7 @@ def _transposed(
 ) -> np.ndarray:
     n = len(root)
     own = root * r[:n]
-    return units * (table @ own - mean * own.sum() + damp * r[n:])
+    return units * (linear_scores(table, own, 0.0) - mean * own.sum() + damp * r[n:])
 
 
 def fitted(
