@@ -35,7 +35,10 @@ cdef const int32_t* rows_of(const Table* t, const Node* node, int f, Sorter* o) 
 cdef void find_ends(const int32_t* keys, Py_ssize_t m, int32_t* low, int32_t* high) noexcept nogil
 cdef void gather_keys(const Table* t, const Node* node, int f, Sorter* o, int32_t* low,
                       int32_t* high) noexcept nogil
+cdef bint is_rare(const Table* t, int f, Py_ssize_t m) noexcept nogil
+cdef Py_ssize_t rare_rows(const Table* t, const Node* node, int f, Sorter* o,
+                          Py_ssize_t* below) noexcept nogil
 cdef void gather_together(const Table* t, const Node* node, const int32_t* columns, int count,
-                          Sorter* o) noexcept nogil
+                          const bint* skipped, Sorter* o) noexcept nogil
 cdef const int32_t* sorted_rows(const Table* t, const Node* node, int f,
                                 Sorter* o) noexcept nogil

@@ -179,7 +179,7 @@ cdef const int32_t* rows_of(const Table* t, const Node* node, int f, Sorter* o) 
     return t.rows.lists + f * t.rows.stride + node.start
 
 
-cdef inline bint is_rare(const Table* t, int f, Py_ssize_t m) noexcept nogil:
+cdef bint is_rare(const Table* t, int f, Py_ssize_t m) noexcept nogil:
     """Whether so few rows of column f have another value than the common one that they are looked up
     faster than the m rows of a node."""
     cdef const int32_t* run
@@ -262,10 +262,34 @@ cdef void find_ends(const int32_t* keys, Py_ssize_t m, int32_t* low, int32_t* hi
     low[0], high[0] = first, last
 
 
+cdef Py_ssize_t rare_rows(const Table* t, const Node* node, int f, Sorter* o,
+                          Py_ssize_t* below) noexcept nogil:
+    """The rows of the node that have another value than the common one, in order; how many they are, and
+    how many stand below it."""
+    cdef const int32_t* members = t.rows.members + node.start
+    cdef const int32_t* list = t.rows.lists + f * t.rows.stride
+    cdef int32_t start = t.rows.common[2 * f], end = t.rows.common[2 * f + 1], at
+    cdef Py_ssize_t i, m = node.end - node.start, found = 0
+    if not o.numbered:
+        number_rows(t, node, o)
+    for i in range(start):
+        at = o.number[list[i]]
+        if at < m and members[at] == list[i]:
+            o.rows[found] = list[i]
+            found += 1
+    below[0] = found
+    for i in range(end, t.rows.stride):
+        at = o.number[list[i]]
+        if at < m and members[at] == list[i]:
+            o.rows[found] = list[i]
+            found += 1
+    return found
+
+
 cdef void gather_together(const Table* t, const Node* node, const int32_t* columns, int count,
-                          Sorter* o) noexcept nogil:
+                          const bint* skipped, Sorter* o) noexcept nogil:
     """The same for up to TOGETHER columns: a row's places stand side by side, so that all of them
-    cost little more than one."""
+    cost little more than one. Rare ones may be skipped."""
     cdef const int32_t* members = t.rows.members + node.start
     cdef const int32_t* places
     cdef Py_ssize_t m = node.end - node.start, i, d = t.columns.d
@@ -275,6 +299,8 @@ cdef void gather_together(const Table* t, const Node* node, const int32_t* colum
         rare += is_rare(t, columns[k], m)
     if rare:
         for k in range(count):
+            if skipped[k]:
+                continue
             if is_rare(t, columns[k], m):
                 gather_rare(t, node, columns[k], o, o.keys + k * m, o.low + k, o.high + k)
             else:

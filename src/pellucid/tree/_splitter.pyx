@@ -5,7 +5,9 @@ from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
 
 from pellucid.tree._bins cimport bin_threshold, split_bins
-from pellucid.tree._buckets cimport Range, free_buckets, new_buckets, split_buckets, weigh_column
+from pellucid.tree._buckets cimport (
+    Range, fits_words, free_buckets, new_buckets, split_buckets, weigh_column,
+)
 from pellucid.tree._categories cimport split_levels
 from pellucid.tree._impurity cimport (
     ABSOLUTE, ENTROPY, GINI, POISSON, TIE, distance, entropy_cost, error_cost, loss_at, pairs,
@@ -17,8 +19,9 @@ from pellucid.tree._memory cimport allocate, release
 from pellucid.tree._prefetch cimport prefetch
 from pellucid.tree._random cimport mix
 from pellucid.tree._random_splits cimport draw_number
+from pellucid.tree._rare cimport split_rare
 from pellucid.tree._row_order cimport (
-    FEW_ROWS, TOGETHER, copy_column, free_sorter, gather_together, new_sorter, sorted_rows,
+    FEW_ROWS, TOGETHER, copy_column, free_sorter, gather_together, is_rare, new_sorter, sorted_rows,
 )
 from pellucid.tree._sweep cimport midpoint
 from pellucid.tree._table cimport Node, Split, Table
@@ -185,6 +188,12 @@ cdef inline bint in_buckets(const Table* t, const Node* node, int f) noexcept no
     return takes_buckets(t, node) and not t.columns.missing[f] and not t.columns.kinds[f]
 
 
+cdef inline bint in_words(const Table* t, const Node* node, int f) noexcept nogil:
+    """Whether only the rare rows of a column are looked at."""
+    return (t.y.criterion == GINI and fits_words(t, node) and in_buckets(t, node, f)
+            and is_rare(t, f, node.end - node.start))
+
+
 cdef double split_column(const Table* t, const Node* node, const double* counts, int f,
                          Scratch* s, double known, Split* out) noexcept nogil:
     """The best split of column f; returns what other columns need not look beyond."""
@@ -198,6 +207,8 @@ cdef double split_column(const Table* t, const Node* node, const double* counts,
                     &s.ranked, out)
     elif t.columns.binned.bins != NULL:
         split_bins(t, node, counts, f, &s.buckets, &s.sorter, s.sweep.sums, out)
+    elif in_words(t, node, f):
+        split_rare(t, node, counts, f, &s.sorter, out)
     elif in_buckets(t, node, f):
         if s.sorter.block < 0:
             weigh_column(t, node, counts, f, &s.buckets, &s.sorter, known)
@@ -236,11 +247,14 @@ cdef double weigh_together(const Table* t, const Node* node, const double* count
     """Gather and weigh a block of columns; returns what none of them need look beyond. `order`: the
     blocks, those that promise most first, so that the others need to look at less."""
     cdef Range* ranges = s.buckets.ranges
+    cdef bint skipped[TOGETHER]
     cdef int k, j
-    gather_together(t, node, columns, count, &s.sorter)
+    for k in range(count):
+        skipped[k] = in_words(t, node, columns[k])
+    gather_together(t, node, columns, count, skipped, &s.sorter)
     for k in range(count):
         s.sorter.block, ranges[k].limit = k, INFINITY
-        if in_buckets(t, node, columns[k]):
+        if not skipped[k] and in_buckets(t, node, columns[k]):
             known = weigh_column(t, node, counts, columns[k], &s.buckets, &s.sorter, known)
         j = k
         while j > 0 and ranges[order[j - 1]].limit > ranges[k].limit:

@@ -1,0 +1,1 @@
+# For other loops only: `_rare.pxd` declares the functions.
