@@ -115,6 +115,22 @@ def test_a_final_fit_waits_for_the_folds_of_its_model(tmp_path, whole):
     continued(tmp_path, whole)
 
 
+def test_killed_before_its_first_event(tmp_path, monkeypatch, capsys):
+    """A run that has only just opened its journal can be resumed."""
+    from pellucid.app.cli import run
+    from pellucid.comparison import run as runs
+
+    def killed(path):
+        raise SystemExit
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr(runs.RunState, "read", killed)
+        run(["compare", "penguins", "--models", "tree", "--cv", "2", "-o", str(tmp_path / "run")])
+    assert (tmp_path / "run" / "events.jsonl").read_bytes() == b""
+    assert run(["compare", "--resume", "-o", str(tmp_path / "run")]) == 0
+    assert "recommended" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chain", range(4))
 def test_killed_at_any_moment(chain, tmp_path, whole):

@@ -82,6 +82,8 @@ class Run:
     def run(self) -> Result:
         """Run all steps."""
         path = self.folder / "events.jsonl"
+        if not path.exists():  # so that every run with a journal can be resumed
+            self.write_config()
         self.journal = Journal(path)
         try:
             state = RunState.read(path)
@@ -116,9 +118,13 @@ class Run:
                 "start", key=self.plan.key(), sha256=self.plan.dataset.sha256,
                 test_sha256=self.plan.dataset.test_sha256, settings=affecting_scores,
             )  # fmt: skip
+        self.write_config()
+        self.parts.mkdir(exist_ok=True)
+
+    def write_config(self) -> None:
+        """Write the settings, which a resumed run reads."""
         if self.config:
             write_whole(self.folder / "config.toml", self.config)
-        self.parts.mkdir(exist_ok=True)
 
     # 2 -----------------------------------------------------------------------------------------
 
