@@ -4,8 +4,6 @@ import numpy as np
 
 from pellucid.linear_model import ElasticNet
 from pellucid.linear_model._lasso import _coordinate, wide_support
-from pellucid.linear_model._lasso.gram_products import make_products
-from pellucid.linear_model._ridge.solver import prepare
 from pellucid.numerics.simd import builds
 
 
@@ -30,20 +28,8 @@ def test_support_by_rows_and_by_columns():
     for k in (5, 40):
         S, y, pull = rng.normal(size=(k, 20)), rng.normal(size=20), rng.normal(size=k)
         l2 = rng.uniform(0.5, 2, k)
-        between = None if k < 20 else S.T @ (S / l2[:, None])
-        x = wide_support.solve_signed(S, y, pull, l2, between)
+        x = wide_support.solve_signed(S, y, pull, l2)
         np.testing.assert_allclose((S @ S.T + np.diag(l2)) @ x, S @ y - pull, atol=1e-11)
-
-
-def test_products_of_rows_follow_changes_of_the_support():
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(20, 90)), rng.normal(size=(20, 1))
-    products = make_products(prepare(X, y, np.ones(20), True))
-    share = rng.uniform(0.5, 2, 90)
-    for active in (np.arange(60), np.arange(4, 62), np.arange(30, 90), np.arange(31, 90)):
-        own = products.columns(active).T
-        found = products.row_products(active, share[active])
-        np.testing.assert_allclose(found, own.T @ (own * share[active, None]), atol=1e-13)
 
 
 def test_the_optimality_conditions_hold_for_many_more_columns_than_rows():

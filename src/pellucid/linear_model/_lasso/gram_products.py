@@ -94,8 +94,6 @@ class Columns:
         self.kept = 0
         self.A = np.empty((0, 0))  # (kept, n)
         self.G = np.empty((0, 0))
-        self.shares = np.empty(0)  # those of the last `row_products`
-        self.between = np.empty((0, 0))
 
     def columns(self, active: np.ndarray) -> np.ndarray:
         """Centred, weighted columns, divided by sqrt(N)."""
@@ -132,21 +130,6 @@ class Columns:
         """Centred, weighted columns (k, n), divided by sqrt(N)."""
         places = self._keep(active)
         return self.A[places]
-
-    def row_products(self, active: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """sum_j share_j a_j a_j' (n, n) of these columns; only what has changed is added."""
-        places, before, now = self._keep(active), np.zeros(self.kept), np.zeros(self.kept)
-        before[: len(self.shares)] = self.shares
-        now[places] = share
-        changed = np.flatnonzero(now != before)
-        if len(self.shares) and 2 * len(changed) < len(active):
-            own = self.A[changed]
-            self.between = self.between + (own * (now - before)[changed, None]).T @ own
-        else:
-            own = self.A[places] * np.sqrt(share)[:, None]
-            self.between = own.T @ own
-        self.shares = now
-        return self.between
 
     def block(self, active: np.ndarray) -> np.ndarray:
         places, known = self._keep(active), len(self.G)

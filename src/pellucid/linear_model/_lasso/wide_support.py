@@ -15,8 +15,7 @@ from pellucid.numerics.simd import fastest
 
 descend_columns = fastest(_coordinate).descend_columns
 
-EPOCHS = 10  # before a solution of the support
-SETTLED = 4  # the same after such a solution
+EPOCHS = 10  # between two solutions of the support
 ROUNDS = 3  # solutions of the support, after columns have left it
 
 
@@ -31,18 +30,13 @@ def improve(
     """
     A, y = products.kept_columns(active), np.ascontiguousarray(products.y[:, k])
     squares, r = np.einsum("ij,ij->i", A, A), y - b @ A
-    made = descend_columns(
-        A, squares, r, b, l1, l2, positive, tol, min(room, 4) if settled else room
-    )
+    made = descend_columns(A, squares, r, b, l1, l2, positive, tol, room)  # 1
     for _ in range(ROUNDS if settled else 0):  # 2
         support = np.flatnonzero(b)
         if not len(support):
             break
         own, old = A[support], b[support]
-        curve, between = l2[support], None
-        if len(support) > len(y):
-            between = products.row_products(active[support], 1 / curve)
-        new = solve_signed(own, y, np.sign(old) * l1[support], curve, between)
+        new = solve_signed(own, y, np.sign(old) * l1[support], l2[support])
         if new is None:
             break
         crossed = np.sign(new) != np.sign(old)
@@ -57,24 +51,19 @@ def improve(
 
 
 def solve_signed(
-    S: np.ndarray,
-    y: np.ndarray,
-    pull: np.ndarray,
-    l2: np.ndarray,
-    between: np.ndarray | None = None,
+    S: np.ndarray, y: np.ndarray, pull: np.ndarray, l2: np.ndarray
 ) -> np.ndarray | None:
-    """x with (S S' + l2) x = S y - pull, refined once; None if that cannot be factored.
-
-    `between` is S' D^-1 S; without it the products are those of S S'.
-    """
+    """x with (S S' + l2) x = S y - pull, refined once; None if that cannot be factored."""
+    k, n = S.shape
     right = S @ y - pull
-    if between is None:
+    if k <= n:
         factor = cholesky_factor(S @ S.T + np.diag(l2))
         if factor is None:
             return None
         solve = factor.solve
     else:
-        factor = cholesky_factor(np.eye(len(y)) + between)
+        T = S / np.sqrt(l2)[:, None]
+        factor = cholesky_factor(np.eye(n) + T.T @ T)
         if factor is None:
             return None
 
