@@ -75,7 +75,7 @@ ROWS = (
         "the right error, nothing half-written", "faults:files"),
     Row(18, "kills", "kill -9 during a comparison, continued", "equal bytes", "faults:kills",
         Limits(600)),
-    Row(19, "interrupts", "Ctrl-C inside a fit", "returns within a second, unfitted",
+    Row(19, "interrupts", "Ctrl-C or SIGTERM inside a fit", "returns within a second, unfitted",
         "faults:interrupts", Limits(120)),
     Row(20, "model files", "random bytes, bit flips, forged and sealed again, splices",
         "no code, crash or hang", "model_files:hostile", Limits(20, 4 << 30)),

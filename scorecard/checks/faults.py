@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -184,13 +185,17 @@ def _whole_run() -> Path:
 
 
 def interrupts(share: float) -> Iterator[Case]:
-    """Ctrl-C at a random moment inside a fit: back within a second, and unfitted."""
+    """Ctrl-C, or SIGTERM as the command handles it, at a random moment inside a fit: back within a
+    second, and unfitted.
+    """
     names = sorted(public_classes())
     for number in counted(len(names), share):
-        yield Case(f"{names[number]} {number}", partial(_interrupted, names[number], number))
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            key = f"{names[number]} {number}" + " SIGTERM" * (sent == signal.SIGTERM)
+            yield Case(key, partial(_interrupted, names[number], number, sent))
 
 
-def _interrupted(name: str, number: int) -> None:
+def _interrupted(name: str, number: int, sent: int) -> None:
     Model = public_classes()[name]
     sample = numbers(Model, n=1500 if "SV" in name or name == "TSNE" else 20_000, p=4)
     delay = float(np.random.default_rng([number, 19]).uniform(0.02, 0.3))
@@ -199,17 +204,18 @@ def _interrupted(name: str, number: int) -> None:
     killer = os.fork()
     if killer == 0:
         time.sleep(delay)
-        os.kill(parent, signal.SIGINT)
+        os.kill(parent, sent)
         os._exit(0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began, fits = time.monotonic(), 0
     try:
         while time.monotonic() - began < delay + 20:
             model = make(Model)
             model.fit(sample.X, sample.y)
             fits += 1
-        raise AssertionError("Ctrl-C was lost")
-    except KeyboardInterrupt:
+        raise AssertionError("the signal was lost")
+    except (KeyboardInterrupt, SystemExit):
         late = time.monotonic() - began - delay
     os.waitpid(killer, 0)
     assert late < 1.0, f"returned after {late:.2f} s"

@@ -181,3 +181,28 @@ def test_too_little_memory_is_said_and_is_no_internal_error(failing, capsys, tex
     assert cli.run(["predict"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: not enough memory") and text in said and "internal" not in said
+
+
+def test_under_a_memory_limit_modules_that_do_not_load_are_no_internal_error(
+    failing, capsys, monkeypatch
+):
+    failing(ImportError("libarrow.so: failed to map segment from shared object"))
+    assert cli.run(["predict"]) == 2
+    assert "internal: ImportError" in capsys.readouterr().err
+    monkeypatch.setattr(cli, "_little_memory", lambda: True)
+    assert cli.run(["predict"]) == 2
+    assert capsys.readouterr().err.startswith("error: not enough memory (libarrow.so: failed")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit may not be enforced")
+def test_a_command_that_cannot_load_says_so_in_one_line():
+    import resource
+
+    limit = 120 << 20
+    done = pellucid(
+        "check", "penguins",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: not enough memory") and "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

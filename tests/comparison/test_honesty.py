@@ -257,7 +257,9 @@ def test_columns_of_noise_say_nothing_alone(rng):
     table = pd.DataFrame(rng.normal(size=(60, 40)), columns=[f"c{j}" for j in range(40)])
     for target in (rng.choice(["u", "v"], 60), rng.choice(list("uvw"), 60), rng.normal(size=60)):
         dataset = load_dataset(table.assign(y=target), Settings.of({"target": "y"}))
-        scores = np.array(list(univariate_scores(dataset, np.arange(60), 0).values()))
+        scores = np.array(
+            list(univariate_scores(dataset, dataset.raw(), np.arange(60), 0).values())
+        )
         assert np.median(scores) < (0.58 if dataset.classes else 0.05) and scores.max() < 0.8
 
 

@@ -16,6 +16,8 @@ import click
 
 from pellucid.app.messages import Messages
 
+LITTLE_MEMORY = 1 << 31
+LESS_MEMORY = "Use a smaller table or fewer processes (-j 1), or raise the memory limit."
 # {command: its line in `pellucid --help`}, so that help imports no command.
 COMMANDS = {
     "check": "Check a table for target leakage, row IDs and duplicates.",
@@ -119,12 +121,12 @@ def report(error: BaseException, messages: Messages) -> int:
 
         traceback.print_exception(error)
     text = one_line(error)
-    if isinstance(error, MemoryError) and not isinstance(error, PellucidError):
-        text = (
-            f"not enough memory{f' ({text})' if text else ''}. Use a smaller table or fewer processes "
-            "(-j 1), or raise the memory limit."
-        )
-    elif not isinstance(error, (PellucidError, OSError, click.ClickException)):
+    ours = isinstance(error, (PellucidError, OSError, click.ClickException))
+    # Under a limit, what fails to load or to start raises errors of other types.
+    starved = not ours and _little_memory()
+    if starved or (isinstance(error, MemoryError) and not isinstance(error, PellucidError)):
+        text = f"not enough memory{f' ({text})' if text else ''}. {LESS_MEMORY}"
+    elif not ours:
         text = (
             f"internal: {type(error).__name__}: {text.rstrip('.')}. Please report this with the output "
             "of -vv."
@@ -165,11 +167,31 @@ def run(arguments: list[str]) -> int:
             return report(error, messages)
 
 
+def _little_memory() -> bool:
+    """Whether the address space is limited (`ulimit -v`) so much that modules may not load."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return False
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return limit != resource.RLIM_INFINITY and limit < LITTLE_MEMORY
+
+
 def main() -> None:
     """The entry point of the `pellucid` command."""
+    if _little_memory():  # so that OpenBLAS and Arrow reserve less
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # On SIGTERM (timeout, docker stop) exit normally, so that the shared copy of the table is removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller: what would go there is discarded
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except Exception:  # too little memory even for the modules that print the message
+        if not _little_memory():
+            raise
+        os.write(2, f"error: not enough memory. {LESS_MEMORY}\n".encode())
+        code = 2
+    sys.exit(code)

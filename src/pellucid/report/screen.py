@@ -15,7 +15,7 @@ from pellucid.draw.label_text import cells, clean, fit_cells, pad
 
 PIPED = 100  # columns if the width is unknown
 LEAST, MOST = 40, 120  # longer lines are hard to read
-GLUE = "\N{NO-BREAK SPACE}"  # no line is broken here
+GLUE = "\u00a0"  # a no-break space: no line is broken here
 GAP = 2
 
 

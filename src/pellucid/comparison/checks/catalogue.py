@@ -55,7 +55,7 @@ def run_checks(dataset: Dataset, settings: Settings, rows: np.ndarray) -> Findin
     """Run all checks that are not turned off."""
     active = _active(settings)
     raw = dataset.raw()
-    by_column = univariate_scores(dataset, rows, settings.seed)
+    by_column = univariate_scores(dataset, raw, rows, settings.seed)
     facts = Facts(dataset, rows, raw, by_column, settings.cv, 0)
     found: list[Finding] = []
     for stage in STAGES:

@@ -26,8 +26,9 @@ def copies(facts: Facts) -> Iterator[Finding]:
     """D010"""
     targets, y = np.unique(facts.dataset.y, return_inverse=True)
     for name, column in facts.raw.items():
-        levels, codes = np.unique(codes_of(column, 10**9), return_inverse=True)
-        if len(levels) != len(targets) or len(np.unique(codes * len(targets) + y)) != len(targets):
+        codes = codes_of(column, 10**9)
+        levels = np.count_nonzero(np.bincount(codes))
+        if levels != len(targets) or len(np.unique(codes * len(targets) + y)) != len(targets):
             continue
         # There are as many pairs as levels. That proves nothing if hardly any value repeats.
         several = facts.dataset.classes is not None or len(targets) > 2
@@ -134,6 +135,8 @@ def _of_one_class(facts: Facts) -> Iterator[tuple[str, str, str, int]]:
     shares = np.bincount(y, minlength=len(classes)) / len(y)
     for name, column in facts.raw.items():
         present = column.present()[facts.rows]
+        if present.all():
+            continue
         for own, word in ((present, "has a value"), (~present, "is missing")):
             k = int(y[own][0]) if own.any() else 0
             if (y[own] == k).all() and shares[k] ** int(own.sum()) < CHANCE:

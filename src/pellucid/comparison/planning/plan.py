@@ -327,9 +327,8 @@ def _high_cardinality(dataset: Dataset, settings: Settings, train: np.ndarray) -
         if len(present) < FEW_ROWS * len(np.unique(present)):
             found.append(name)
     if found:
-        scores = {
-            n: s for n, s in univariate_scores(dataset, train, settings.seed).items() if s == s
-        }
+        known = univariate_scores(dataset, dataset.raw(), train, settings.seed)
+        scores = {name: score for name, score in known.items() if score == score}
         best = max(scores, key=lambda name: scores[name], default="")
         strength = scores.get(best, 0.0)
         if dataset.classes is not None:

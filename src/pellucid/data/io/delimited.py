@@ -31,7 +31,7 @@ from pellucid.errors import DataError
 HEAD = 1 << 20
 _LARGEST = 1 << 27  # a longer row is no table
 # Columns that are converted in one pass over the text: Arrow holds about 14 kB for each while it reads.
-_AT_ONCE = 20_000
+_AT_ONCE = 40_000
 # Above this number of columns Arrow reads large blocks without threads: it spends its time on the
 # parts of a block, one for each column.
 _MANY_COLUMNS, _WIDE_BLOCK = 4096, 1 << 24

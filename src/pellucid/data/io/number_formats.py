@@ -200,6 +200,9 @@ def _nearly(column: Any, note: Callable[[str], None], where: str) -> None:
 
 def _note_long_identifiers(column: Any, note: Callable[[str], None], where: str) -> None:
     """A note if all cells are numbers of at least 19 digits, which are most likely identifiers."""
+    first = column[0].as_py() if len(column) else None
+    if first is not None and abs(first) < 2.0**63:  # most columns, without a pass over the cells
+        return
     size = pc.min_max(pc.abs(column)).as_py()
     if (size["min"] or 0.0) >= 2.0**63 and size["max"] < 1e60:
         digits = len(str(int(size["max"])))
