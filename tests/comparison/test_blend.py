@@ -8,9 +8,24 @@ import pytest
 
 import pellucid
 from pellucid.comparison import compare
+from pellucid.comparison.execution.fold_task import FoldTask, FoldTaskRunner
+from pellucid.comparison.execution.inner_search import inner_path, part_path
 from pellucid.comparison.execution.journal import RunState
+from pellucid.comparison.execution.worker_data import share_table
+from pellucid.comparison.planning.prepare import prepare
+from pellucid.comparison.planning.settings import Settings
 
 MODELS = ["ols", "ridge", "tree", "knn", "blend"]
+
+
+class Silent:
+    """A channel without a listener."""
+
+    def poll(self):
+        return False
+
+    def send(self, message):
+        pass
 
 
 def table(seed=0, n=160, signal=1.0):
@@ -56,6 +71,25 @@ def test_weights_of_a_fold_never_see_its_test_rows(tmp_path):
         next(r for r in result.rows if r["model"] == "blend") for result in (before, after)
     )
     assert first["folds"]["rmse"][0] != second["folds"]["rmse"][0]
+
+
+@pytest.mark.parametrize(("model", "trees"), [("extra_trees", 40), ("bagging", 20)])
+def test_a_search_with_few_trees_has_no_probability_of_0(tmp_path, model, trees):
+    """Rows whose class no tree votes for have the probability of one more, undecided tree."""
+    frame = table(n=120)
+    frame["y"] = np.where(frame["y"] > 0, "yes", "no")
+    frame.loc[::10, "y"] = "third"
+    settings = {"target": "y", "metric": "log_loss", "models": (model, "blend"), "effort": "quick"}
+    plan, _ = prepare(frame, Settings.of(settings))
+    contender = next(c for c in plan.running if c.id == model)
+    shared = share_table(plan, str(tmp_path))
+    task = FoldTask.of(plan, contender, "0", shared, deadline=np.inf, parts=str(tmp_path))
+    FoldTaskRunner(task, Silent(), []).run()
+    own = np.load(inner_path(tmp_path, model, "0"))
+    assert own.min() == pytest.approx(1 / 3 / (trees + 1))
+    assert own.max() <= (trees + 1 / 3) / (trees + 1)
+    outer = np.load(part_path(tmp_path, model, "0"))["proba"]
+    assert outer.min() == 0  # the model itself is not changed
 
 
 def test_noise_gives_no_advantage(tmp_path):

@@ -149,7 +149,7 @@ class InnerSearch:
             test = self.splits[f][1]
             X = self.cached(f, "test", test)
             fitted = self.fit_inner(record, c, f)
-            predictions = self.evaluator.predict(fitted, X)
+            predictions = self.smoothed(self.evaluator.predict(fitted, X), fitted)
             measured = self.evaluator.score(self.metrics, fitted, X, test, predictions)
             by_probability = tuple(m for m in self.metrics if metric(m).needs == "probabilities")
             if by_probability and predictions.proba is None:
@@ -165,6 +165,17 @@ class InnerSearch:
             record |= {"scores": None, "why": reason(error)}
         record["seconds"] += time.perf_counter() - started
         record["warnings"] = merged(record["warnings"], counted(self.caught[before:]))
+
+    def smoothed(self, predictions: Predictions, fitted: Any) -> Predictions:
+        """With one more tree, undecided between the classes, if a search grows fewer trees than a fit.
+
+        A class for which none of its 40 trees votes would have an infinite log loss. A few such rows
+        would decide for large leaves, and against the forest in a blend, although a fit has more trees.
+        """
+        if not self.task.searching or predictions.proba is None:
+            return predictions
+        trees, K = len(fitted), predictions.proba.shape[1]
+        return replace(predictions, proba=(trees * predictions.proba + 1 / K) / (trees + 1))
 
     def calibrated(self, predictions: Predictions, test: np.ndarray) -> Predictions:
         """With probabilities for a model that has only scores, so that they can rank its candidates.
