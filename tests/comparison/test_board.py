@@ -192,7 +192,7 @@ def test_the_best_third_goes_on_to_the_next_inner_fold():
     from pellucid.comparison.planning.plan import candidates_on_fold
 
     counts = [[candidates_on_fold(n, f) for f in range(4)] for n in (1, 2, 4, 7, 13)]
-    assert counts == [[1, 1, 1, 1], [2, 2, 1, 1], [4, 2, 1, 1], [7, 3, 1, 1], [13, 5, 2, 1]]
+    assert counts == [[1, 1, 1, 1], [2, 2, 2, 2], [4, 2, 1, 1], [7, 3, 1, 1], [13, 5, 2, 1]]
     found = {
         0: {"scores": [0.90], "losses": [0.9]},
         1: {"scores": [0.80], "losses": [0.2]},

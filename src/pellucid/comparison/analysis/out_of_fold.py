@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.comparison.execution.candidate_choice import best_of, pooled
-from pellucid.comparison.execution.fold_task import FINAL
+from pellucid.comparison.execution.fold_task import CALIBRATION, FINAL
 from pellucid.comparison.execution.inner_search import part_path
 from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Plan
@@ -56,12 +56,15 @@ def final_choice(plan: Plan, state: RunState, model: str) -> tuple[int, dict[str
     rounds = [(model, str(k)) for k in range(len(plan.folds))]
     best = best_of(pooled([state.candidates.get(r, {}) for r in rounds], plan.metric), plan.metric)
     done = [state.done[r] for r in rounds if r in state.done]
-    if best is None:  # nothing was searched
-        chosen = [record["best"] for record in done] or [0]
+    chosen = [record["best"] for record in done] or [0]
+    calibrated = any(CALIBRATION in (record.get("tuned") or {}) for record in done)
+    if best is None or (calibrated and best not in chosen):  # not searched, or no sigmoid is known
         best = min(set(chosen), key=lambda c: (-chosen.count(c), c))
     scored = [state.candidates.get(r, {}).get(best, {}) for r in rounds]
     fitted = [count for record in scored for count in record.get("rounds", ())]
-    tuned = _typical([record.get("tuned") or {} for record in done])
+    # A sigmoid belongs to the scores of one candidate: other penalties give scores of another size.
+    own = [record for record in done if record["best"] == best] or done
+    tuned = _typical([record.get("tuned") or {} for record in own])
     contender = next(c for c in plan.contenders if c.id == model)
     if contender.entry is not None and fitted and "early_stopping" not in tuned:
         count, params = int(np.median(fitted)), contender.candidates[best]

@@ -74,7 +74,7 @@ class InnerSearch:
         order = (list(range(n)) if task.in_order else from_the_middle(n))[: task.max_candidates]
         if len({*order, *self.found}) == 1 and n > 1:
             return order[0], task.cut
-        halving = task.halving and len(order) > 1
+        halving = task.halving and len(order) > 2
         cut = self.by_halving(order) if halving else self.one_by_one(order)
         if n == 1:  # the fit on all rows says why if it fails here too
             return 0, cut or task.cut

@@ -171,8 +171,11 @@ class Plan:
 
 
 def candidates_on_fold(n: int, fold: int) -> int:
-    """How many of n candidates reach an inner fold: a third of those before, two on the second fold."""
-    return max(min(n, 2 if fold < 2 else 1), -(-n // KEPT**fold))
+    """How many of n candidates reach an inner fold: a third of those before, two on the second fold.
+
+    One or two candidates are scored on all folds.
+    """
+    return n if n <= 2 else max(2 if fold < 2 else 1, -(-n // KEPT**fold))
 
 
 def make_plan(dataset: Dataset, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
