@@ -1,5 +1,7 @@
 """Boosting by scikit-learn's older names: the same trees where they should be, limits, drawing."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -420,3 +422,16 @@ def test_partial_dependence_of_scikit_learn_on_log_odds():
         moved = X.copy()
         moved[:, 0] = value
         assert mean == pytest.approx(ours.decision_function(moved).mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["GradientBoostingRegressor", "HistGradientBoostingRegressor"])
+def test_numpy_reads_no_buffer_format_in_python(name):
+    """There, NumPy turns an interrupt into a ValueError, or drops it and the fit goes on."""
+    X, y, _ = table()
+    called = set()
+    sys.setprofile(lambda frame, event, argument: called.add(frame.f_code.co_name))
+    try:
+        getattr(pellucid.ensemble, name)().fit(X, y)
+    finally:
+        sys.setprofile(None)
+    assert "boost" in called and "__dtype_from_pep3118" not in called

@@ -172,6 +172,33 @@ def test_base_estimators_need_not_say_what_they_are(Model):
         Model(StandardScaler(), n_estimators=3).fit(X, y)
 
 
+class Duck:
+    """Not even tags: what scikit-learn's AdaBoost accepts."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.answer_ = self.classes_[counts.argmax()]
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.answer_)
+
+    def get_params(self, deep=True):
+        return {}
+
+    def set_params(self, **params):
+        return self
+
+
+@pytest.mark.parametrize("Model", [BaggingClassifier, AdaBoostClassifier])
+def test_base_estimators_need_no_tags(Model):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[10:], y[10:]
+    model = Model(Duck(), n_estimators=3, random_state=0).fit(X, y)
+    assert isinstance(model.estimators_[0], Duck)
+    assert model.predict(X).shape == y.shape and model.score(X, y) >= 40 / 140
+
+
 def test_a_bootstrap_sample_of_a_forest_may_be_larger_than_the_table():
     X, y = load_iris(return_X_y=True)
     forest = RandomForestClassifier(3, max_samples=1.5, random_state=0).fit(X, y)

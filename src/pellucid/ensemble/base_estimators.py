@@ -55,8 +55,8 @@ def input_spec_of(
     """What an ensemble of this base estimator needs from `prepare`; `several`: it accepts several
     targets if its base estimator does."""
     ours = isinstance(base, Estimator)
-    tags = None if ours else base.__sklearn_tags__()
-    found = base._kind if tags is None else tags.estimator_type
+    tags = _tags(base)
+    found = base._kind if ours else getattr(tags, "estimator_type", None)
     if found != kind and (ours or found is not None or not hasattr(base, "predict")):
         raise ParameterError(f"{owner} needs a {kind}. Got {base!r} instead.")
     if is_ours(base):
@@ -67,10 +67,10 @@ def input_spec_of(
         if kind == "classifier":
             return spec
         return replace(spec, target="several" if several and base._several_targets else "numbers")
-    multi_output = base._several_targets if tags is None else tags.target_tags.multi_output
+    multi_output = base._several_targets if ours else tags and tags.target_tags.multi_output
     return InputSpec(
         owner=owner,
-        target=_foreign_target(kind, several and multi_output),
+        target=_foreign_target(kind, several and bool(multi_output)),
         rows="canonical",
         takes_sparse=takes_sparse(base),
         min_rows=Estimator._min_rows,
@@ -89,10 +89,17 @@ def rows_for(base: Any) -> str:
     return "canonical_view" if view else "canonical"
 
 
+def _tags(base: Any) -> Any:
+    """The tags of a foreign estimator; None for Pellucid's and for one that has none."""
+    asked = getattr(base, "__sklearn_tags__", None)
+    return None if asked is None or isinstance(base, Estimator) else asked()
+
+
 def takes_sparse(base: Any) -> bool:
     if isinstance(base, Estimator):
         return base._takes_sparse
-    return base.__sklearn_tags__().input_tags.sparse
+    tags = _tags(base)
+    return tags is not None and tags.input_tags.sparse
 
 
 def takes_weights(base: Any) -> bool:

@@ -1,6 +1,6 @@
 """The finished trees of all rounds of boosting: nodes in preorder, field by field."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
@@ -61,7 +61,11 @@ cdef class GrownTrees:
     cdef int keep_fields(self) except -1:
         """Move the latest nodes into one array per field, which the export returns without a copy."""
         cdef int64_t last = self.first_grown + self.n_grown
-        nodes = np.asarray(<char[:self.n_grown * sizeof(Grown)]> <char*> self.grown).view(GROWN)
+        # Not np.asarray of a memoryview: NumPy reads its format in Python, and an interrupt that
+        # arrives there is lost.
+        nodes = np.empty(self.n_grown, dtype=GROWN)
+        cdef uint8_t[::1] copy = nodes.view(np.uint8)
+        memcpy(&copy[0], self.grown, self.n_grown * sizeof(Grown))
         for name, kept in self.fields.items():
             if last > len(kept):
                 kept.resize(last + last // 8 + 64, refcheck=False)
