@@ -61,7 +61,9 @@ def final_choice(plan: Plan, state: RunState, model: str) -> tuple[int, dict[str
         best = min(set(chosen), key=lambda c: (-chosen.count(c), c))
     scored = [state.candidates.get(r, {}).get(best, {}) for r in rounds]
     fitted = [count for record in scored for count in record.get("rounds", ())]
-    tuned = _typical([record.get("tuned") or {} for record in done])
+    # A sigmoid is that of its candidate: a penalty that shrinks the scores makes it steeper.
+    same = [record for record in done if record["best"] == best] or done
+    tuned = _typical([record.get("tuned") or {} for record in same])
     contender = next(c for c in plan.contenders if c.id == model)
     if contender.entry is not None and fitted and "early_stopping" not in tuned:
         count, params = int(np.median(fitted)), contender.candidates[best]
@@ -70,7 +72,7 @@ def final_choice(plan: Plan, state: RunState, model: str) -> tuple[int, dict[str
 
 
 def _typical(known: list[dict[str, Any]]) -> dict[str, Any]:
-    """Medians of whole numbers; means of a calibration and of weights."""
+    """Medians of whole numbers and of the numbers of a calibration; means of weights."""
     out: dict[str, Any] = {}
     for name in known[0] if known else ():
         values = [own[name] for own in known if name in own]
@@ -79,7 +81,7 @@ def _typical(known: list[dict[str, Any]]) -> dict[str, Any]:
             means = {m: sum(own.get(m, 0.0) for own in values) / len(values) for m in models}
             out[name] = {m: w for m, w in means.items() if w}
         elif isinstance(values[0], list):
-            out[name] = np.mean(values, axis=0).tolist()
+            out[name] = np.median(values, axis=0).tolist()
         elif isinstance(values[0], int) and not isinstance(values[0], bool):
             out[name] = int(np.median(values))
         else:
