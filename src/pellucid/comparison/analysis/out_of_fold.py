@@ -73,7 +73,7 @@ def final_choice(plan: Plan, state: RunState, model: str) -> tuple[int, dict[str
 
 
 def _typical(known: list[dict[str, Any]]) -> dict[str, Any]:
-    """Medians of whole numbers; means of a calibration and of weights."""
+    """Medians of whole numbers and of the numbers of a calibration; means of weights."""
     out: dict[str, Any] = {}
     for name in known[0] if known else ():
         values = [own[name] for own in known if name in own]
@@ -82,7 +82,7 @@ def _typical(known: list[dict[str, Any]]) -> dict[str, Any]:
             means = {m: sum(own.get(m, 0.0) for own in values) / len(values) for m in models}
             out[name] = {m: w for m, w in means.items() if w}
         elif isinstance(values[0], list):
-            out[name] = np.mean(values, axis=0).tolist()
+            out[name] = np.median(values, axis=0).tolist()
         elif isinstance(values[0], int) and not isinstance(values[0], bool):
             out[name] = int(np.median(values))
         else:
