@@ -14,11 +14,13 @@ import pytest
 
 import pellucid
 from pellucid.beyond_memory import digest
+from pellucid.data.sources import dask_client
 from pellucid.data.sources.dask_fit import WorkerFit
 from pellucid.errors import DataError
-from pellucid.linear_model import LinearRegression, LogisticRegression
+from pellucid.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from pellucid.naive_bayes import GaussianNB
 from pellucid.neighbors import KNeighborsClassifier
+from pellucid.parallel.shard import GROUP
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -140,6 +142,56 @@ def test_a_killed_worker_is_replaced(cluster, client, frame, model, y):
     for number in (0, passes // 2, passes - 1):
         found = fit_while_killing(cluster, client, model, lazy, y, number, seed=number)
         assert digest(found._learned()) == expected
+
+
+def deadly(folder, deaths):
+    """A partition that kills its worker the first times that it is computed."""
+
+    def part(number):
+        if number == 1:
+            seen = len(os.listdir(folder))
+            if seen < deaths:
+                open(f"{folder}/{seen}", "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
+        x = np.random.default_rng(number).normal(size=GROUP)
+        return pd.DataFrame({"x": x, "label": np.where(x > 0, "yes", "no")})
+
+    return dd.from_map(part, range(3), meta=pd.DataFrame({"x": [0.0], "label": ["no"]}))
+
+
+@pytest.fixture
+def impatient(cluster):
+    """A scheduler that gives a task up when it has lost its first worker."""
+    before, cluster.scheduler.allowed_failures = cluster.scheduler.allowed_failures, 0
+    yield
+    cluster.scheduler.allowed_failures = before
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), SGDClassifier(random_state=0)], ids=str)
+def test_a_partition_that_dask_gives_up_is_asked_for_again(client, impatient, tmp_path, model):
+    lazy = deadly(tmp_path, 2)
+    found = digest(model.fit(lazy, y="label")._learned())
+    assert len(os.listdir(tmp_path)) == 2 <= model.fit_report_["restarts"]
+    assert digest(model.fit(lazy.compute(), "label")._learned()) == found
+
+
+def test_a_partition_that_kills_its_workers_is_an_error_that_names_it(
+    client, impatient, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(dask_client, "LOSSES", 1)
+    lazy, model = deadly(tmp_path, 2), GaussianNB()
+    with pytest.raises(
+        DataError, match=r"partition \d of the Dask frame could not be.*repartition"
+    ):
+        model.fit(lazy, y="label")
+    for number in range(2):  # the next fit does not meet the stored error
+        (tmp_path / str(number)).touch()
+    model.fit(lazy, y="label")
+
+
+def test_dask_forgets_the_tasks_of_a_fit(cluster, client, frame):
+    LogisticRegression().fit(partitioned(frame, 5), y="label")
+    until(lambda: not cluster.scheduler.tasks)
 
 
 def test_a_stuck_worker_is_an_error_that_names_its_rows(cluster, client, frame):

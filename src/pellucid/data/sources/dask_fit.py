@@ -6,6 +6,7 @@
    hand over the sums of their rows; the client gives all of them to all, and they go on. A pass is one
    task per worker.
 4. A part whose worker is lost is begun again on another one, with the answers to all earlier passes.
+   A partition that Dask has given up, because its workers were lost, is asked for again.
 """
 
 from __future__ import annotations
@@ -14,22 +15,20 @@ import pickle
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
-from pellucid.data.sources import dask_worker
-from pellucid.data.sources.dask_frames import DaskTable, late_partition, longest_wait
+from pellucid.data.sources import dask_client, dask_worker
+from pellucid.data.sources.dask_client import FAILED, Losses, release
+from pellucid.data.sources.dask_frames import DaskTable, longest_wait
 from pellucid.data.sources.dask_worker import Event, Part, Partition
 from pellucid.data.sources.spool import common_schema
 from pellucid.errors import DataError
 from pellucid.parallel.shard import GROUP, SUM, even_ends
-
-LOOK = 0.5  # seconds between two looks at the list of workers
-RESTARTS = 20  # of all parts of a fit together
 
 
 @dataclass
@@ -51,24 +50,27 @@ class WorkerFit:
     """A fit in progress on workers: the answers to all exchanges so far, and its report."""
 
     client: Any
-    parts: list[Any]  # delayed Arrow tables
+    parts: list[Any]  # delayed partitions
+    as_table: Callable[[Any], Any]  # makes a delayed Arrow table, with a key of its own
     learn: Callable[[Any, int], Any]
     features: tuple[str, ...]
     wait: float
-    tables: list[Any] = field(default_factory=list)  # futures of `parts`, until all are read
+    tables: dict[int, Any] = field(default_factory=dict)  # futures, until all have their rows
     partitions: list[Partition] = field(default_factory=list)
     schema: pa.Schema = None
     total: int = 0
     processes: list[_Process] = field(default_factory=list)
     answers: list[list[bytes]] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)
+    losses: Losses = field(default_factory=Losses)
 
     # 1 and 2 ------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Compute the partitions on the workers; only facts about them come to the client."""
-        self.tables = self.client.compute(self.parts)
-        found = self.client.map(dask_worker.facts, self.tables, pure=False)
+        tables = self.client.compute([self.as_table(part) for part in self.parts])
+        self.tables = dict(enumerate(tables))
+        found = self.client.map(dask_worker.facts, tables, pure=False)
         self.partitions = [self._facts(number, future) for number, future in enumerate(found)]
         self.schema = common_schema("the Dask frame", [p.schema for p in self.partitions])
         self.total = sum(partition.rows for partition in self.partitions)
@@ -77,26 +79,30 @@ class WorkerFit:
         self.report |= {"rows": self.total, "columns": len(self.schema), "partitions": len(found)}
 
     def _facts(self, number: int, future: Any) -> Partition:
-        try:
-            return future.result(timeout=self.wait)
-        except TimeoutError:
-            raise late_partition(number, self.wait) from None
+        def again() -> Any:
+            dask_client.forget([self.tables.pop(number)])
+            return self.client.submit(dask_worker.facts, self._table(number), pure=False)
+
+        found = dask_client.computed(self.client, future, number, self.wait, self.losses, again)
+        return cast(Partition, found)
+
+    def _table(self, number: int) -> Any:
+        """The future of a partition as an Arrow table."""
+        old = self.tables.get(number)
+        if old is not None and old.status in FAILED:
+            self.losses.of_partition(number, dask_client.killed(old))
+            dask_client.forget([old])
+            old = None
+        if old is None:
+            self.tables[number] = self.client.compute(self.as_table(self.parts[number]))
+        return self.tables[number]
 
     def cut(self) -> None:
         """Parts of about equal size, one for each worker, in whole groups of rows."""
-        ends = even_ends(self.total, len(self._workers()))
+        ends = even_ends(self.total, len(dask_client.workers(self.client, self.wait)))
         self.processes = [_Process(k, a, b) for k, (a, b) in enumerate(pairwise(ends))]
-        self.report |= {"workers": len(self.processes), "passes": 0, "restarts": 0}
+        self.report |= {"workers": len(self.processes), "passes": 0}
         self.report |= {"bytes_to_client": 0, "bytes_from_client": 0}
-
-    def _workers(self) -> list[str]:
-        """Addresses of the workers; waits for one if there is none."""
-        deadline = time.monotonic() + self.wait
-        while not (workers := sorted(self.client.scheduler_info(n_workers=-1)["workers"])):
-            if time.monotonic() > deadline:
-                raise DataError(f"the Dask cluster has had no worker for {self.wait:g} seconds.")
-            time.sleep(LOOK)
-        return workers
 
     # 3 ------------------------------------------------------------------------------------------
 
@@ -107,7 +113,8 @@ class WorkerFit:
             self._begin(process, chosen[process.rank])
         while True:
             events = self._collect()
-            self.tables = []  # Dask may free them: every process has its rows
+            release(self.tables.values())  # every process has its rows
+            self.tables = {}
             for kind, _, value in events:
                 if kind == "error":
                     raise pickle.loads(value)
@@ -121,8 +128,9 @@ class WorkerFit:
 
     def _assigned(self) -> list[str]:
         """For each process a worker, if possible the one that has most of its rows already."""
-        distributed_package().wait(self.tables, timeout=self.wait)
-        where, free = self.client.who_has(self.tables), self._workers()
+        dask_client.wait_for(self.tables.values(), self.wait)
+        where = self.client.who_has(list(self.tables.values()))
+        free = sorted(dask_client.workers(self.client, self.wait))
         chosen = []
         for process in self.processes:
             held = dict.fromkeys(free, 0)
@@ -146,9 +154,7 @@ class WorkerFit:
 
     def _begin(self, process: _Process, worker: str) -> None:
         needed = list(self._needed(process))
-        tables = [self.tables[number] if self.tables else None for _, number in needed]
-        if not self.tables:
-            tables = self.client.compute([self.parts[number] for _, number in needed])
+        tables = [self._table(number) for _, number in needed]
         process.worker, process.key = worker, f"pellucid-{uuid.uuid4().hex}"
         part = Part(
             process.key, process.rank, process.first, process.last, self.total,
@@ -160,6 +166,7 @@ class WorkerFit:
     def _submit(
         self, process: _Process, name: str, task: Callable[..., Event], *arguments: Any
     ) -> None:
+        release([process.future])
         process.event, process.since = None, time.monotonic()
         process.future = self.client.submit(
             task, *arguments, key=f"{process.key}-{name}", workers=[process.worker], pure=False,
@@ -183,33 +190,24 @@ class WorkerFit:
 
     def _collect(self) -> list[Event]:
         """The next event of every process; those of lost workers are begun again."""
-        wait = distributed_package().wait
         while waiting := [p for p in self.processes if p.event is None]:
-            with suppress(TimeoutError):
-                wait([p.future for p in waiting], timeout=LOOK)
+            dask_client.wait_for([p.future for p in waiting])
             finished = [p for p in waiting if p.future.status == "finished"]
-            for process, event in zip(finished, self._results(finished)):
-                process.event, process.future = event, None
+            futures = [p.future for p in finished]
+            events = dask_client.results(self.client, futures, self.wait) if finished else []
+            for process, event in zip(finished, events):
+                process.event = event
+            release(p.future for p in finished if p.event is not None)
             self._look_after([p for p in waiting if p.event is None])
         return [p.event for p in self.processes if p.event is not None]
-
-    def _results(self, finished: list[_Process]) -> list[Event]:
-        """Results of tasks; none if a worker is lost before all are here."""
-        futures = [p.future for p in finished]
-        try:
-            return self.client.sync(
-                lambda: self.client.gather(futures, asynchronous=True), callback_timeout=10 * LOOK
-            )
-        except Exception:  # the tasks themselves raise nothing
-            return []
 
     def _look_after(self, waiting: list[_Process]) -> None:
         if not waiting:
             return
-        alive = self._workers()
+        alive = sorted(dask_client.workers(self.client, self.wait))
         for process in waiting:
             status = process.future.status
-            if process.worker not in alive or status in ("error", "cancelled", "lost"):
+            if process.worker not in alive or status in (*FAILED, "lost"):
                 self._begin_again(process, alive)
             elif time.monotonic() - process.since > self.wait:
                 first, last = process.first // GROUP, (process.last - 1) // GROUP
@@ -221,18 +219,14 @@ class WorkerFit:
                 )
 
     def _begin_again(self, process: _Process, alive: list[str]) -> None:
-        self.report["restarts"] += 1
-        if self.report["restarts"] > RESTARTS:
-            why = process.future.exception() if process.future.status == "error" else "it was lost"
-            raise DataError(
-                f"workers of the Dask cluster were lost {RESTARTS} times during this fit (the last: "
-                f"{process.worker}; {why}). They may have too little memory for their rows."
-            )
+        failed = process.future.status == "error"
+        self.losses.of_part(process.worker, f"; {process.future.exception()}" if failed else "")
         busy = [p.worker for p in self.processes if p is not process]
         self._begin(process, min(alive, key=busy.count))
 
     def _agreed(self, results: list[bytes]) -> bytes:
         """The result, if all processes have learned the same."""
+        self.report["restarts"] = self.losses.restarts
         found = [pickle.loads(result) for result in results]
         if len({digest for _, digest in found}) > 1:
             raise RuntimeError("the Dask workers fitted different models. Please report this bug.")
@@ -240,19 +234,14 @@ class WorkerFit:
 
     def close(self) -> None:
         """Let the workers forget this fit."""
+        release(self.tables.values())
         for process in self.processes:
-            process.future = None
+            release([process.future])
             if process.worker:
                 last = self.client.submit(
                     dask_worker.end, process.key, workers=[process.worker], pure=False, priority=10
                 )
-                distributed_package().fire_and_forget(last)
-
-
-def distributed_package() -> Any:
-    import distributed
-
-    return distributed
+                dask_client.fire_and_forget(last)
 
 
 @contextmanager
@@ -265,8 +254,10 @@ def worker_fit(
     features = table.features_beside(roles)
     frame = table.frame[list(dict.fromkeys([*features, *roles]))]
     as_table = dask.delayed(dask_worker.as_table, pure=False)
-    parts = [as_table(part, weights) for part in frame.to_delayed()]
-    found = WorkerFit(table.client, parts, learn, tuple(features), longest_wait())
+    found = WorkerFit(
+        table.client, frame.to_delayed(), lambda part: as_table(part, weights), learn,
+        tuple(features), longest_wait(),
+    )  # fmt: skip
     try:
         found.load()
         found.cut()

@@ -13,17 +13,17 @@ import pickle
 import threading
 import time
 import uuid
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
+import distributed
 import pyarrow as pa
 
-from pellucid.data.sources import dask_worker
+from pellucid.data.sources import dask_client, dask_worker
 from pellucid.data.sources.block_source import BlockSource
-from pellucid.data.sources.dask_fit import LOOK, RESTARTS, distributed_package
+from pellucid.data.sources.dask_client import FAILED, LOOK, Losses, release
 from pellucid.data.sources.dask_frames import AHEAD, DaskTable, late_partition, longest_wait
 from pellucid.data.sources.dask_worker import Event
 from pellucid.data.sources.spool import Spool, source_of_spool
@@ -41,58 +41,62 @@ class _LostError(Exception):
 
 @dataclass
 class OneWorkerFit:
-    """A fit in progress: the partitions (delayed Arrow tables) and what the chosen worker does."""
+    """A fit in progress: the delayed partitions and what the chosen worker does."""
 
     client: Any
     parts: list[Any]
     features: tuple[str, ...]
     learn: Learn
     wait: float
-    losses: Counter[str] = field(default_factory=Counter)
+    losses: Losses = field(default_factory=Losses)
     worker: str = ""
     key: str = ""
 
     def run(self) -> tuple[bytes, dict[str, Any]]:
         """The pickled result of `learn`, and a report."""
+        lost = self.losses.by_worker
         while True:
-            workers = self._workers()
+            workers = dask_client.workers(self.client, self.wait)
             self.worker = min(
                 sorted(workers),
-                key=lambda name: (self.losses[name], -(workers[name].get("memory_limit") or 0)),
+                key=lambda name: (lost[name], -(workers[name].get("memory_limit") or 0)),
             )
             self.key = f"pellucid-{uuid.uuid4().hex}"
             try:
                 kind, _, value = self._attempt()
             except _LostError:
-                self._count_loss()
+                time.sleep(LOOK)  # until Dask has forgotten the tasks
                 continue
             finally:
                 self._end()
             if kind == "error":
                 raise pickle.loads(value)
-            restarts = self.losses.total()
-            return value, {"partitions": len(self.parts), "workers": 1, "restarts": restarts}
-
-    def _workers(self) -> dict[str, Any]:
-        """The workers by address; waits for one if there is none."""
-        deadline = time.monotonic() + self.wait
-        while not (workers := self.client.scheduler_info(n_workers=-1)["workers"]):
-            if time.monotonic() > deadline:
-                raise DataError(f"the Dask cluster has had no worker for {self.wait:g} seconds.")
-            time.sleep(LOOK)
-        return workers
+            report = {"partitions": len(self.parts), "workers": 1}
+            return value, report | {"restarts": self.losses.restarts}
 
     def _attempt(self) -> Event:
+        """Let the worker take all partitions, then fit them."""
+        import dask
+
+        as_table = dask.delayed(
+            dask_worker.as_table, pure=False
+        )  # keys of their own in every attempt
         waiting: deque[tuple[int, Any]] = deque()
         last = None
-        for number, part in enumerate(self.parts):
-            last = self._submit(take, number, self.client.compute(part), last)
-            waiting.append((number, last))
-            if len(waiting) > AHEAD:
+        try:
+            for number, part in enumerate(self.parts):
+                table = self.client.compute(as_table(part, None))
+                last = self._submit(take, number, table, last)
+                release([table])  # the task needs it, nobody else
+                waiting.append((number, last))
+                if len(waiting) > AHEAD:
+                    self._taken(*waiting.popleft())
+            while waiting:
                 self._taken(*waiting.popleft())
-        while waiting:
-            self._taken(*waiting.popleft())
-        return self._result(self._submit(fit, self.features, self.learn, last), None)
+            last = self._submit(fit, self.features, self.learn, last)
+            return self._result(last, None)
+        finally:
+            release([last, *(future for _, future in waiting)])
 
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         return self.client.submit(
@@ -108,27 +112,30 @@ class OneWorkerFit:
     def _result(self, future: Any, number: int | None) -> Event:
         """The event of a task: of partition `number`, or of the fit for None."""
         since, seen = time.monotonic(), None
-        while future.status != "finished":
-            with suppress(TimeoutError):
-                distributed_package().wait([future], timeout=LOOK)
-            facts = self._workers().get(self.worker)
-            if future.status in ("error", "cancelled", "lost") or facts is None:
-                raise self._failure(future)
+        while True:
+            dask_client.wait_for([future])
+            done = future.status == "finished"
+            if done and (found := dask_client.results(self.client, [future], self.wait)):
+                return cast(Event, found[0])
+            facts = dask_client.workers(self.client, self.wait).get(self.worker)
+            if future.status in (*FAILED, "lost") or facts is None:
+                self._count_loss(future, number)
+                raise _LostError
             reports = facts.get("last_seen") if number is None else None
             if reports != seen:
                 since, seen = time.monotonic(), reports
             if time.monotonic() - since > self.wait:
                 raise self._late(number)
-        try:
-            return future.result(timeout=10 * LOOK)
-        except Exception:  # the tasks themselves raise nothing
-            raise _LostError from None
 
-    def _failure(self, future: Any) -> BaseException:
-        """Why a task has failed: an error of a partition, or a lost worker."""
+    def _count_loss(self, future: Any, number: int | None) -> None:
+        """Count the loss of the worker, or of those that computed a partition."""
         error: BaseException | None = future.exception() if future.status == "error" else None
-        gone = error is None or isinstance(error, distributed_package().KilledWorker | KeyError)
-        return _LostError() if gone or error is None else error
+        if isinstance(error, distributed.KilledWorker) and number is not None:
+            self.losses.of_partition(number, error)
+        elif error is None or isinstance(error, distributed.KilledWorker | KeyError):
+            self.losses.of_part(self.worker)
+        else:
+            raise error
 
     def _late(self, number: int | None) -> DataError:
         if number is not None:
@@ -139,31 +146,19 @@ class OneWorkerFit:
             'Allow more time with dask.config.set({"pellucid.timeout": seconds}).'
         )
 
-    def _count_loss(self) -> None:
-        self.losses[self.worker] += 1
-        if self.losses.total() > RESTARTS:
-            raise DataError(
-                f"workers of the Dask cluster were lost {RESTARTS} times during this fit (the last: "
-                f"{self.worker}). They may have too little memory."
-            )
-
     def _end(self) -> None:
         """Let the worker forget this fit, and stop it if it still runs."""
         if self.worker in self.client.scheduler_info(n_workers=-1)["workers"]:
-            distributed_package().fire_and_forget(self._submit(end))
+            dask_client.fire_and_forget(self._submit(end))
 
 
 def one_worker_fit(
     table: DaskTable, roles: Sequence[str], learn: Learn
 ) -> tuple[bytes, dict[str, Any]]:
     """What `learn` finds in a source of all rows, on one worker of the table's client, and a report."""
-    import dask
-
     features = tuple(table.features_beside(roles))
     frame = table.frame[list(dict.fromkeys([*features, *roles]))]
-    as_table = dask.delayed(dask_worker.as_table, pure=False)
-    parts = [as_table(part, None) for part in frame.to_delayed()]
-    return OneWorkerFit(table.client, parts, features, learn, longest_wait()).run()
+    return OneWorkerFit(table.client, frame.to_delayed(), features, learn, longest_wait()).run()
 
 
 # On the worker -------------------------------------------------------------------------------------
