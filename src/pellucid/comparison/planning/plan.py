@@ -33,7 +33,7 @@ MIN_TEST = 10  # rows; the scores of a smaller test set mean little
 FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows
 STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
-KEPT = 3  # one candidate in so many goes on to the next inner fold
+KEPT = 3  # of every three candidates, one goes on to the next inner fold
 # Above this number of training rows, a search runs on a sample of the second number of rows.
 LARGE_TABLE, SAMPLED_ROWS = 50_000, 20_000
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
