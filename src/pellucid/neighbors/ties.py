@@ -49,7 +49,8 @@ def shared(lists: Lists, weights: np.ndarray, tied: np.ndarray) -> RadiusVotes:
     """
     total = weights.sum(axis=1)
     n_nearer = (~tied).sum(axis=1)
-    each = (weights * tied).sum(axis=1) / (lists.counts - n_nearer)
+    with np.errstate(all="ignore"):  # what is not finite is refused by the caller
+        each = (weights * tied).sum(axis=1) / (lists.counts - n_nearer)
     owners, place = (
         lists.owners,
         np.arange(len(lists.rows)) - np.repeat(lists.starts[:-1], lists.counts),

@@ -173,9 +173,10 @@ class Plan:
 def candidates_on_fold(n: int, fold: int) -> int:
     """How many of n candidates reach an inner fold: a third of those before, two on the second fold.
 
-    One or two candidates are scored on all folds.
+    Of three candidates two are scored on all folds, and so are one or two.
     """
-    return n if n <= 2 else max(2 if fold < 2 else 1, -(-n // KEPT**fold))
+    fewest = 2 if fold < 2 or n <= 3 else 1
+    return max(min(n, fewest), -(-n // KEPT**fold))
 
 
 def make_plan(dataset: Dataset, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
