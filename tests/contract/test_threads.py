@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import numpy._core._internal
 import pytest
 
 import pellucid.parallel
@@ -88,6 +89,22 @@ def test_fitting_twice_gives_the_same_bits(Model):
     model = make(Model)
     first = copy.deepcopy(learned(model.fit(sample.X, sample.y)))
     assert_same_bits(first, learned(model.fit(sample.X, sample.y)))
+
+
+def test_numpy_reads_no_buffer_format_in_python(Model, monkeypatch):
+    """There, NumPy turns an interrupt into a ValueError, or drops it and the fit goes on."""
+    read = numpy._core._internal.__dtype_from_pep3118
+    formats = []
+
+    def noted(stream, is_subdtype):
+        formats.append(stream.s)
+        return read(stream, is_subdtype)
+
+    monkeypatch.setattr(numpy._core._internal, "__dtype_from_pep3118", noted)
+    assert np.asarray(memoryview(b"x").cast("c")).size == len(formats) == 1  # what is looked for
+    sample = numbers(Model, n=300)
+    answers(fitted(Model, sample), sample.X)
+    assert formats == ["c"]
 
 
 def test_prediction_writes_nothing(Model):

@@ -238,11 +238,12 @@ def loop(_=None):
 
 other = parallel.StopFlag()
 other.root = -1
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+threading.Timer(0.3, os.kill, (os.getpid(), signal.{sent})).start()
 start = time.perf_counter()
 try:
     {call}
-except KeyboardInterrupt:
+except {raised}:
     assert time.perf_counter() - start < 1.3
     assert not other.is_set()
     assert parallel.map(abs, [-1, -2], n_jobs=2) == [1, 2]
@@ -250,6 +251,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.parametrize("signals", ["SIGINT KeyboardInterrupt", "SIGTERM SystemExit"])
 @pytest.mark.parametrize(
     "call",
     [
@@ -258,8 +260,10 @@ except KeyboardInterrupt:
         "parallel.interruptible(parallel.map, loop, range(9), 2)",
     ],
 )
-def test_ctrl_c_stops_the_tree_within_a_second(call):
+def test_a_signal_stops_the_tree_within_a_second(call, signals):
+    sent, raised = signals.split()
     code = textwrap.dedent(INTERRUPTED).replace("{call}", call)
+    code = code.replace("{sent}", sent).replace("{raised}", raised)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "stopped", done.stderr
 

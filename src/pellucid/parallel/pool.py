@@ -65,7 +65,7 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork
 
 
 def _run(pool: _Pool, body: Callable[[], None], copies: int) -> None:
-    """Run `copies` of `body` in threads of `pool` and wait; Ctrl-C stops their whole tree."""
+    """Run `copies` of `body` in threads of `pool` and wait; a signal stops their whole tree."""
     finished: SimpleQueue[None] = SimpleQueue()
     ended: list[None] = []  # what counts: an interrupt can lose an item of the queue, not of this
     root = root_thread()
@@ -80,7 +80,7 @@ def _run(pool: _Pool, body: Callable[[], None], copies: int) -> None:
             finished.put(None)
 
     pool.start([functools.partial(job, contextvars.copy_context()) for _ in range(copies)])
-    interrupted: KeyboardInterrupt | None = None
+    interrupted: BaseException | None = None  # whatever the handler of a signal raises
     while True:
         try:
             while len(ended) < copies:
@@ -88,7 +88,7 @@ def _run(pool: _Pool, body: Callable[[], None], copies: int) -> None:
                     stop_all(root)  # again, for flags made since
                 _wait(finished)
             break
-        except KeyboardInterrupt as stop:
+        except BaseException as stop:
             if interrupted is not None:
                 raise
             interrupted = stop

@@ -35,7 +35,7 @@ cdef enum:
 
 cdef inline bint copy_pays(const Table* t) noexcept nogil:
     """Whether columns are looked at so often that copies of a node's rows are worth making."""
-    return t.rows.members == NULL or t.rows.shared or LOOKED * t.rules.max_features > t.columns.d
+    return t.rows.members == NULL or t.rows.shared or t.rules.max_features > t.columns.d // LOOKED
 
 
 cdef void bound_children(const Table* t, const Node* node, Node* children,
