@@ -7,6 +7,7 @@ import pytest
 import pellucid.ensemble
 import pellucid.tree
 from pellucid.errors import DataError, NotFittedError, ParameterError
+from pellucid.plain.trees.decision_tree import value_and_impurity
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 
@@ -152,6 +153,38 @@ def test_scale_of_weights_does_not_matter(scale, rng):
     scaled = DecisionTreeClassifier(min_weight_fraction_leaf=0.01).fit(X, y, w * scale)
     np.testing.assert_array_equal(plain.tree_.feature, scaled.tree_.feature)
     np.testing.assert_array_equal(plain.predict(X), scaled.predict(X))
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_of_random_splits_into_many_classes_the_best_is_taken(rng, criterion, weighted, gaps):
+    """The threshold of a column depends on no other one: each is tried with the others constant."""
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 40, 60)
+    X[rng.random(X.shape) < gaps] = np.nan
+    w = rng.random(60) + 0.1 if weighted else np.ones(60)
+    stump = DecisionTreeClassifier(splitter="random", criterion=criterion, max_depth=1)
+    for seed in range(20):
+        stump.set_params(random_state=seed)
+        alone = [
+            saved(stump.fit(np.where(np.arange(3) == f, X, 0), y, w), X, y, w) for f in range(3)
+        ]
+        assert saved(stump.fit(X, y, w), X, y, w) == pytest.approx(max(alone), rel=1e-9)
+        share = stump.tree_.decrease[0] * stump.tree_.impurity[0]
+        assert share == pytest.approx(max(alone), rel=1e-9)
+
+
+def saved(stump, X, y, w):
+    """By its split, by the definition of the impurity."""
+    column = X[:, stump.tree_.feature[0]]
+    left = np.where(
+        np.isnan(column), stump.tree_.missing_left[0], column <= stump.tree_.threshold[0]
+    )
+    impurity = [
+        w[rows].sum() * value_and_impurity(stump.criterion, y[rows], w[rows], 40)[1]
+        for rows in (w > 0, left == 1, left == 0)
+    ]
+    return (impurity[0] - impurity[1] - impurity[2]) / w.sum()
 
 
 def test_random_splitter(rng):

@@ -34,6 +34,10 @@ cdef extern from *:
 
 
 cdef enum:
+    MANY = 16                   # classes, of which a small node has few: the others are passed over
+
+
+cdef enum:
     GINI = 0
     ENTROPY = 1
     ERROR = 2
@@ -141,9 +145,12 @@ cdef inline bint keeps_order(const Table* t, const Node* node, const double* cou
 cdef inline double pairs(const double* counts, const double* minus, int K) noexcept nogil:
     """sum_{i<j} c_i c_j for c = counts - minus (minus may be NULL)."""
     cdef double total = 0.0, before = 0.0, c
+    cdef bint many = K > MANY
     cdef int k
     for k in range(K):
         c = counts[k] if minus == NULL else counts[k] - minus[k]
+        if many and c == 0.0:
+            continue
         total += c * before
         before += c
     return total
