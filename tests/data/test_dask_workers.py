@@ -190,6 +190,36 @@ def test_a_partition_that_kills_its_workers_is_an_error_that_names_it(
     model.fit(lazy, y="label")
 
 
+def test_gathered_partitions_that_dask_gives_up_are_asked_for_again(
+    client, impatient, tmp_path, monkeypatch
+):
+    lazy = deadly(tmp_path, 2)
+    source = pellucid.scan(lazy, gather=True)
+    assert len(os.listdir(tmp_path)) == 2
+    assert source.load().to_pandas()["x"].tolist() == lazy.compute()["x"].tolist()
+    monkeypatch.setattr(dask_client, "LOSSES", 1)
+    for seen in os.listdir(tmp_path):
+        (tmp_path / seen).unlink()
+    with pytest.raises(
+        DataError, match=r"partition \d of the Dask frame could not be.*repartition"
+    ):
+        pellucid.scan(lazy, gather=True)
+
+
+def test_a_persisted_frame_survives_a_killed_worker(cluster, client, frame):
+    lazy = partitioned(frame, 7).persist()
+    distributed.wait(lazy)
+    for model in (GaussianNB(), SGDClassifier(max_iter=3, tol=None, random_state=0)):
+        expected = digest(model.fit(lazy, y="label")._learned())
+        killed = pids(cluster)[0]
+        os.kill(killed, signal.SIGKILL)
+        assert digest(model.fit(lazy, y="label")._learned()) == expected
+        until(lambda: killed not in pids(cluster) and None not in pids(cluster))  # noqa: B023
+        until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
+    found = fit_while_killing(cluster, client, GaussianNB(), lazy, "label", 2, seed=2)
+    assert digest(found._learned()) == digest(GaussianNB().fit(frame, "label")._learned())
+
+
 def test_dask_forgets_the_tasks_of_a_fit(cluster, client, frame):
     before = set(cluster.scheduler.tasks)
     LogisticRegression().fit(partitioned(frame, 5), y="label")

@@ -7,6 +7,7 @@ import sqlite3
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -103,6 +104,13 @@ def sqlite(table, folder):
     return pellucid.scan(connection, query="SELECT * FROM sales ORDER BY rowid")
 
 
+def csv_file(table, folder, ending=""):
+    path = str(folder / f"t.csv{ending}")
+    with pa.output_stream(path, compression="gzip" if ending else None) as file:
+        csv.write_csv(table, file)
+    return path
+
+
 SOURCES = {
     "parquet": lambda table, folder: files(table, folder),
     "one row group": lambda table, folder: files(table, folder, 10**6, 1),
@@ -113,6 +121,8 @@ SOURCES = {
     "DuckDB relation": duckdb_relation,
     "DuckDB file": duckdb_file,
     "SQLite": sqlite,
+    "CSV": csv_file,
+    "compressed CSV": lambda table, folder: csv_file(table, folder, ".gz"),
 }
 
 
@@ -219,8 +229,15 @@ def test_a_summary_from_scratch_files_is_the_same(name, table, tmp_path, ceiling
     assert str(model.summary()) == str(twin.summary())
 
 
+FAMILIES = (
+    "LinearRegression", "LogisticRegression", "PoissonRegressor", "MixedNB",
+    "LinearDiscriminantAnalysis", "PCA", "KMeans", "GaussianMixture", "SGDClassifier",
+    "RandomForestRegressor", "HistGradientBoostingClassifier",
+)  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["LinearRegression", "KMeans", "HistGradientBoostingClassifier"])
+@pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_source_gives_each_kind_of_model(source, name, table, tmp_path, ceiling):
     model, twin = make(name, **MODELS.get(name, {})), make(name, **MODELS.get(name, {}))
