@@ -14,6 +14,7 @@ import pytest
 
 import pellucid
 from pellucid.beyond_memory import digest
+from pellucid.cluster import KMeans
 from pellucid.data.sources import dask_client
 from pellucid.data.sources.dask_fit import WorkerFit
 from pellucid.errors import DataError
@@ -133,11 +134,17 @@ def fit_while_killing(cluster, client, model, lazy, y, number, seed):
 
 
 @pytest.mark.parametrize(
-    ("model", "y"), [(GaussianNB(), "label"), (LogisticRegression(), "label")], ids=str
+    ("model", "y"),
+    [
+        (GaussianNB(), "label"),
+        (LogisticRegression(), "label"),
+        (KMeans(3, n_init=1, max_iter=3, random_state=0), None),
+    ],
+    ids=str,
 )
 def test_a_killed_worker_is_replaced(cluster, client, frame, model, y):
-    lazy = partitioned(frame, 7)
-    expected = digest(model.fit(lazy, y=y)._learned())
+    lazy = partitioned(frame if y else frame[["x", "z"]], 7)
+    expected = digest(model.fit(lazy, **({"y": y} if y else {}))._learned())
     passes = model.fit_report_["passes"]
     for number in (0, passes // 2, passes - 1):
         found = fit_while_killing(cluster, client, model, lazy, y, number, seed=number)

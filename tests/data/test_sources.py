@@ -1,5 +1,6 @@
 """Tables that need not fit into memory: every source gives the model that the table in memory gives."""
 
+import contextlib
 import datetime as dt
 import importlib
 import os
@@ -425,6 +426,11 @@ def test_wrong_sources_are_refused(table, tmp_path):
         pellucid.scan(files(table, tmp_path), features=["regions"])
     with pytest.raises(ParameterError, match="not both"):
         pellucid.scan(tmp_path, table="a", query="b")
+    with (
+        contextlib.closing(sqlite3.connect(":memory:")) as connection,
+        pytest.raises(DataError, match=r"scan\(connection, query="),
+    ):
+        pellucid.scan(connection)
     assert source_of(table) is None
 
 
