@@ -177,33 +177,37 @@ def growth(model: str, target: str, folder: Path, limit: str) -> float:
 
 
 DASK = """
-import dask.dataframe as dd, distributed, pellucid
-from pellucid.linear_model import LogisticRegression
+import dask.dataframe as dd, distributed, pandas as pd, pellucid
+from pellucid.cluster import KMeans
+from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.naive_bayes import GaussianNB
+def fits(table, spent):
+    means = np.linspace(-1, 1, 100).reshape(5, 20)
+    for model in (GaussianNB(), LinearRegression(), LogisticRegression(),
+                  KMeans(5, init=means, n_init=1, max_iter=10, tol=0)):
+        target = {} if isinstance(model, KMeans) else {"y": "c"}
+        rows = table if target else table[features]
+        start, cpu = time.perf_counter(), spent()
+        model.fit(rows, **target)
+        own = {"wall": time.perf_counter() - start, "cpu": spent() - cpu}
+        report = getattr(model, "fit_report_", {})
+        own |= {k: v for k, v in report.items() if k == "passes" or k.startswith("bytes")}
+        note[type(model).__name__] = own
 if __name__ == "__main__":
-    workers = int(limit)
-    table = pq.read_table(path, columns=[*features, "c"])
+    workers, groups = int(limit), range(pq.ParquetFile(path).num_row_groups)
+    begin()
     if workers == 0:
-        for model in (GaussianNB(), LogisticRegression()):
-            begin()
-            model.fit(table, y="c")
-            note[type(model).__name__] = [time.perf_counter() - start, time.process_time() - cpu]
-        start = time.perf_counter()
+        fits(pd.concat([row_group(k) for k in groups], ignore_index=True), time.process_time)
     else:
-        frame = dd.from_map(row_group, range(pq.ParquetFile(path).num_row_groups))
+        frame = dd.from_map(row_group, groups)
         with distributed.LocalCluster(n_workers=workers, threads_per_worker=1,
                                       dashboard_address=None) as cluster:
             with distributed.Client(cluster) as client:
+                def spent():
+                    return sum(client.run(time.process_time).values()) + time.process_time()
                 frame = frame.persist()
                 distributed.wait(frame)
-                for model in (GaussianNB(), LogisticRegression()):
-                    begin()
-                    model.fit(frame, y="c")
-                    report = model.fit_report_
-                    note[type(model).__name__] = [
-                        time.perf_counter() - start, report["passes"],
-                        report["bytes_to_client"], report["bytes_from_client"]]
-    begin()
+                fits(frame, spent)
     end()
 """
 
@@ -267,9 +271,15 @@ def dask_peers(path: Path) -> dict[str, dict]:
 
 
 def dask(path: Path) -> dict[str, dict]:
-    """Fits by threads of one process, by one worker and by two: wall seconds, passes, bytes."""
-    found = {}
-    for workers, name in ((0, "one process"), (1, "one worker"), (2, "two workers")):
-        found[name] = run(DASK, path, str(workers))
-        print(f"{name:16s} {found[name]}", flush=True)
+    """Fits by two threads of one process, by one worker and by two, of one thread each: seconds of the
+    wall and of all processors, passes and bytes."""
+    names = {0: "two threads", 1: "one worker", 2: "two workers"}
+    found = {name: run(DASK, path, str(workers)) for workers, name in names.items()}
+    models = [name for name, row in found["two workers"].items() if isinstance(row, dict)]
+    for model in models:
+        times = ", ".join(
+            f"{name} {row[model]['wall']:.1f} s (cpu {row[model]['cpu']:.1f})"
+            for name, row in found.items()
+        )
+        print(f"{model:20s} {times}", flush=True)
     return found

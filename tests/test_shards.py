@@ -1,8 +1,6 @@
 """Models that processes fit together: the same as one process that holds all rows."""
 
 import copy
-from contextlib import nullcontext
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 
 from pellucid.beyond_memory import digest
 from pellucid.cluster import KMeans
-from pellucid.data import Problem
 from pellucid.data.sources.in_memory import from_table
 from pellucid.decomposition import PCA
 from pellucid.discriminant_analysis import (
@@ -148,14 +145,6 @@ BOOSTED = {
         "label", None,
     ),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def separate_properties(monkeypatch):
-    """Before Python 3.12 a cached property has one lock for all threads; processes have their own."""
-    for found in vars(Problem).values():
-        if isinstance(found, cached_property) and hasattr(found, "lock"):
-            monkeypatch.setattr(found, "lock", nullcontext())
 
 
 @pytest.mark.parametrize("name", BOOSTED)

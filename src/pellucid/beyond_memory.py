@@ -332,6 +332,8 @@ def _resume(place: Path, source: Any, job: dict[str, Any]) -> set[int]:
         beside = place / f".{JOB}.{os.getpid()}"
         beside.write_text(text, encoding="utf-8")
         beside.replace(path)
+    for half in place.glob(".part-*.part"):  # left by a process that was killed
+        half.unlink()
     parts = range(-(-source.n_rows // PART_ROWS))
     return {number for number in parts if not (place / _name(number)).exists()}
 

@@ -9,6 +9,7 @@ from pyarrow import parquet
 
 import pellucid
 from pellucid.app import cli
+from pellucid.app.commands.fit import as_text
 from pellucid.linear_model import Ridge
 from pellucid.parallel import memory
 
@@ -34,6 +35,17 @@ def test_fit_saves_the_model_that_python_fits(table, capsys, monkeypatch):
     assert cli.run([*call, "-o", "n.pellucid", "--memory", limit, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 20_000
     assert (pellucid.load("n.pellucid").coef_ == twin.coef_).all()
+
+
+def test_a_fit_below_the_ceiling_is_told_in_80_columns():
+    facts = {"model": "LinearDiscriminantAnalysis", "columns": 20, "path": "model.pellucid"}
+    facts |= {"rows": 20_000_000, "seconds": 141.23, "peak_memory": 559_400_000}
+    lines = as_text(facts | {"memory_limit": 600_000_000, "scratch_bytes": 3_680_000_000})
+    assert lines.splitlines() == [
+        "LinearDiscriminantAnalysis on 20 columns saved to model.pellucid",
+        "20,000,000 rows in 141.2 s. Memory: 559 MB of 600 MB. Scratch files: 3.68 GB.",
+    ]
+    assert all(len(line) <= 80 for line in lines.splitlines())
 
 
 def test_fit_says_what_is_wrong(table, capsys):

@@ -1,5 +1,7 @@
 """Dask frames: the same model for every partitioning and number of workers; predictions stay lazy."""
 
+import asyncio
+import gc
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 import pellucid
 from pellucid.cluster import KMeans
-from pellucid.data.sources import dask_frames
+from pellucid.data.sources import dask_client, dask_frames, dask_worker
 from pellucid.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from pellucid.errors import DataError
 from pellucid.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
@@ -102,6 +104,33 @@ def test_a_stuck_partition_is_an_error_that_names_it(frame, gather):
         with late, dask.config.set({"pellucid.timeout": 1.0}):
             scanned = pellucid.scan(source, client=client, gather=gather)
             LinearRegression().fit(scanned, "x")
+
+
+def test_results_that_nobody_waits_for_leave_no_error_behind():
+    """Dask would print it: "Task exception was never retrieved"."""
+    with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
+        loop, errors = client.loop.asyncio_loop, []
+        loop.call_soon_threadsafe(loop.set_exception_handler, lambda _, error: errors.append(error))
+        late = [client.submit(int, k, workers=["tcp://127.0.0.1:1"]) for k in range(3)]
+        assert dask_client.results(client, late, 5.0) == []
+        dask_client.release(late)
+        for _ in range(2):
+            client.sync(asyncio.sleep, 0.1)
+            gc.collect()
+        assert errors == []
+
+
+def test_a_partition_that_gives_other_rows_is_refused(frame, monkeypatch):
+    part = frame.head(9)
+    made = dask_worker.as_table(part, None)
+    expected = dask_worker.facts(made)
+    task = dask_worker.Part("", 0, 2, 7, 9, [0], [expected], expected.schema, ("x",), [])
+    rows = dask_worker._rows(task, [dask_worker.as_table(part, None)])
+    assert rows.equals(made.slice(2, 5)) and rows.schema.metadata is None
+    with pytest.raises(DataError, match="gave different rows when it was computed again"):
+        dask_worker._rows(task, [dask_worker.as_table(part.assign(z=0.0), None)])
+    monkeypatch.setattr(dask_worker, "facts", None)  # the same table is not read for it
+    assert dask_worker._rows(task, [made]).equals(rows)
 
 
 @pytest.mark.parametrize(

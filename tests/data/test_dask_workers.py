@@ -14,6 +14,7 @@ import pytest
 
 import pellucid
 from pellucid.beyond_memory import digest
+from pellucid.cluster import KMeans
 from pellucid.data.sources import dask_client
 from pellucid.data.sources.dask_fit import WorkerFit
 from pellucid.errors import DataError
@@ -133,11 +134,17 @@ def fit_while_killing(cluster, client, model, lazy, y, number, seed):
 
 
 @pytest.mark.parametrize(
-    ("model", "y"), [(GaussianNB(), "label"), (LogisticRegression(), "label")], ids=str
+    ("model", "y"),
+    [
+        (GaussianNB(), "label"),
+        (LogisticRegression(), "label"),
+        (KMeans(3, n_init=1, max_iter=3, random_state=0), None),
+    ],
+    ids=str,
 )
 def test_a_killed_worker_is_replaced(cluster, client, frame, model, y):
-    lazy = partitioned(frame, 7)
-    expected = digest(model.fit(lazy, y=y)._learned())
+    lazy = partitioned(frame if y else frame[["x", "z"]], 7)
+    expected = digest(model.fit(lazy, **({"y": y} if y else {}))._learned())
     passes = model.fit_report_["passes"]
     for number in (0, passes // 2, passes - 1):
         found = fit_while_killing(cluster, client, model, lazy, y, number, seed=number)
@@ -188,6 +195,36 @@ def test_a_partition_that_kills_its_workers_is_an_error_that_names_it(
     for number in range(2):  # the next fit does not meet the stored error
         (tmp_path / str(number)).touch()
     model.fit(lazy, y="label")
+
+
+def test_gathered_partitions_that_dask_gives_up_are_asked_for_again(
+    client, impatient, tmp_path, monkeypatch
+):
+    lazy = deadly(tmp_path, 2)
+    source = pellucid.scan(lazy, gather=True)
+    assert len(os.listdir(tmp_path)) == 2
+    assert source.load().to_pandas()["x"].tolist() == lazy.compute()["x"].tolist()
+    monkeypatch.setattr(dask_client, "LOSSES", 1)
+    for seen in os.listdir(tmp_path):
+        (tmp_path / seen).unlink()
+    with pytest.raises(
+        DataError, match=r"partition \d of the Dask frame could not be.*repartition"
+    ):
+        pellucid.scan(lazy, gather=True)
+
+
+def test_a_persisted_frame_survives_a_killed_worker(cluster, client, frame):
+    lazy = partitioned(frame, 7).persist()
+    distributed.wait(lazy)
+    for model in (GaussianNB(), SGDClassifier(max_iter=3, tol=None, random_state=0)):
+        expected = digest(model.fit(lazy, y="label")._learned())
+        killed = pids(cluster)[0]
+        os.kill(killed, signal.SIGKILL)
+        assert digest(model.fit(lazy, y="label")._learned()) == expected
+        until(lambda: killed not in pids(cluster) and None not in pids(cluster))  # noqa: B023
+        until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
+    found = fit_while_killing(cluster, client, GaussianNB(), lazy, "label", 2, seed=2)
+    assert digest(found._learned()) == digest(GaussianNB().fit(frame, "label")._learned())
 
 
 def test_dask_forgets_the_tasks_of_a_fit(cluster, client, frame):

@@ -6,10 +6,8 @@ Threads stand for the processes, so that many models can be tried; real workers:
 import importlib
 import pickle
 import threading
-from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +16,6 @@ import pytest
 
 from pellucid.beyond_memory import digest
 from pellucid.cluster import KMeans
-from pellucid.data import Problem
 from pellucid.data.sources.in_memory import from_table
 from pellucid.names import ESTIMATORS
 from pellucid.parallel.shard import Shard, even_ends, within
@@ -59,14 +56,6 @@ def table():
     return pa.table(
         {**columns, "label": label.tolist(), "units": rng.poisson(np.exp(score / 8)) + 1.0}
     )
-
-
-@pytest.fixture(autouse=True)
-def separate_properties(monkeypatch):
-    """Before Python 3.12 a cached property has one lock for all threads; processes have their own."""
-    for found in vars(Problem).values():
-        if isinstance(found, cached_property) and hasattr(found, "lock"):
-            monkeypatch.setattr(found, "lock", nullcontext())
 
 
 def fit_shared(make, table, names, y, parts):

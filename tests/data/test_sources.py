@@ -1,5 +1,6 @@
 """Tables that need not fit into memory: every source gives the model that the table in memory gives."""
 
+import contextlib
 import datetime as dt
 import importlib
 import os
@@ -7,6 +8,7 @@ import sqlite3
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -103,6 +105,13 @@ def sqlite(table, folder):
     return pellucid.scan(connection, query="SELECT * FROM sales ORDER BY rowid")
 
 
+def csv_file(table, folder, ending=""):
+    path = str(folder / f"t.csv{ending}")
+    with pa.output_stream(path, compression="gzip" if ending else None) as file:
+        csv.write_csv(table, file)
+    return path
+
+
 SOURCES = {
     "parquet": lambda table, folder: files(table, folder),
     "one row group": lambda table, folder: files(table, folder, 10**6, 1),
@@ -113,6 +122,8 @@ SOURCES = {
     "DuckDB relation": duckdb_relation,
     "DuckDB file": duckdb_file,
     "SQLite": sqlite,
+    "CSV": csv_file,
+    "compressed CSV": lambda table, folder: csv_file(table, folder, ".gz"),
 }
 
 
@@ -219,8 +230,15 @@ def test_a_summary_from_scratch_files_is_the_same(name, table, tmp_path, ceiling
     assert str(model.summary()) == str(twin.summary())
 
 
+FAMILIES = (
+    "LinearRegression", "LogisticRegression", "PoissonRegressor", "MixedNB",
+    "LinearDiscriminantAnalysis", "PCA", "KMeans", "GaussianMixture", "SGDClassifier",
+    "RandomForestRegressor", "HistGradientBoostingClassifier",
+)  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["LinearRegression", "KMeans", "HistGradientBoostingClassifier"])
+@pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_source_gives_each_kind_of_model(source, name, table, tmp_path, ceiling):
     model, twin = make(name, **MODELS.get(name, {})), make(name, **MODELS.get(name, {}))
@@ -408,6 +426,11 @@ def test_wrong_sources_are_refused(table, tmp_path):
         pellucid.scan(files(table, tmp_path), features=["regions"])
     with pytest.raises(ParameterError, match="not both"):
         pellucid.scan(tmp_path, table="a", query="b")
+    with (
+        contextlib.closing(sqlite3.connect(":memory:")) as connection,
+        pytest.raises(DataError, match=r"scan\(connection, query="),
+    ):
+        pellucid.scan(connection)
     assert source_of(table) is None
 
 

@@ -1,7 +1,6 @@
 """`Problem`: what every family's `_fit` receives. Frozen: a fit never changes its input."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from pellucid.data.row_view import RowView
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown
+from pellucid.parallel.cached import cached_property
 from pellucid.parallel.external import gather, take
 from pellucid.parallel.memory import is_limited
 from pellucid.parallel.shard import shard

@@ -5,7 +5,6 @@ only, so it is saved with the model. Columns are matched by name where both tabl
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from pellucid.data.intake import RawTable
 from pellucid.data.kinds import as_kind
 from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError, UnseenLevelWarning, warn
+from pellucid.parallel.cached import cached_property
 
 NUMBER, CATEGORICAL, DATETIME, TEXT = "number", "categorical", "datetime", "text"
 _CHOICES = (  # of unseen, layout, coding and text_mode

@@ -6,7 +6,6 @@ drawn. Invariant: a bag depends on the seed, its number and the problem alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.weighted_sampling import among, copies_of
 from pellucid.errors import ParameterError
+from pellucid.parallel.cached import cached_property
 
 MANY_DRAWS = 8  # draws per row from which counts are drawn instead of rows
 

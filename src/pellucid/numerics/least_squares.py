@@ -6,7 +6,6 @@ double-double, so the answer does not depend on how the factor was made.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from pellucid.numerics.double_double import (
 )
 from pellucid.numerics.min_norm import Interpolation, interpolate
 from pellucid.numerics.row_blocks import FIRST, Rows, exponents, lifted
+from pellucid.parallel.cached import cached_property
 
 MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe

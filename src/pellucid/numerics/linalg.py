@@ -7,12 +7,12 @@ rank is decided on scaled columns: pivoted, with the tolerance max(n, p) eps, or
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack, qr
 
 from pellucid import parallel
+from pellucid.parallel.cached import cached_property
 
 EPS = np.finfo(float).eps
 # Scaled condition number of X above which X' X no longer holds enough of X.

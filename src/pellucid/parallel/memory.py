@@ -88,12 +88,13 @@ def parse_size(size: int | str, what: str) -> int:
 def shown_size(size: float) -> str:
     """Bytes as people write them.
 
-    >>> shown_size(600_000_000), shown_size(3_200_000_000)
-    ('600 MB', '3.2 GB')
+    >>> shown_size(600_000_000), shown_size(3_200_000_000), shown_size(999_900_000)
+    ('600 MB', '3.2 GB', '1000 MB')
     """
     for unit in ("TB", "GB", "MB", "KB"):
         if size >= UNITS[unit]:
-            return f"{size / UNITS[unit]:.3g} {unit}"
+            number = size / UNITS[unit]
+            return f"{number:.3g} {unit}" if number < 999.5 else f"{number:.0f} {unit}"
     return f"{int(size)} bytes"
 
 

@@ -9,13 +9,14 @@ order of their penalties. Invariant: the last state is the fitted tree itself.
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pellucid.data import Problem
 from pellucid.data.schema import DATETIME
+from pellucid.parallel.cached import cached_property
 from pellucid.records import Recorder
 from pellucid.tree import formatting
 from pellucid.tree._apply import preorder

@@ -113,8 +113,8 @@ def as_text(facts: dict[str, Any]) -> str:
     lines = [f"{facts['model']} on {facts['columns']} columns saved to {facts['path']}"]
     if "peak_memory" in facts:
         lines.append(
-            f"{facts['rows']} rows in {facts['seconds']:.1f} s, memory at most "
-            f"{shown_size(facts['peak_memory'])} (limit {shown_size(facts['memory_limit'])}), scratch "
-            f"files {shown_size(facts['scratch_bytes'])}"
+            f"{facts['rows']:,} rows in {facts['seconds']:.1f} s. Memory: "
+            f"{shown_size(facts['peak_memory'])} of {shown_size(facts['memory_limit'])}. "
+            f"Scratch files: {shown_size(facts['scratch_bytes'])}."
         )
     return "\n".join(lines)

@@ -45,7 +45,11 @@ def wait_for(futures: Iterable[Any], seconds: float = LOOK) -> None:
 
 
 def results(client: Any, futures: Sequence[Any], wait: float) -> list[Any]:
-    """Results of finished tasks; none if a worker is lost before all are here."""
+    """Results of finished tasks; none if a worker is lost before all are here.
+
+    Dask goes on waiting for those until they are released. Cancelled, it would leave the tasks that wait
+    for them alone, and print their errors.
+    """
     deadline = time.monotonic() + wait
     asked = asyncio.run_coroutine_threadsafe(
         client.gather(futures, asynchronous=True), client.loop.asyncio_loop
@@ -58,7 +62,6 @@ def results(client: Any, futures: Sequence[Any], wait: float) -> list[Any]:
                 break
         except Exception:  # the tasks themselves raise nothing
             return []
-    asked.cancel()
     return []
 
 

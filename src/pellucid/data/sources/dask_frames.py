@@ -81,28 +81,35 @@ def _arrow(part: Any) -> pa.Table:
 def _partitions(X: Any, client: Any) -> Iterator[pa.Table]:
     import dask
 
-    parts = [dask.delayed(_arrow)(part) for part in X.to_delayed()]
+    as_table = dask.delayed(_arrow, pure=False)  # asked for again, a partition has a key of its own
+    parts = X.to_delayed()
     client = client or _current_client()
     if client is None:
         for part in parts:
-            yield part.compute(scheduler="threads")
+            yield as_table(part).compute(scheduler="threads")
         return
-    waiting: deque[Any] = deque()
-    for number, part in enumerate(parts):
-        waiting.append((number, client.compute(part)))
-        if len(waiting) > AHEAD:
-            yield _result(*waiting.popleft())
-    while waiting:
-        yield _result(*waiting.popleft())
+    from pellucid.data.sources import dask_client
 
+    wait, losses = longest_wait(), dask_client.Losses()
+    waiting: deque[tuple[int, Any]] = deque()
 
-def _result(number: int, future: Any) -> pa.Table:
-    wait = longest_wait()
+    def result() -> pa.Table:
+        number, future = waiting.popleft()
+
+        def again() -> Any:
+            return client.compute(as_table(parts[number]))
+
+        return dask_client.computed(client, future, number, wait, losses, again)
+
     try:
-        return future.result(timeout=wait)
-    except TimeoutError:
-        future.cancel()
-        raise late_partition(number, wait) from None
+        for number, part in enumerate(parts):
+            waiting.append((number, client.compute(as_table(part))))
+            if len(waiting) > AHEAD:
+                yield result()
+        while waiting:
+            yield result()
+    finally:
+        dask_client.release(future for _, future in waiting)
 
 
 def longest_wait() -> float:

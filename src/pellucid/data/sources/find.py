@@ -126,9 +126,9 @@ def source_of(X: Any, client: Any = None, text: Sequence[str] = ()) -> BlockSour
 
 def _stream_of(X: Any, package: str) -> BlockSource | None:
     kind = type(X)
+    if callable(getattr(kind, "cursor", None)):  # a connection has no table of its own
+        raise DataError("Give pellucid.scan(connection, query=...), not the connection itself.")
     if package in ("duckdb", "_duckdb") and hasattr(X, "fetch_record_batch"):
-        if hasattr(X, "cursor"):  # a connection has no table of its own
-            raise DataError("Give pellucid.scan(connection, query=...), not the connection itself.")
         from pellucid.data.sources.streams import from_relation
 
         return from_relation(X)

@@ -8,7 +8,6 @@ overflows; directions that the rows do not show are left out, so len(values) is 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from pellucid import parallel
 from pellucid.errors import DataError
 from pellucid.linear_model._ridge.solver import Ridge, Tall, Wide, prepare
 from pellucid.numerics.linalg import EPS
+from pellucid.parallel.cached import cached_property
 
 # Share of the largest value below which a value must not be taken from squared columns.
 ROUGH = 1e-9
