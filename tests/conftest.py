@@ -10,6 +10,7 @@ and a test that needs more fails.
 import gc
 import os
 import random
+import signal
 import time
 import zlib
 
@@ -26,6 +27,11 @@ seconds_key = pytest.StashKey[float]()
 
 hypothesis.settings.register_profile("pellucid", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("pellucid")
+
+# A shell starts its background jobs with Ctrl-C ignored, and their children inherit that: the tests that
+# interrupt a process would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
