@@ -261,8 +261,9 @@ def read_for(fitted: Any, file: Any, messages: Messages, encoding: str | None) -
         if levels and all(isinstance(level, str) for level in levels)
     }
     table = read(source, text=list(texts), note=messages.note, encoding=encoding)
+    given = set(table.column_names)
     for name, levels in texts.items():
-        if name in table.column_names and not levels.isdisjoint(MISSING):
+        if name in given and not levels.isdisjoint(MISSING):
             markers = [marker for marker in MISSING if marker not in levels]
             own = read(
                 source, columns=[name], text=[name], missing=markers, encoding=encoding,
@@ -328,12 +329,13 @@ def match_columns(
     if needed is None:  # trained on an array: columns are taken by position
         return table
     needed = [str(name) for name in needed]
-    missing = [name for name in needed if name not in table.column_names]
-    extra = [name for name in table.column_names if name not in needed and name not in copied]
+    given, wanted = dict.fromkeys(table.column_names), {*needed, *copied}
+    missing = [name for name in needed if name not in given]
+    extra = [name for name in given if name not in wanted]
     columns, them = ("column", "it") if len(missing) == 1 else ("columns", "them")
     if missing and not allow_missing:
         found = len(needed) - len(missing)
-        hint = did_you_mean(missing[0], [n for n in table.column_names if n not in needed])
+        hint = did_you_mean(missing[0], [*extra, *copied])
         raise DataError(
             f"{source} has no {columns} {listed(missing)} ({found} of the {len(needed)} columns that "
             f"the model needs were found).{hint} --allow-missing treats {them} as missing values."
@@ -342,9 +344,15 @@ def match_columns(
         messages.note(f"{source} has no {columns} {listed(missing)}: treated as missing values")
     if extra and not extra_is_fine:
         messages.note(f"ignored columns that the model does not use: {listed(extra)}")
-    for name in missing:
-        table = table.append_column(name, [[None] * table.num_rows])
-    return table.select(needed)
+    return with_missing_columns(table, missing).select(needed)
+
+
+def with_missing_columns(table: Any, names: list[str]) -> Any:
+    """The table with columns that hold no values."""
+    import pyarrow as pa
+
+    empty = pa.nulls(table.num_rows)
+    return pa.table([*table.columns, *[empty] * len(names)], names=[*table.column_names, *names])
 
 
 def listed(names: list[str]) -> str:

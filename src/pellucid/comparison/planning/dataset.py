@@ -292,9 +292,9 @@ def _with_test_file(opened: SourceTable, settings: Settings) -> SourceTable:
     """The table with the rows of the test file at the end."""
     path, names = settings.test, opened.table.column_names
     test = open_table(path, encoding=settings.encoding)
-    for name in names:
-        if name not in test.table.column_names:
-            raise DataError(f"the test file {path} lacks column {name!r} of {opened.source}.")
+    if lost := set(names).difference(test.table.column_names):
+        first = min(lost, key=names.index)
+        raise DataError(f"the test file {path} lacks column {first!r} of {opened.source}.")
     rows = shared_tables.readable(test.table.select(names))
     table = shared_tables.stacked(opened.table, rows)
     return replace(opened, table=table, n_test=rows.num_rows, test_sha256=test.sha256)
