@@ -61,6 +61,18 @@ def test_status(cls, value, Xy, tmp_path):
     refused(cls().fit(*Xy), tmp_path / "m", change)
 
 
+@pytest.mark.parametrize("value", [2**70, -(2**63) - 1, "1", None])
+def test_declared_numbers(value, Xy, tmp_path):
+    """NumPy takes an integer beyond 64 bits for an object."""
+
+    def change(tree):
+        tree["learned"]["intercept_"] = value
+
+    refused(GeneralizedLinearModel().fit(*Xy), tmp_path / "m", change)
+    tree = forged(GeneralizedLinearModel().fit(*Xy), tmp_path / "m", lambda tree: None)
+    assert pellucid.load(tree).summary()
+
+
 @pytest.mark.parametrize("fact", ["link", "family", "known", "log_likelihood_precision"])
 def test_facts_for_inference(fact, Xy, tmp_path):
     model = GeneralizedLinearModel(family="poisson").fit(*Xy)

@@ -39,14 +39,17 @@ def check_state(model: Any) -> None:
 
 
 def _check_scalars(model: Any, learned: dict[str, Any]) -> None:
-    """Learned attributes that are declared as numbers or texts are such."""
+    """Learned attributes that are declared as numbers or texts are such; integers have 64 bits."""
     for base in type(model).__mro__:
         declared = get_annotations(base)
         for name in vars(base).get("_declared", {}):
             kind = declared.get(name)
             allowed = SCALARS.get(kind if isinstance(kind, str) else getattr(kind, "__name__", ""))
-            known = allowed is not None and name.endswith("_") and name in learned
-            if known and not isinstance(learned[name], allowed or object):
+            if allowed is None or not name.endswith("_") or name not in learned:
+                continue
+            value = learned[name]
+            fits = not isinstance(value, int) or -(2**63) <= value < 2**63
+            if not isinstance(value, allowed) or not fits:
                 raise ModelFileError(f"its {type(model).__name__} has no {kind} {name}")
 
 
