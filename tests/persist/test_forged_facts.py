@@ -11,9 +11,15 @@ from pellucid import persist
 from pellucid.cluster import KMeans
 from pellucid.discriminant_analysis import LinearDiscriminantAnalysis
 from pellucid.errors import ModelFileError
-from pellucid.linear_model import BayesianRidge, GeneralizedLinearModel, LogisticRegression
+from pellucid.linear_model import (
+    BayesianRidge,
+    GeneralizedLinearModel,
+    LinearRegression,
+    LogisticRegression,
+    LogTargetRidge,
+)
 from pellucid.mixture import GaussianMixture
-from pellucid.neighbors import KNeighborsClassifier
+from pellucid.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from tests.persist.forgery import parts, sealed
 
 STRANGE = {
@@ -62,15 +68,34 @@ def test_status(cls, value, Xy, tmp_path):
 
 
 @pytest.mark.parametrize("value", [2**70, -(2**63) - 1, "1", None])
-def test_declared_numbers(value, Xy, tmp_path):
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (GeneralizedLinearModel, "intercept_"),
+        (LinearRegression, "intercept_"),
+        (LogTargetRidge, "smearing_"),
+    ],
+)
+def test_numbers(cls, name, value, Xy, tmp_path):
     """NumPy takes an integer beyond 64 bits for an object."""
+    model = cls().fit(Xy[0], Xy[1] + 1)
+    refused(model, tmp_path / "m", lambda tree: tree["learned"].__setitem__(name, value))
 
-    def change(tree):
-        tree["learned"]["intercept_"] = value
 
-    refused(GeneralizedLinearModel().fit(*Xy), tmp_path / "m", change)
-    tree = forged(GeneralizedLinearModel().fit(*Xy), tmp_path / "m", lambda tree: None)
-    assert pellucid.load(tree).summary()
+@pytest.mark.parametrize(("fact", "value"), [("constant", 1.5), ("constant", 1), ("mass", 0)])
+def test_facts_of_least_squares(fact, value, Xy, tmp_path):
+    refused(
+        LinearRegression().fit(*Xy),
+        tmp_path / "m",
+        lambda tree: entries(tree, "inference_")[fact].__setitem__(1, value),
+    )
+
+
+def test_the_class_of_outliers(Xy, tmp_path):
+    model = RadiusNeighborsClassifier(radius=9.0).fit(*Xy)
+    refused(model, tmp_path / "m", lambda tree: tree["learned"].pop("outlier_label_"))
+    refused(model, tmp_path / "m", lambda tree: tree["learned"].__setitem__("outlier_label_", 7))
+    assert pellucid.load(forged(model, tmp_path / "m", lambda tree: None)).outlier_label_ is None
 
 
 @pytest.mark.parametrize("fact", ["link", "family", "known", "log_likelihood_precision"])

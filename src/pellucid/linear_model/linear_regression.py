@@ -225,8 +225,10 @@ class LinearRegression(LinearPredictor):
             self, "inference_", residual_ss=(k,), total_ss=(k,), exponent=(k,), unit_error=(p + 1,),
             total=(), rows=(), constant=(), condition=(), log_weights=(), mass=(),
         )  # fmt: skip
-        if not (kept["total"] > 0 and kept["rows"] > 0):
+        if not (kept["total"] > 0 and kept["rows"] > 0 and kept["mass"] > 0):
             raise DataError("it has no training rows")
+        if not isinstance(kept["constant"], bool | np.bool_):
+            raise DataError("it does not say whether its columns hold a constant")
         if "root" in kept:
             expect_entries(self, "inference_", root=(p, None), null=(p, None), centre=(p,))
             slack, drift = kept["null"].shape[1:], kept["root"].shape[1:]

@@ -91,8 +91,8 @@ class RadiusNeighborsClassifier(RadiusQueries, Classifier):  # type: ignore[misc
     def _check_state(self) -> None:
         """Checks `outlier_label_` too."""
         super()._check_state()
-        label = vars(self).get("outlier_label_")
-        if label is not None and label not in self.classes_.tolist():
+        known = [None, *self.classes_.tolist()]
+        if "outlier_label_" not in vars(self) or self.outlier_label_ not in known:
             raise ModelFileError(
                 "the outlier_label_ of its RadiusNeighborsClassifier is not a class"
             )

@@ -47,10 +47,13 @@ def _check_scalars(model: Any, learned: dict[str, Any]) -> None:
             allowed = SCALARS.get(kind if isinstance(kind, str) else getattr(kind, "__name__", ""))
             if allowed is None or not name.endswith("_") or name not in learned:
                 continue
-            value = learned[name]
-            fits = not isinstance(value, int) or -(2**63) <= value < 2**63
-            if not isinstance(value, allowed) or not fits:
+            if not isinstance(learned[name], allowed) or is_too_long(learned[name]):
                 raise ModelFileError(f"its {type(model).__name__} has no {kind} {name}")
+
+
+def is_too_long(value: Any) -> bool:
+    """Whether it is an integer that 64 bits do not hold: NumPy takes it for an object."""
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _check_additions(model: Any) -> None:
@@ -160,7 +163,8 @@ def expect_array(
 def expect_number(model: Any, name: str, low: float = -np.inf) -> None:
     """For `_check_state`: `model.name` is a number of at least `low`."""
     value = vars(model).get(name)
-    if not isinstance(value, int | float | np.number) or not low <= value < np.inf:
+    number = isinstance(value, int | float | np.number) and not is_too_long(value)
+    if not number or not low <= value < np.inf:
         raise ModelFileError(f"its {type(model).__name__} has no {name} in its range")
 
 
