@@ -17,6 +17,8 @@ import click
 from pellucid.app.messages import Messages
 
 LITTLE_MEMORY = 1 << 31
+# Address space that the libraries need. With less, OpenBLAS ends the process or loops for ever.
+LEAST_MEMORY = 800 << 20
 LESS_MEMORY = "Use a smaller table or fewer processes (-j 1), or raise the memory limit."
 # {command: its line in `pellucid --help`}, so that help imports no command.
 COMMANDS = {
@@ -45,6 +47,12 @@ class LazyGroup(click.Group):
         """The click command, from the module of the same name."""
         if cmd_name not in COMMANDS:
             return None
+        if (limit := _memory_limit()) < LEAST_MEMORY:
+            least = f"{LEAST_MEMORY >> 20} MB"
+            raise click.ClickException(
+                f"not enough memory: the limit of this process (ulimit -v) is {int(limit) >> 20} MB, "
+                f"and NumPy, SciPy and Arrow need {least} of address space. Raise the limit."
+            )
         module = importlib.import_module(f"pellucid.app.commands.{cmd_name}")
         return getattr(module, cmd_name)
 
@@ -167,14 +175,19 @@ def run(arguments: list[str]) -> int:
             return report(error, messages)
 
 
-def _little_memory() -> bool:
-    """Whether the address space is limited (`ulimit -v`) so much that modules may not load."""
+def _memory_limit() -> float:
+    """The bytes of address space that this process may have (`ulimit -v`)."""
     try:
         import resource
     except ImportError:  # Windows
-        return False
+        return float("inf")
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return limit != resource.RLIM_INFINITY and limit < LITTLE_MEMORY
+    return float("inf") if limit == resource.RLIM_INFINITY else limit
+
+
+def _little_memory() -> bool:
+    """Whether the address space is limited so much that modules may not load."""
+    return _memory_limit() < LITTLE_MEMORY
 
 
 def main() -> None:
