@@ -108,6 +108,11 @@ class SourceTable:
         """Whether it was read from a file or from standard input."""
         return self.container == PATH and self.task is None
 
+    @property
+    def place(self) -> str:
+        """Where it came from, for messages."""
+        return "standard input" if self.source == "-" else self.source
+
 
 def open_table(
     data: Any, note: Callable[[str], None] | None = None, encoding: str | None = None
@@ -146,18 +151,18 @@ def load_dataset(
     opened = data if isinstance(data, SourceTable) else open_table(data, note, settings.encoding)
     if settings.encoding and not settings.test and not opened.read:
         raise DataError(
-            f"--encoding is only for files, but {opened.source} is not one. Leave it out."
+            f"--encoding is only for files, but {opened.place} is not one. Leave it out."
         )
     table, target = opened.table, settings.target or opened.target
     if y is not None:
         table, target = _with_target(table, y, target)
     if target is None:
         raise DataError(
-            f"which column of {opened.source} should be predicted? Name it with --target "
+            f"which column of {opened.place} should be predicted? Name it with --target "
             f"(target=...).{_likely(table.column_names)} {listing(table.column_names)}"
         )
-    require_column(table, target, opened.source)
-    roles = _roles(table, settings, target, opened.source)
+    require_column(table, target, opened.place)
+    roles = _roles(table, settings, target, opened.place)
     # Drop these columns first: they may have types that no model can read.
     table = shared_tables.readable(shared_tables.without(table, [*roles["id"], *roles["drop"]]))
     opened = replace(opened, table=table)
@@ -188,7 +193,7 @@ def _assemble(
         )
     if n_train < MIN_ROWS:
         raise DataError(
-            f"{opened.source} has only {n_train} row{'s' * (n_train != 1)} with a target. A comparison "
+            f"{opened.place} has only {n_train} row{'s' * (n_train != 1)} with a target. A comparison "
             f"needs at least {MIN_ROWS}."
         )
     task = settings.task if settings.task != "auto" else (opened.task or "auto")
@@ -211,7 +216,7 @@ def _assemble(
     apart = {target, *(name for names in roles.values() for name in names)}
     features = shared_tables.without(table, apart)
     if not features.num_columns:
-        raise DataError(f"{opened.source} has no column left from which to predict {target!r}.")
+        raise DataError(f"{opened.place} has no column left from which to predict {target!r}.")
     features, kinds = shared_tables.settled(features, n_train)
     _refuse_infinite(features, kinds)
     return Dataset(
@@ -294,7 +299,7 @@ def _with_test_file(opened: SourceTable, settings: Settings) -> SourceTable:
     test = open_table(path, encoding=settings.encoding)
     if lost := set(names).difference(test.table.column_names):
         first = min(lost, key=names.index)
-        raise DataError(f"the test file {path} lacks column {first!r} of {opened.source}.")
+        raise DataError(f"the test file {path} lacks column {first!r} of {opened.place}.")
     rows = shared_tables.readable(test.table.select(names))
     table = shared_tables.stacked(opened.table, rows)
     return replace(opened, table=table, n_test=rows.num_rows, test_sha256=test.sha256)
