@@ -70,7 +70,7 @@ ROWS = (
     Row(15, "partitions", "8 partitionings of tables in memory, in Parquet and in Dask",
         "the bits of the table in memory", "partitions:partitions", Limits(300)),
     Row(16, "workers", "Dask workers that are killed during a fit", "every fit ends, equal bits",
-        "partitions:workers", Limits(300)),
+        "workers:kills", Limits(300)),
     Row(17, "files", "missing, truncated, corrupt tables; outputs that cannot be written",
         "the right error, nothing half-written", "faults:files"),
     Row(18, "kills", "kill -9 during a comparison, continued", "equal bytes", "faults:kills",

@@ -1,4 +1,4 @@
-"""Rows 15 and 16: parts of a table from memory, Parquet and Dask; workers of Dask that are killed."""
+"""Row 15: parts of a table from memory, Parquet and Dask."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import pairwise
-from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,12 +23,10 @@ from pellucid.discriminant_analysis import LinearDiscriminantAnalysis
 from pellucid.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from pellucid.naive_bayes import GaussianNB
 from pellucid.parallel import memory
-from scorecard.runner import Case, counted
+from scorecard.runner import Case
 
 PARTS = (1, 2, 3, 5, 8, 13, 21, 40)
 ROWS = 20_000
-KILLS = 20  # of each model
-KILLED_ROWS = 200_000  # four groups of rows, so that two workers share them
 NUMBERS = ["x", "z"]
 # Model, target and the columns that it is fitted to.
 MODELS: dict[str, tuple[type, str | None, list[str]]] = {
@@ -40,7 +37,6 @@ MODELS: dict[str, tuple[type, str | None, list[str]]] = {
     "LinearDiscriminantAnalysis": (LinearDiscriminantAnalysis, "label", NUMBERS),
     "PCA": (PCA, None, NUMBERS),
 }
-KILLED = ("LinearRegression", "LogisticRegression", "PoissonRegressor", "GaussianNB", "PCA")
 
 
 def partitions(share: float) -> Iterator[Case]:
@@ -53,9 +49,9 @@ def partitions(share: float) -> Iterator[Case]:
 
 
 @cache
-def table(rows: int = ROWS) -> pd.DataFrame:
+def table(rows: int = ROWS, seed: int = 15) -> pd.DataFrame:
     """Numbers with missing values, a category, a label and a count."""
-    rng = np.random.default_rng(15)
+    rng = np.random.default_rng(seed)
     x, z = rng.normal(size=(2, rows))
     group = rng.choice(["a", "b", "c"], rows)
     label = np.where(x + (group == "a") + rng.logistic(size=rows) > 0, "yes", "no")
@@ -64,9 +60,9 @@ def table(rows: int = ROWS) -> pd.DataFrame:
     return pd.DataFrame({"x": holed, "z": z, "group": group, "label": label, "count": counts})
 
 
-def _columns(name: str, rows: int = ROWS) -> pd.DataFrame:
+def _columns(name: str) -> pd.DataFrame:
     _, y, names = MODELS[name]
-    return table(rows)[[*names, *([y] if y else [])]]
+    return table()[[*names, *([y] if y else [])]]
 
 
 def _cut(frame: pd.DataFrame, parts: int) -> list[pd.DataFrame]:
@@ -132,53 +128,3 @@ def _same_model(name: str, given: Callable[[pd.DataFrame, int], Any], parts: int
         found = Model().fit(source, y=y) if y else Model().fit(source)
     whole = Model().fit(frame, y=y) if y else Model().fit(frame)
     assert digest(found._learned()) == digest(whole._learned()), "other bits than in memory"
-
-
-def workers(share: float) -> Iterator[Case]:
-    """A worker is killed inside a random pass of a fit, 20 times for each of 5 models."""
-    for number in counted(KILLS * len(KILLED), share):
-        name = KILLED[number % len(KILLED)]
-        yield Case(f"{name} {number}", partial(_survives, name, number))
-
-
-@contextmanager
-def _cluster() -> Iterator[tuple[Any, Any]]:
-    """Two worker processes, which say nothing of lost connections."""
-    import dask
-    import distributed
-
-    quiet = {
-        "distributed.deploy.lost-worker-timeout": "5 minutes",
-        "logging.distributed": "critical",
-    }
-    with (
-        dask.config.set(quiet),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
-            silence_logs=CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):  # fmt: skip
-        client.wait_for_workers(2)
-        yield cluster, client
-
-
-@cache
-def _unharmed(name: str) -> tuple[str, int]:
-    """The digest of a fit that nothing disturbs, and its passes."""
-    Model, y, _ = MODELS[name]
-    lazy = _lazy(_columns(name, KILLED_ROWS), 7)
-    model = Model().fit(lazy, y=y) if y else Model().fit(lazy)
-    return digest(model._learned()), model.fit_report_["passes"]
-
-
-def _survives(name: str, number: int) -> None:
-    from tests.data.test_dask_workers import fit_while_killing
-
-    Model, y, _ = MODELS[name]
-    lazy = _lazy(_columns(name, KILLED_ROWS), 7)
-    with _cluster() as (cluster, client):
-        expected, passes = _unharmed(name)
-        hit = int(np.random.default_rng([number, 16]).integers(passes))
-        found = fit_while_killing(cluster, client, Model(), lazy, y, hit, seed=number)
-    assert digest(found._learned()) == expected, "other bits than without the kill"
