@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
-from logging import CRITICAL
 from typing import Any
 
 import numpy as np
@@ -13,25 +11,19 @@ import pandas as pd
 
 from pellucid.beyond_memory import digest
 from pellucid.cluster import KMeans
-from pellucid.decomposition import PCA
 from pellucid.ensemble import HistGradientBoostingClassifier
-from pellucid.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
-from pellucid.naive_bayes import GaussianNB
-from scorecard.checks.partitions import NUMBERS, table
+from scorecard.checks import dask_workers
+from scorecard.checks.partitions import MIXED, MODELS, NUMBERS, table
 from scorecard.runner import Case, counted
 
 KILLS = 20  # of each model
 ROWS = 1_000_000  # 16 groups of rows, in two parts
 WARM = 140_000  # for both workers, too
 PARTS = 7
-MIXED = [*NUMBERS, "group"]
-# How the model is made, its target and its columns.
+FIVE = ("LinearRegression", "LogisticRegression", "PoissonRegressor", "GaussianNB", "PCA")
+# How a model is made, its target and its columns.
 KILLED: dict[str, tuple[Callable[[], Any], str | None, list[str]]] = {
-    "LinearRegression": (LinearRegression, "z", ["x", "group"]),
-    "LogisticRegression": (LogisticRegression, "label", MIXED),
-    "PoissonRegressor": (PoissonRegressor, "count", NUMBERS),
-    "GaussianNB": (GaussianNB, "label", MIXED),
-    "PCA": (PCA, None, NUMBERS),
+    **{name: MODELS[name] for name in FIVE},
     "KMeans": (partial(KMeans, 3, n_init=1, max_iter=20, tol=0.01, random_state=0), None, NUMBERS),
     "HistGradientBoostingClassifier": (
         partial(HistGradientBoostingClassifier, max_iter=5, random_state=0), "label", MIXED,
@@ -44,28 +36,6 @@ def kills(share: float) -> Iterator[Case]:
     for number in counted(KILLS * len(KILLED), share):
         name = list(KILLED)[number % len(KILLED)]
         yield Case(f"{name} {number}", partial(_survives, name, number))
-
-
-@contextmanager
-def _cluster() -> Iterator[tuple[Any, Any]]:
-    """Two worker processes, which say nothing of lost connections."""
-    import dask
-    import distributed
-
-    quiet = {
-        "distributed.deploy.lost-worker-timeout": "5 minutes",
-        "logging.distributed": "critical",
-    }
-    with (
-        dask.config.set(quiet),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
-            silence_logs=CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):  # fmt: skip
-        client.wait_for_workers(2)
-        yield cluster, client
 
 
 def _lazy(columns: list[str], rows: int) -> Any:
@@ -88,7 +58,7 @@ def _survives(name: str, number: int) -> dict[str, float]:
 
     make, y, columns = KILLED[name]
     columns, target = [*columns, *([y] if y else [])], {"y": y} if y else {}
-    with _cluster() as (cluster, client):
+    with dask_workers.cluster(2) as (cluster, client):
         make().fit(_lazy(columns, WARM), **target)  # now the workers have imported what fits need
         lazy, usual = _lazy(columns, ROWS), make()
         usual.fit(lazy, **target)
