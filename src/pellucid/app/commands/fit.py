@@ -44,6 +44,8 @@ def fit(
     import json
 
     from pellucid.parallel import set_memory
+    from pellucid.records.progress_line import ProgressLine
+    from pellucid.records.watch import watching
 
     if memory is not None:
         set_memory(memory)
@@ -51,7 +53,13 @@ def fit(
     given = {name: column for name, column in (("y", target), ("sample_weight", weight)) if column}
     if estimator._target != "none" and target is None:
         raise click.UsageError(f"{model} predicts a target: name its column with -t.")
-    estimator.fit(data_of(file, features, list(given.values())), **given)
+    line = ProgressLine.of_command(messages.level)
+    try:
+        with watching(state=False, progress=line):
+            estimator.fit(data_of(file, features, list(given.values())), **given)
+    finally:
+        if line is not None:
+            line.end()
     estimator.save(out)
     facts = getattr(estimator, "fit_report_", {})
     facts |= {"model": model, "path": out, "columns": estimator.n_features_in_}

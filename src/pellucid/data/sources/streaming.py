@@ -15,6 +15,7 @@ from pellucid.data.sources.block_source import AHEAD, CELLS, BlockSource
 from pellucid.data.sources.find import is_large
 from pellucid.errors import MemoryLimitError, ScratchError
 from pellucid.parallel.memory import (
+    MORE,
     ROOM,
     ceiling,
     get_memory,
@@ -98,7 +99,7 @@ def check_memory(source: BlockSource, limit: int) -> None:
         raise MemoryLimitError(
             f"{source.name} needs at least {shown_size(needed)} of memory, but {shown_size(limit)} are "
             f"allowed, of which this process holds {shown_size(resident())} already. Allow more with "
-            "pellucid.set_memory or PELLUCID_MEMORY."
+            f"{MORE}."
         )
 
 
