@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,20 +30,12 @@ KILLED: dict[str, tuple[Callable[[], Any], str | None, list[str]]] = {
     ),
 }  # fmt: skip
 
-_open = ExitStack()
-
 
 def kills(share: float) -> Iterator[Case]:
     """A worker is killed inside a random pass of a fit, 20 times for each of 7 models."""
     for number in counted(KILLS * len(KILLED), share):
         name = list(KILLED)[number % len(KILLED)]
         yield Case(f"{name} {number}", partial(_survives, name, number))
-
-
-@cache
-def _cluster() -> tuple[Any, Any]:
-    """Two workers, which end with this process."""
-    return _open.enter_context(dask_workers.cluster(2))
 
 
 def _lazy(columns: list[str], rows: int) -> Any:
@@ -67,13 +58,12 @@ def _survives(name: str, number: int) -> dict[str, float]:
 
     make, y, columns = KILLED[name]
     columns, target = [*columns, *([y] if y else [])], {"y": y} if y else {}
-    cluster, client = _cluster()
-    client.wait_for_workers(2)
-    make().fit(_lazy(columns, WARM), **target)  # now the workers have imported what fits need
-    lazy, usual = _lazy(columns, ROWS), make()
-    usual.fit(lazy, **target)
-    hit = int(np.random.default_rng([number, 16]).integers(usual.fit_report_["passes"]))
-    found = fit_while_killing(cluster, client, make(), lazy, y, hit, seed=number)
+    with dask_workers.cluster(2) as (cluster, _):
+        make().fit(_lazy(columns, WARM), **target)  # now the workers have imported what fits need
+        lazy, usual = _lazy(columns, ROWS), make()
+        usual.fit(lazy, **target)
+        hit = int(np.random.default_rng([number, 16]).integers(usual.fit_report_["passes"]))
+        found, _ = fit_while_killing(cluster, make(), lazy, y, hit, seed=number)
     assert digest(found._learned()) == digest(usual._learned()), "other bits than without the kill"
     seconds, before = found.fit_report_["seconds"], usual.fit_report_["seconds"]
     return {"seconds": seconds, "undisturbed": before, "ratio": seconds / before}

@@ -70,11 +70,10 @@ def _shown(source: BlockSource) -> Callable[..., None] | None:
     if not recorder.reports:
         return None
 
-    def report(number: int, rows: int, seconds_left: float) -> None:
+    def report(number: int, rows: int, n_rows: int, seconds_left: float) -> None:
         recorder.report(
-            iteration=number, objective=None, rows=rows, n_rows=source.n_rows,
-            seconds_left=seconds_left,
-        )  # fmt: skip
+            iteration=number, objective=None, rows=rows, n_rows=n_rows, seconds_left=seconds_left
+        )
 
     return report
 
