@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from logging import CRITICAL
 from typing import Any
 
+PRELOADED = ["distributed", "dask.dataframe", "scorecard.checks.partitions"]
+
 
 @contextmanager
 def cluster(workers: int) -> Iterator[tuple[Any, Any]]:
@@ -14,13 +16,17 @@ def cluster(workers: int) -> Iterator[tuple[Any, Any]]:
     import dask
     import distributed
 
-    quiet = {
+    given = {
+        "distributed.worker.multiprocessing-method": "forkserver",
         "distributed.deploy.lost-worker-timeout": "5 minutes",
         "distributed.admin.large-graph-warning-threshold": "1 GB",
         "logging.distributed": "critical",
     }
+    with dask.config.set(given):
+        # Workers are forked from a process that has imported what fits need: they start at once.
+        distributed.utils.get_mp_context().set_forkserver_preload(PRELOADED)
     with (
-        dask.config.set(quiet),
+        dask.config.set(given),
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None,
             silence_logs=CRITICAL,
