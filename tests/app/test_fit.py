@@ -74,6 +74,9 @@ def test_a_terminal_shows_progress_of_large_fits_and_predictions(table, monkeypa
 def test_fit_says_what_is_wrong(table, capsys):
     assert cli.run(["fit", "Rigde", "t.parquet", "-t", "y"]) == 2
     assert "Did you mean 'Ridge'" in capsys.readouterr().err
+    assert cli.run(["fit", "HistGradientBoosting", "t.parquet", "-t", "y"]) == 2
+    said = capsys.readouterr().err
+    assert "'HistGradientBoostingClassifier' or 'HistGradientBoostingRegressor'?" in said
     assert cli.run(["fit", "Ridge", "t.parquet"]) == 2
     assert "name its column with -t" in capsys.readouterr().err
     assert cli.run(["fit", "Ridge", "t.parquet", "-t", "y", "--memory", "lots"]) == 2

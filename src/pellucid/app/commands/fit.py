@@ -76,7 +76,10 @@ def make_model(name: str, given: dict[str, Any]) -> Any:
 
     homes = {label: module for module, labels in ESTIMATORS.items() for label in labels}
     if name not in homes:
+        pair = [label for label in homes if label.lower().startswith(name.lower())]
         hint = did_you_mean(name, homes) or f" Models: {', '.join(homes)}."
+        if len(pair) == 2:  # a classifier and a regressor
+            hint = f" Did you mean {' or '.join(map(repr, pair))}?"
         raise ParameterError(f"there is no model {name!r}.{hint}")
     return getattr(importlib.import_module(homes[name]), name)().set_params(**given)
 
