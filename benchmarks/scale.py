@@ -116,6 +116,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("model", nargs="*", help=f"of {', '.join([*MODELS, PREDICT])}; all if none")
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--memory", default=LIMIT, help=f"the ceiling ({LIMIT})")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="runs of --growth; the lowest counts"
+    )
     parser.add_argument("--json", metavar="FILE", help="write all numbers to FILE")
     for name, what in SPEEDS.items():
         parser.add_argument(f"--{name}", action="store_true", help=what)
@@ -160,8 +163,8 @@ def _speeds(options: argparse.Namespace) -> int:
             found["dask peers"] = scale_rates.dask_peers(path)
         if options.growth:
             found["growth"] = {
-                name: scale_rates.growth(name, target, Path(folder), options.memory)
-                for name, target in (("LinearRegression", "y"), ("GaussianNB", "c"))
+                name: scale_rates.growth(name, Path(folder), options.memory, options.repeats)
+                for name in options.model or scale_rates.GROWING
             }
     if options.json:
         Path(options.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

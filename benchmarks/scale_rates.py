@@ -46,7 +46,7 @@ pellucid.set_memory({limit})
 source = pellucid.scan(path, features=features)
 {before}
 begin()
-model = {model}({parameters}).fit({table}, y="{target}")
+model = {model}({parameters}).fit({table}{target})
 note = {{k: v for k, v in getattr(model, "fit_report_", {{}}).items() if not isinstance(v, str)}}
 end()
 """
@@ -95,14 +95,25 @@ with tempfile.TemporaryDirectory() as folder:
 end()
 """
 BOOST = "max_iter=10, early_stopping=False, random_state=0"
+GROWING = {  # model: target, parameters
+    "LinearRegression": ("y", ""),
+    "GaussianNB": ("c", ""),
+    "LogisticRegression": ("c", ""),
+    "KMeans": (None, "5, n_init=1, max_iter=5, tol=0, random_state=0"),
+    "HistGradientBoostingClassifier": ("c", BOOST),
+}
 
 
-def ours(model: str, target: str, limit: str | None, parameters: str = "") -> str:
+def ours(model: str, target: str | None, limit: str | None, parameters: str = "") -> str:
     """A task: our model below a ceiling, or with the table in memory for None."""
-    module = {"GaussianNB": "naive_bayes", "HistGradientBoostingClassifier": "ensemble"}
+    module = {
+        "GaussianNB": "naive_bayes", "HistGradientBoostingClassifier": "ensemble",
+        "KMeans": "cluster",
+    }  # fmt: skip
     before = "" if limit else f'table = pq.read_table(path, columns=[*features, "{target}"])'
     return OURS.format(
-        module=module.get(model, "linear_model"), model=model, target=target, before=before,
+        module=module.get(model, "linear_model"), model=model, before=before,
+        target=f', y="{target}"' if target else "",
         limit="limit" if limit else None, parameters=parameters, table="source" if limit else "table",
     )  # fmt: skip
 
@@ -156,8 +167,8 @@ def peers(path: Path, limit: str, repeats: int = 2) -> dict[str, dict]:
     return alternating(tasks, path, limit, repeats)
 
 
-def growth(model: str, target: str, folder: Path, limit: str) -> float:
-    """The exponent of processor seconds (the lowest of three runs) in the number of rows, and the
+def growth(model: str, folder: Path, limit: str, repeats: int) -> float:
+    """The exponent of processor seconds (the lowest of some runs) in the number of rows, and the
     peaks. Seconds of the kernel vary twofold between runs, with the state of its page cache."""
     from benchmarks.scale import write_table
 
@@ -166,8 +177,8 @@ def growth(model: str, target: str, folder: Path, limit: str) -> float:
         path = folder / f"t{rows}.parquet"
         if not path.exists():
             write_table(path, rows)
-        body = ours(model, target, limit)
-        found = min((run(body, path, limit) for _ in range(3)), key=lambda row: row["cpu"])
+        body = ours(model, GROWING[model][0], limit, GROWING[model][1])
+        found = min((run(body, path, limit) for _ in range(repeats)), key=lambda row: row["cpu"])
         seconds.append(found["cpu"])
         peak = found.get("peak_memory", 0) / 1e6
         print(f"{model:32s} {rows:10d} rows {found['cpu']:7.2f} s, peak {peak:.0f} MB", flush=True)

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from scorecard.page import page
@@ -88,6 +89,7 @@ def result_of(row: Row, options: argparse.Namespace) -> dict[str, Any]:
             "tried": found.tried,
             "bad": len(found.bad),
             "detail": detail,
+            "measured": found.measured,
         }
     verdict = "kept" if counts["tried"] == counts["wanted"] else "part"
     if counts["bad"]:
@@ -107,7 +109,18 @@ def line_of(result: dict[str, Any]) -> str:
     """One line of the card, and the bad cases below it."""
     counts = f"{result['tried']} of {result['wanted']} tried, {result['bad']} bad"
     head = f"{result['verdict']:6}  {result['number']:2} {result['row']:16} {result['mark']:38} {counts}"
-    return "\n".join([head, *(f"          {text}" for text in result["detail"])])
+    texts = [*_summary(result.get("measured", {})), *result["detail"]]
+    return "\n".join([head, *(f"          {text}" for text in texts)])
+
+
+def _summary(measured: dict[str, dict[str, float]]) -> list[str]:
+    """The median and the largest value of each quantity that cases measured."""
+    names = dict.fromkeys(name for values in measured.values() for name in values)
+    found = {name: [v[name] for v in measured.values() if name in v] for name in names}
+    return [
+        f"{name}: median {median(values):.3g}, largest {max(values):.3g} of {len(values)}"
+        for name, values in found.items()
+    ]
 
 
 def _write(results: list[dict[str, Any]], options: argparse.Namespace) -> None:

@@ -1,9 +1,9 @@
 """Cases, tried one by one in a child process with limits, and a journal of what came out.
 
-A case is a key and a check that raises if its promise is broken. A child runs case after case and
-reports each; if it dies (a crash, or the alarm of a case that takes too long), the case it was at
-is bad and a new child goes on behind it. The journal is continued when a row is run again, so that
-nothing is tried twice.
+A case is a key and a check that raises if its promise is broken; it may return what it measured,
+such as seconds. A child runs case after case and reports each; if it dies (a crash, or the alarm of a
+case that takes too long), the case it was at is bad and a new child goes on behind it. The journal is
+continued when a row is run again, so that nothing is tried twice.
 """
 
 from __future__ import annotations
@@ -48,6 +48,15 @@ class Tally:
     tried: int = 0
     bad: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
+    measured: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What is wrong with a case, empty if nothing is, and what it measured."""
+
+    text: str = ""
+    measured: dict[str, float] = field(default_factory=dict)
 
 
 def counted(full: int, share: float) -> range:
@@ -68,9 +77,10 @@ def tally(
         start += len(found)
         known |= found
     mine = {case.key: known[case.key] for case in every if case.key in known}
-    skipped = {key: text for key, text in mine.items() if _is_skipped(text)}
-    bad = {key: text for key, text in mine.items() if text and key not in skipped}
-    return Tally(len(every), len(mine) - len(skipped), bad, skipped)
+    skipped = {key: it.text for key, it in mine.items() if _is_skipped(it.text)}
+    bad = {key: it.text for key, it in mine.items() if it.text and key not in skipped}
+    measured = {key: it.measured for key, it in mine.items() if it.measured}
+    return Tally(len(every), len(mine) - len(skipped), bad, skipped, measured)
 
 
 def _is_skipped(text: str) -> bool:
@@ -79,8 +89,8 @@ def _is_skipped(text: str) -> bool:
 
 
 def _run_child(
-    cases: list[Case], limits: Limits, end: float, note: Callable[[str, str], None]
-) -> dict[str, str]:
+    cases: list[Case], limits: Limits, end: float, note: Callable[[str, _Outcome], None]
+) -> dict[str, _Outcome]:
     """The outcomes of the first cases: all of them, or up to the one at which the child died.
 
     Each is noted when it is known, so that a run that is killed loses none.
@@ -93,16 +103,16 @@ def _run_child(
         os.close(reading)
         _work(cases, limits, end, writing)
     os.close(writing)
-    found: dict[str, str] = {}
+    found: dict[str, _Outcome] = {}
     with os.fdopen(reading, encoding="utf-8") as lines:
         for line in lines:
-            key, text = json.loads(line)
-            found[key] = text
-            note(key, text)
+            key, *rest = json.loads(line)
+            found[key] = _Outcome(*rest)
+            note(key, found[key])
     _, status = os.waitpid(child, 0)
     if status:
         key = cases[len(found)].key
-        found[key] = _end_of(status, limits)
+        found[key] = _Outcome(_end_of(status, limits))
         note(key, found[key])
     return found
 
@@ -129,9 +139,9 @@ def _work(cases: list[Case], limits: Limits, end: float, writing: int) -> None:
             if time.monotonic() >= end:
                 break
             signal.alarm(limits.seconds)
-            text = _fault(case)
+            found = _outcome(case)
             signal.alarm(0)
-            os.write(writing, (json.dumps([case.key, text]) + "\n").encode())
+            os.write(writing, _line(case.key, found))
         code = 0
     finally:
         os._exit(code)
@@ -142,35 +152,41 @@ def _address_space() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def _fault(case: Case) -> str:
-    """What is wrong with a case; empty if nothing is."""
+def _outcome(case: Case) -> _Outcome:
+    """What is wrong with a case, or what it measured."""
     try:
-        case.check()
+        found = case.check()
     except BaseException as error:  # pytest's "skipped" is no Exception
         if type(error).__name__ == "Skipped":
-            return f"{SKIPPED}{error}"
+            return _Outcome(f"{SKIPPED}{error}")
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        return f"{type(error).__name__} at {where}: {error}"[:400]
-    return ""
+        return _Outcome(f"{type(error).__name__} at {where}: {error}"[:400])
+    return _Outcome("", found) if isinstance(found, dict) else _Outcome()
 
 
-def _read(journal: Path | None) -> dict[str, str]:
+def _line(key: str, found: _Outcome) -> bytes:
+    """A line of the journal."""
+    measured = [found.measured] if found.measured else []
+    return (json.dumps([key, found.text, *measured]) + "\n").encode()
+
+
+def _read(journal: Path | None) -> dict[str, _Outcome]:
     if journal is None or not journal.exists():
         return {}
     found = {}
     for line in journal.read_text(encoding="utf-8").splitlines():
         try:
-            key, text = json.loads(line)
+            key, *rest = json.loads(line)
         except ValueError:  # the last line of a run that was killed
             continue
-        found[key] = text
+        found[key] = _Outcome(*rest)
     return found
 
 
-def _append(journal: Path | None, key: str, text: str) -> None:
+def _append(journal: Path | None, key: str, outcome: _Outcome) -> None:
     """One line more; on a line of its own, even if the last one was cut off by a kill."""
-    if journal is None or _is_skipped(text):
+    if journal is None or _is_skipped(outcome.text):
         return
     journal.parent.mkdir(parents=True, exist_ok=True)
     with journal.open("a+b") as file:
@@ -178,4 +194,4 @@ def _append(journal: Path | None, key: str, text: str) -> None:
             file.seek(-1, os.SEEK_END)
             torn = file.read(1) != b"\n"
             file.write(b"\n" * torn)
-        file.write((json.dumps([key, text]) + "\n").encode())
+        file.write(_line(key, outcome))

@@ -1,5 +1,6 @@
 """Predictions for tables of any size: the same as in memory, resumed after a kill."""
 
+import json
 import os
 import signal
 import subprocess
@@ -152,6 +153,31 @@ def test_a_large_table_is_compared_on_a_sample_and_fitted_as_a_whole(tmp_path, m
     np.testing.assert_array_equal(result.best_.coef_, twin.coef_)
 
 
+def test_a_large_table_is_checked_on_a_sample(tmp_path, monkeypatch, capsys):
+    from pellucid.app import cli
+    from pellucid.comparison import large_table
+    from pellucid.parallel import memory
+
+    x = np.random.default_rng(0).normal(size=8_000)
+    table = pa.table({"x": x, "leak": 2 * x, "empty": pa.nulls(8_000, pa.float64()), "y": 3 * x})
+    pq.write_table(table, tmp_path / "t.parquet")
+    monkeypatch.setattr("pellucid.data.sources.find.COPIES", 10**9)
+    monkeypatch.setattr(large_table, "MOST_ROWS", 500)
+    call = ["check", str(tmp_path / "t.parquet"), "-t", "y", "--memory", str(memory.resident())]
+    try:
+        cli.run(call)
+        said = " ".join(capsys.readouterr().out.split())
+        cli.run([*call, "--json"])
+        found = {entry["code"] for entry in json.loads(capsys.readouterr().out)["checks"]}
+    finally:
+        pellucid.set_memory(None)
+    assert "8,000 rows do not fit into memory: the checks see a stratified sample of 500" in said
+    monkeypatch.undo()  # of all rows, the same problems
+    cli.run(call[:4])
+    whole = capsys.readouterr().out
+    assert "8000 rows" in whole and found and all(code in whole for code in found)
+
+
 @pytest.mark.parametrize("outgrown", [True, False])
 def test_the_refit_is_bound_by_its_own_memory(outgrown, tmp_path, monkeypatch, capsys):
     """A ceiling below what this process holds is no obstacle; one below any fit keeps the sample's."""
@@ -165,6 +191,7 @@ def test_the_refit_is_bound_by_its_own_memory(outgrown, tmp_path, monkeypatch, c
     pq.write_table(table, tmp_path / "t.parquet")
     monkeypatch.setattr("pellucid.data.sources.find.COPIES", 10**9)
     monkeypatch.setattr(large_table, "MOST_ROWS", 500)
+    ballast = np.ones(2**26 if outgrown else 1)  # half of it is enough for any other process
     size = str(memory.resident() // 2 if outgrown else 50_000)
     run = str(tmp_path / "run")
     try:
@@ -172,6 +199,7 @@ def test_the_refit_is_bound_by_its_own_memory(outgrown, tmp_path, monkeypatch, c
                         "--effort", "quick", "--memory", size, "--out", run])  # fmt: skip
     finally:
         pellucid.set_memory(None)
+    del ballast
     said = " ".join(capsys.readouterr().err.split())
     assert code == 0
     assert "compared on a stratified sample of 500 rows" in said

@@ -48,12 +48,13 @@ def fit_elsewhere(
 def fit_below_ceiling(model: Any, source: Any, learn: Callable[..., Any]) -> None:
     """Let `learn` fit the model to a source that does not fit into memory; it keeps the report."""
     from pellucid.data.sources.streaming import streaming
+    from pellucid.parallel.memory import MORE
 
     if model._substitute:
         raise MemoryLimitError(
             f"{source.name} does not fit into the allowed memory, and {type(model).__name__} needs the "
             f"whole table in memory. Use {substitute(model)}, fit a sample of the rows, or allow more "
-            "memory with pellucid.set_memory."
+            f"memory with {MORE}."
         )
     with streaming(source) as report:
         learn(report=report)
@@ -261,24 +262,42 @@ def predict_to(
     """Write predictions and probabilities for a table of any size as Parquet files, with the columns of
     X that are named in `copy`. The same call continues a run that was killed.
     """
+    return write_predictions(self, X, folder, copy)
+
+
+def write_predictions(
+    model: Any,
+    X: Any,
+    folder: str | os.PathLike[str],
+    copy: Sequence[str],
+    told: Callable[[int, int], None] | None = None,
+) -> Path:
+    """`predict_to`; `told` is called with the number of rows that were visited, and of all rows."""
     from pellucid.data.io.write import write
     from pellucid.data.opening import source_behind
     from pellucid.data.sources.in_memory import from_table
     from pellucid.data.sources.streaming import below_ceiling
 
-    self._check_fitted()
+    model._check_fitted()
     source = source_behind(X) or from_table(X)
-    needed = [str(name) for name in getattr(self, "feature_names_in_", source.names)]
+    needed = [str(name) for name in getattr(model, "feature_names_in_", source.names)]
     source, place = source.select(list(dict.fromkeys([*needed, *copy]))), Path(folder)
-    missing = _resume(place, source, _job(self, source, list(copy)))
+    missing = _resume(place, source, _job(model, source, list(copy)))
     with below_ceiling(source):
-        for number, columns in _predicted_parts(self, source, needed, list(copy), missing):
+        for number, columns in _predicted_parts(
+            model, source, needed, list(copy), missing, told or (lambda rows, n_rows: None)
+        ):
             write(columns, str(place / _name(number)), "parquet")
     return place
 
 
 def _predicted_parts(
-    model: Any, source: Any, needed: list[str], copied: list[str], missing: set[int]
+    model: Any,
+    source: Any,
+    needed: list[str],
+    copied: list[str],
+    missing: set[int],
+    told: Callable[[int, int], None],
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Number and output columns of each missing part, predicted block by block."""
     from pellucid.data.sources.block_source import joined_columns
@@ -286,6 +305,7 @@ def _predicted_parts(
     blocks: list[dict[str, Any]] = []
     rows = _block_rows(len(source.names))
     for k, block in enumerate(source.tables(rows)):
+        told(k * rows + block.num_rows, source.n_rows)
         number, place = divmod(k * rows, PART_ROWS)
         if number not in missing:
             continue

@@ -1,6 +1,8 @@
 """`pellucid fit`: one model from the command line, also for a table that does not fit into memory."""
 
+import io
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,7 @@ from pellucid.app import cli
 from pellucid.app.commands.fit import as_text
 from pellucid.linear_model import Ridge
 from pellucid.parallel import memory
+from pellucid.records.progress_line import ProgressLine
 
 
 @pytest.fixture
@@ -48,9 +51,32 @@ def test_a_fit_below_the_ceiling_is_told_in_80_columns():
     assert all(len(line) <= 80 for line in lines.splitlines())
 
 
+def test_a_terminal_shows_progress_of_large_fits_and_predictions(table, monkeypatch):
+    monkeypatch.setattr("pellucid.data.sources.find.COPIES", 10**9)
+    for name in ("CI", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    limit = str(memory.resident() + 400 * 10**6)
+    said = []
+    calls = [
+        ["fit", "Ridge", "t.parquet", "-t", "y", "-o", "m.pellucid", "--memory", limit],
+        ["predict", "m.pellucid", "t.parquet", "-o", "out/", "--memory", limit],
+    ]
+    for call in [*calls, [*calls[0], "-q"]]:
+        stream = io.StringIO()
+        monkeypatch.setattr(ProgressLine, "for_stderr", lambda: ProgressLine(stream))  # noqa: B023
+        assert cli.run(call) == 0
+        said.append(stream.getvalue())
+    assert re.search(r"\rRidge  pass \d+ \(\d+% of 20,000 rows, \d+ s left\)", said[0])
+    assert said[1].rpartition("\r")[2] == "predict  100% of 20,000 rows, 0 s left\n"
+    assert said[2] == ""
+
+
 def test_fit_says_what_is_wrong(table, capsys):
     assert cli.run(["fit", "Rigde", "t.parquet", "-t", "y"]) == 2
     assert "Did you mean 'Ridge'" in capsys.readouterr().err
+    assert cli.run(["fit", "HistGradientBoosting", "t.parquet", "-t", "y"]) == 2
+    said = capsys.readouterr().err
+    assert "'HistGradientBoostingClassifier' or 'HistGradientBoostingRegressor'?" in said
     assert cli.run(["fit", "Ridge", "t.parquet"]) == 2
     assert "name its column with -t" in capsys.readouterr().err
     assert cli.run(["fit", "Ridge", "t.parquet", "-t", "y", "--memory", "lots"]) == 2

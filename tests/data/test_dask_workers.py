@@ -105,8 +105,14 @@ def until(condition):
         time.sleep(0.1)
 
 
-def fit_while_killing(cluster, client, model, lazy, y, number, seed):
-    """The fit, during which the worker of a random process is killed inside pass `number`.
+def replaced(cluster, client, killed):
+    """Wait until Dask has started another worker."""
+    until(lambda: killed not in pids(cluster) and None not in pids(cluster))
+    until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
+
+
+def fit_while_killing(cluster, model, lazy, y, number, seed):
+    """(model, the process that was killed): that of a random part, inside pass `number` of the fit.
 
     The worker is stopped before it gets its task and killed a moment later, so that the pass cannot be
     over; the fit has to begin that part again.
@@ -128,9 +134,7 @@ def fit_while_killing(cluster, client, model, lazy, y, number, seed):
         found = model.fit(lazy, y=y) if y else model.fit(lazy)
     assert killed
     assert found.fit_report_["restarts"] == 1
-    until(lambda: killed[0] not in pids(cluster) and None not in pids(cluster))
-    until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
-    return found
+    return found, killed[0]
 
 
 @pytest.mark.parametrize(
@@ -147,8 +151,9 @@ def test_a_killed_worker_is_replaced(cluster, client, frame, model, y):
     expected = digest(model.fit(lazy, **({"y": y} if y else {}))._learned())
     passes = model.fit_report_["passes"]
     for number in (0, passes // 2, passes - 1):
-        found = fit_while_killing(cluster, client, model, lazy, y, number, seed=number)
+        found, killed = fit_while_killing(cluster, model, lazy, y, number, seed=number)
         assert digest(found._learned()) == expected
+        replaced(cluster, client, killed)
 
 
 def deadly(folder, deaths):
@@ -221,9 +226,9 @@ def test_a_persisted_frame_survives_a_killed_worker(cluster, client, frame):
         killed = pids(cluster)[0]
         os.kill(killed, signal.SIGKILL)
         assert digest(model.fit(lazy, y="label")._learned()) == expected
-        until(lambda: killed not in pids(cluster) and None not in pids(cluster))  # noqa: B023
-        until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
-    found = fit_while_killing(cluster, client, GaussianNB(), lazy, "label", 2, seed=2)
+        replaced(cluster, client, killed)
+    found, killed = fit_while_killing(cluster, GaussianNB(), lazy, "label", 2, seed=2)
+    replaced(cluster, client, killed)
     assert digest(found._learned()) == digest(GaussianNB().fit(frame, "label")._learned())
 
 

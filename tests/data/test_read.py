@@ -314,6 +314,8 @@ def test_a_folder(file, tmp_path):
         ("table", PLAIN, r"extension \(none\)"),
         ("book.csv", b"PK\x03\x04" + b"\0" * 50, "Excel workbook.*xlsx"),
         ("book.xlsx", b"PK\x03\x04" + b"\0" * 50, "cannot be opened as an Excel workbook"),
+        ("t.sqlite", b"SQLite format 3\0" + b"\0" * 50, r"SQLite database.*scan\(connection"),
+        ("t.duckdb", b"12345678DUCK" + b"\0" * 50, r"DuckDB database.*scan\(.*t.duckdb', table="),
         ("table.pkl", b"\x80\x04\x95" + b"\0" * 50, "pickle.*Parquet"),
         ("text.parquet", PLAIN, "is not a Parquet file.*format='csv'"),
         ("cut.csv.gz", gzip.compress(bytes(range(256)) * 400)[:-20], "damaged.*again"),

@@ -386,8 +386,23 @@ def test_a_truncated_file_is_refused(table, tmp_path, ceiling):
 def test_a_part_that_cannot_be_opened_is_refused(table, tmp_path):
     files(table, tmp_path)
     (tmp_path / "3.parquet").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"3\.parquet cannot be read: No such file"):
-        LinearRegression().fit(tmp_path, "units")
+    for source in (tmp_path, f"{tmp_path}/*.parquet"):
+        with pytest.raises(DataError, match=r"3\.parquet cannot be read: No such file"):
+            LinearRegression().fit(source, "units")
+    (tmp_path / "3.parquet").unlink()
+    os.mkfifo(tmp_path / "3.parquet")
+    for source in (tmp_path, f"{tmp_path}/*.parquet"):
+        with pytest.raises(DataError, match=r"3\.parquet cannot be read: it is no ordinary file"):
+            LinearRegression().fit(source, "units")
+
+
+def test_a_pattern_matches_folders_that_are_named_like_files(table, tmp_path):
+    (tmp_path / "1.parquet").mkdir()
+    files(table.slice(20_000, 40_000), tmp_path / "1.parquet")
+    (tmp_path / "1.parquet" / "_SUCCESS").touch()
+    pq.write_table(table.slice(0, 20_000), tmp_path / "0.parquet")
+    for pattern in ("*.parquet", "**/*.parquet"):
+        assert source_of(tmp_path / pattern).load().equals(table)
 
 
 def test_files_with_other_columns_or_types_are_refused(table, tmp_path, ceiling):

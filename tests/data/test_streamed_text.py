@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -125,3 +127,46 @@ def test_a_model_is_fitted_to_a_text_beyond_the_ceiling(ending, tmp_path, monkey
             GaussianNB().fit(path, "kind")
     finally:
         pellucid.set_memory(None)
+
+
+def test_a_row_may_be_longer_than_a_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(streamed_text, "_BLOCK", 4_096)
+    short = "".join(f"{k},t{k % 7}\n" for k in range(3_000))
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b\n{short}5,{'x' * 50_000}\n{short}")
+    parts = streamed_text.parts_of(find(path), "csv")
+    assert parts.n_rows == 6_001
+    longest = max(len(b) for batch in parts.batches(["b"], 500) for b in batch["b"].to_pylist())
+    assert longest == 50_000
+    path.write_text(f'a,b\n{short}5,"{short}')
+    with pytest.raises(DataError, match="quote"):
+        streamed_text.parts_of(find(path), "csv")
+
+
+ADDED = """
+import sys, pandas, pyarrow.csv, pellucid
+from pellucid.data.io.read import read
+from pellucid.data.sources import find, text_files
+def kilobytes(key):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(key))
+pellucid.set_memory("150MB")
+before = kilobytes("VmRSS")
+source = pellucid.scan(sys.argv[1])
+rows = sum(batch.num_rows for batch in source.batches())
+print(rows, kilobytes("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_the_memory_of_reading_does_not_grow_with_the_text(tmp_path):
+    lines = "".join(f"{k},{k / 7!r},town {k % 90},{k % 2}\n" for k in range(40_000))
+    added = []
+    for copies in (10, 40):
+        path = tmp_path / "t.csv"
+        path.write_text("a,b,c,d\n" + copies * lines)
+        run = [sys.executable, "-c", ADDED, str(path)]
+        rows, kilobytes = subprocess.run(run, capture_output=True, check=True).stdout.split()
+        assert int(rows) == copies * 40_000
+        added.append(int(kilobytes) / 1_000)
+    assert max(added) < 120

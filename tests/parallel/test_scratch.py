@@ -113,7 +113,9 @@ def test_passes_and_rows_are_counted():
         for _ in range(3):
             parallel_map(lambda rows: None, row_blocks(100_000, 4))
         parallel_map(lambda k: None, range(5))
-        parallel_map(lambda rows: None, row_blocks(50_000, 4))
-    assert meter.passes == 3
+        parallel_map(lambda rows: None, row_blocks(90_000, 4))  # a tenth of the rows is held back
+        parallel_map(lambda rows: None, row_blocks(10_000, 4))
+    assert meter.passes == 4
+    assert seen[-1]["number"] == 4 and seen[-1]["rows"] == seen[-1]["n_rows"] == 90_000
     full = [row for row in seen if row["rows"] == 100_000]
     assert [row["number"] for row in full[:3]] == [1, 2, 3] and full[0]["seconds_left"] == 0

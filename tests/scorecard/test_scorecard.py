@@ -69,6 +69,16 @@ def test_a_journal_is_continued_and_nothing_is_tried_twice(tmp_path):
     assert tally(cases("xyz"), journal, LIMITS, seconds=-1).tried == 0
 
 
+def test_what_cases_measure_is_kept_and_summarized(monkeypatch, tmp_path, capsys):
+    cases = [Case(f"case {n}", partial(dict, seconds=n)) for n in (1.0, 2.0, 6.0)]
+    monkeypatch.setattr(Row, "find_cases", lambda row: lambda share: [*cases, Case("silent", fine)])
+    for _ in range(2):  # the second time from the journal
+        assert card.main(["svm", "--work", str(tmp_path), "--json", str(tmp_path / "card")]) == 0
+        assert "seconds: median 2, largest 6 of 3" in capsys.readouterr().out
+        (found,) = json.loads((tmp_path / "card").read_text())
+        assert found["tried"] == 4 and found["measured"]["case 2.0"] == {"seconds": 2.0}
+
+
 def test_a_run_that_is_killed_inside_a_row_loses_none_of_its_cases(tmp_path):
     journal = tmp_path / "row.jsonl"
     cases = [Case("a", fine), Case("b", wrong), Case("c", hang)]

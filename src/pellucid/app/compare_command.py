@@ -146,6 +146,7 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float, large: An
             return NO_RESULT
         reported = write_report(messages, result, folder)
         if large is not None and result.complete and (folder / "model.pellucid").exists():
+            progress_text(messages, "fitting the model again, on all rows but the test set ...")
             refit = wrapped(large.refit(plan, result, folder), "", "", width())
             progress_text(messages, "\n".join(["", *refit]))
     except KeyboardInterrupt:  # twice, or while the report is written

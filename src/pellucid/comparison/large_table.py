@@ -93,8 +93,11 @@ class LargeTable:
         return sentence
 
 
-def large_table(data: Any, settings: Settings) -> LargeTable | None:
-    """The table behind a path or another source if it does not fit into memory, with its sample."""
+def large_table(
+    data: Any, settings: Settings, use: str = "the models are compared on"
+) -> LargeTable | None:
+    """The table behind a path or another source if it does not fit into memory, with its sample;
+    `use` says what the sample is for."""
     read_whole = isinstance(data, SourceTable) or (isinstance(data, str) and data == "-")
     source = None if read_whole else source_behind(data)
     if source is None or not is_large(source):
@@ -113,8 +116,8 @@ def large_table(data: Any, settings: Settings) -> LargeTable | None:
     name = Path(str(source.name)).name.split(".")[0].strip("*?[]") or "table"
     fingerprint = shared_tables.fingerprint(sample.table)
     words = (
-        f"{source.n_rows:,} rows do not fit into memory: the models are compared on a stratified "
-        f"sample of {len(sample.rows):,} rows"
+        f"{source.n_rows:,} rows do not fit into memory: {use} a stratified sample of "
+        f"{len(sample.rows):,} rows"
     )
     opened = SourceTable(sample.table, name, str(source.name), fingerprint, PATH, notes=(words,))
     path = str(data) if isinstance(data, str | Path) else None

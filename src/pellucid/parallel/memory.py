@@ -23,6 +23,7 @@ from pellucid.errors import ParameterError, ScratchError
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+MORE = "--memory, PELLUCID_MEMORY or pellucid.set_memory"  # what sets the ceiling, in messages
 SHARE = 0.5  # of the machine's memory, if no ceiling is set
 SMALLEST, LARGEST = 2**20, 2**24  # bytes from which an array is large, by the ceiling
 ROOM = 48 * 10**6  # for small arrays that come and go between two looks at the resident size
@@ -126,7 +127,7 @@ def _compiled() -> Any:
     except ImportError:
         raise ScratchError(
             "this table does not fit below the memory ceiling, and scratch files need Linux or macOS. "
-            "Allow more memory with pellucid.set_memory, or use a sample of the rows."
+            f"Allow more memory with {MORE}, or use a sample of the rows."
         ) from None
     return _scratch
 
@@ -215,7 +216,7 @@ def full(folder: str, code: int) -> ScratchError:
     what = "is full" if code in (errno.ENOSPC, errno.EDQUOT) else f"failed ({os.strerror(code)})"
     return ScratchError(
         f"the scratch folder {folder} {what}. Nothing was left in it. Free some space, set "
-        "PELLUCID_SCRATCH to a larger disk, or allow more memory with pellucid.set_memory."
+        f"PELLUCID_SCRATCH to a larger disk, or allow more memory with {MORE}."
     )
 
 

@@ -5,6 +5,7 @@ Invariant: nothing is written where nobody would see the line move (a file, a pi
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any, TextIO
@@ -21,6 +22,12 @@ class ProgressLine:
         self._next = 0.0
         self._width = 0
         self._latest: dict[str, Any] | None = None
+
+    @classmethod
+    def of_command(cls, level: int) -> ProgressLine | None:
+        """For a command with this level of messages; None if it is quiet or not in a terminal."""
+        dumb = os.environ.get("TERM") == "dumb" or os.environ.get("CI")
+        return None if level < 0 or dumb else cls.for_stderr()
 
     @classmethod
     def for_stderr(cls) -> ProgressLine | None:
@@ -51,13 +58,13 @@ class ProgressLine:
 
 
 def _text(row: dict[str, Any]) -> str:
-    """`KMeans  iteration 3 of 300  objective 12.5`, `KMeans  pass 3  60% of 90,000 rows  5 s left`."""
+    """`KMeans  iteration 3 of 300  objective 12.5`, `KMeans  pass 3 (60% of 90,000 rows, 5 s left)`.
+    Rows without an iteration are visited once."""
     if "rows" in row:
         share = row["rows"] / max(row["n_rows"], 1)
-        text = (
-            f"{row['source']}  pass {int(row['iteration'])}  {share:.0%} of {row['n_rows']:,} rows"
-        )
-        return f"{text}  {row['seconds_left']:.0f} s left"
+        text = f"{share:.0%} of {row['n_rows']:,} rows, {row['seconds_left']:.0f} s left"
+        number = row.get("iteration")
+        return f"{row['source']}  {text if number is None else f'pass {int(number)} ({text})'}"
     total = row.get("total")
     text = f"{row['source']}  iteration {int(row['iteration'])}"
     text += f" of {total}" if total else ""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
-from pellucid.app.messages import format_options, message_options
+from pellucid.app.messages import format_options, memory_option, message_options
 from pellucid.app.options import config_option, gather_settings, setting_options
 
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
@@ -21,6 +21,7 @@ GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
     "target", "task", "encoding", "group", "time", "weights", "id", "drop", "positive", "cv",
     "test_size", "seed", "select", "ignore",
 )  # fmt: skip
+@memory_option
 @format_options("text", "json", "jsonl", "github", envvar="PELLUCID_FORMAT")
 @message_options
 @click.pass_context
@@ -29,13 +30,21 @@ def check(ctx: click.Context, data: str | None, format_: str, **given: Any) -> N
 
     Exits with 1 if a check finds an error. Every check has a code: --ignore D011 skips one,
     --select D01 runs only those that start with D01.
+
+    If DATA does not fit into memory, a stratified sample is checked.
     """
+    from pellucid.comparison.large_table import large_table
     from pellucid.comparison.planning.prepare import prepare
+    from pellucid.parallel import set_memory
 
     if data is None:
         raise click.UsageError("Missing argument 'DATA'", ctx)
     refuse_model(data, "check DATA")
-    plan, findings = prepare(data, gather_settings(ctx, given), note=ctx.obj.note)
+    settings = gather_settings(ctx, given)
+    if given["memory"] is not None:
+        set_memory(given["memory"])
+    large = large_table(data, settings, "the checks see")
+    plan, findings = prepare(data if large is None else large.opened, settings, note=ctx.obj.note)
     text = shown(findings, plan, format_, data)
     ctx.obj.show(text) if format_ == "text" else click.echo(text, nl=False)
     ctx.exit(1 if findings.errors else 0)

@@ -44,6 +44,8 @@ def fit(
     import json
 
     from pellucid.parallel import set_memory
+    from pellucid.records.progress_line import ProgressLine
+    from pellucid.records.watch import watching
 
     if memory is not None:
         set_memory(memory)
@@ -51,7 +53,13 @@ def fit(
     given = {name: column for name, column in (("y", target), ("sample_weight", weight)) if column}
     if estimator._target != "none" and target is None:
         raise click.UsageError(f"{model} predicts a target: name its column with -t.")
-    estimator.fit(data_of(file, features, list(given.values())), **given)
+    line = ProgressLine.of_command(messages.level)
+    try:
+        with watching(state=False, progress=line):
+            estimator.fit(data_of(file, features, list(given.values())), **given)
+    finally:
+        if line is not None:
+            line.end()
     estimator.save(out)
     facts = getattr(estimator, "fit_report_", {})
     facts |= {"model": model, "path": out, "columns": estimator.n_features_in_}
@@ -68,7 +76,10 @@ def make_model(name: str, given: dict[str, Any]) -> Any:
 
     homes = {label: module for module, labels in ESTIMATORS.items() for label in labels}
     if name not in homes:
+        pair = [label for label in homes if label.lower().startswith(name.lower())]
         hint = did_you_mean(name, homes) or f" Models: {', '.join(homes)}."
+        if len(pair) == 2:  # a classifier and a regressor
+            hint = f" Did you mean {' or '.join(map(repr, pair))}?"
         raise ParameterError(f"there is no model {name!r}.{hint}")
     return getattr(importlib.import_module(homes[name]), name)().set_params(**given)
 

@@ -122,7 +122,10 @@ def predict(
             "--csv-safe": csv_safe,
         }
         options["--format"] = format_ not in (None, "parquet")
-        predict_folder(load_model(model, file, "predict")[1], file, out, ids, options)
+        from pellucid.app.predict_folder import predict_folder
+
+        fitted = load_model(model, file, "predict")[1]
+        predict_folder(fitted, file, out, ids, options, messages.level)
         return
     format_ = format_ or format_of(out)  # report a wrong extension before any work
     model, fitted = load_model(model, file, "predict")
@@ -369,23 +372,3 @@ def predictions(fitted: Any, rows: Any, model: str) -> dict[str, Any]:
     if not hasattr(fitted, "predict"):
         raise DataError(f"{model} contains a {type(fitted).__name__}, which cannot predict.")
     return prediction_columns(fitted, rows)
-
-
-def predict_folder(fitted: Any, file: str, out: str, ids: tuple[str, ...], options: Any) -> None:
-    """Predict a table of any size into a folder of Parquet files; continues after a kill."""
-    from pellucid.base import Estimator
-    from pellucid.data.io.read import read
-    from pellucid.data.sources.find import source_of
-    from pellucid.errors import DataError, ParameterError
-
-    used = [flag for flag, given in options.items() if given]
-    if used:
-        raise ParameterError(f"{used[0]} is not available when --out is a folder.")
-    if not isinstance(fitted, Estimator) or not hasattr(fitted, "predict"):
-        raise DataError(f"a {type(fitted).__name__} cannot predict into a folder: name a file.")
-    texts = [
-        name
-        for name, levels in known_levels(fitted).items()
-        if levels and all(isinstance(level, str) for level in levels)
-    ]
-    fitted.predict_to(source_of(file, text=texts) or read(file, text=texts), out, copy=ids)

@@ -29,7 +29,7 @@ from pellucid.data.io.source import Source, refuse_duplicates, selected
 from pellucid.errors import DataError
 
 HEAD = 1 << 20
-_LARGEST = 1 << 27  # a longer row is no table
+LARGEST = 1 << 27  # a longer row is no table
 # Columns that are converted in one pass over the text: Arrow holds about 14 kB for each while it reads.
 _AT_ONCE = 40_000
 # Above this number of columns Arrow reads large blocks without threads: it spends its time on the
@@ -221,7 +221,7 @@ def _parse(
             table = pacsv.read_csv(pa.BufferReader(content), *options)
             break
         except pa.ArrowInvalid as error:
-            if "straddl" not in str(error) or block >= _LARGEST:  # a larger block would not help
+            if "straddl" not in str(error) or block >= LARGEST:  # a larger block would not help
                 raise explain(source, content, head.dialect, head.names, error) from None
             block *= 16
     for field in table.schema:

@@ -33,6 +33,8 @@ _FOREIGN = {
     b"\x80\x05": "a pickle, which can run any code when it is opened. Save the table as Parquet",
     b"ARROW1": "an Arrow or Feather file. Save the table as Parquet",
     b"\x89HDF": "an HDF5 file. Save the table as Parquet",
+    b"SQLite format 3": "an SQLite database. In Python, pellucid.scan(connection, query=...) reads "
+    "it; for a command, save the table as Parquet",
     b"%PDF": "a PDF document. Save the table in it as CSV",
     b"BZh": "compressed with bzip2. Unpack it, or compress with gzip or zstd instead",
     b"\xfd7zXZ": "compressed with xz. Unpack it, or compress with gzip or zstd instead",
@@ -134,6 +136,11 @@ def refuse_foreign(source: Source, head: bytes) -> None:
     for magic, meaning in _FOREIGN.items():
         if head.startswith(magic):
             raise DataError(f"{source.name} is not a text table: it looks like {meaning}.")
+    if head[8:12] == b"DUCK":
+        raise DataError(
+            f"{source.name} is a DuckDB database. In Python, pellucid.scan({source.name!r}, table=...) "
+            "reads a table of it; for a command, save the table as Parquet."
+        )
 
 
 def did_you_mean(name: str, known: Any) -> str:

@@ -17,19 +17,23 @@ import pyarrow.csv as pacsv
 
 from pellucid.data.io import delimited
 from pellucid.data.io.csv_errors import explain, refuse_unclosed_quote
-from pellucid.data.io.delimited import HEAD, Head, parse_options, settle_types
+from pellucid.data.io.delimited import HEAD, LARGEST, Head, parse_options, settle_types
 from pellucid.data.io.dialect import MISSING, Dialect, settle
 from pellucid.data.io.encodings import not_utf8
 from pellucid.data.io.number_formats import Evidence, Reading
 from pellucid.data.io.source import Source
 from pellucid.errors import DataError
 
-_BLOCK = 1 << 21
+_BLOCK = 1 << 19  # bytes; the parser of CSV reads up to 32 blocks ahead
 _LADDERS = (
     (pa.int64(), pa.float64()),
     (pa.date32(), pa.timestamp("s"), pa.timestamp("ns")),
     (pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC")),
 )
+
+
+class _LongRow(Exception):
+    """A row is longer than blocks may be; larger ones would do."""
 
 
 def joined(a: pa.DataType, b: pa.DataType) -> pa.DataType:
@@ -93,7 +97,8 @@ class DelimitedParts(TextParts):
             )
         self.head = Head.of(source, self._start(dialect), dialect, lambda note: None)
         self.text, self.block = set(text), _BLOCK
-        self._learn()
+        while not self._learned():
+            self.block *= 8
         self._check_rows()
 
     def _start(self, dialect: Dialect) -> bytes:
@@ -101,6 +106,15 @@ class DelimitedParts(TextParts):
         if dialect.is_utf8:
             return head
         return head.decode(dialect.encoding, errors="ignore").encode("utf-8")
+
+    def _learned(self) -> bool:
+        """Whether the text has no row that is longer than two blocks; then types are known."""
+        self.n_rows = 0
+        try:
+            self._learn()
+        except _LongRow:
+            return False
+        return True
 
     def _learn(self) -> None:
         """Find types and readings of all columns, and count the rows."""
@@ -166,6 +180,8 @@ class DelimitedParts(TextParts):
                     raise not_utf8(self.source, bytes(self.source.content()))
                 yield batch
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            if "straddl" in str(error) and self.block < LARGEST:
+                raise _LongRow from None
             content = delimited.utf8(self.source, dialect)
             raise explain(self.source, content, dialect, self.head.names, error) from None
         except OSError as error:

@@ -39,12 +39,23 @@ def from_path(X: str | Path) -> BlockSource:
     if os.path.exists(text):
         find_file(text)  # refuses what cannot be opened
         return _from_files(text, [text])
-    found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
+    found = _matching(text)
     if not found:
         if not any(mark in text for mark in "*?["):
             find_file(text)
         raise DataError(f"no file matches {text}.")
     return _from_files(text, found)
+
+
+def _matching(pattern: str) -> list[str]:
+    """The files that match, and those in folders with the ending of a file, as Spark writes a table."""
+    found: list[str] = []
+    for path in glob.glob(pattern, recursive=True):
+        if not os.path.isdir(path):
+            found.append(path)
+        elif path.lower().endswith((*PARQUET, *ARROW)):
+            found += _in_folder(path)
+    return sorted(set(found))
 
 
 def _in_folder(folder: str) -> list[str]:
@@ -70,6 +81,9 @@ def _from_files(name: str, paths: list[str], folder: str | None = None) -> Block
             "table must be all Parquet (.parquet) or all Arrow (.arrow, .feather). Give a pattern "
             "such as 'folder/*.parquet'."
         )
+    for path in paths:
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe: opening it would wait
+            raise DataError(f"{path} cannot be read: it is no ordinary file.")
     (kind,) = formats
     read = _Files(name, paths, kind, folder)
     schema, n_rows = read.schema()

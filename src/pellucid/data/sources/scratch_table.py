@@ -22,7 +22,7 @@ from pellucid.data.sources.streaming import note
 from pellucid.data.targets import CodedLabels
 from pellucid.errors import MemoryLimitError
 from pellucid.parallel import passes
-from pellucid.parallel.memory import copy_into, get_memory, shown_size
+from pellucid.parallel.memory import MORE, copy_into, get_memory, shown_size
 
 LEVELS = 16  # the levels of one column may take this part of the ceiling
 LEVEL_BYTES = 120  # of a level, beside its characters
@@ -59,8 +59,8 @@ class _Column:
                 raise MemoryLimitError(
                     f"column {self.name!r} has more than {code} different texts, which need more than "
                     f"{shown_size(self.size)} of the allowed {shown_size(get_memory())}. "
-                    f"Leave it out with pellucid.scan(..., features=[...]), or allow "
-                    f"{shown_size(4 * get_memory())} with pellucid.set_memory."
+                    "Leave it out (--features, or features= of pellucid.scan), or allow "
+                    f"{shown_size(4 * get_memory())} with {MORE}."
                 )
         return code
 

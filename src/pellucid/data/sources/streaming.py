@@ -15,6 +15,7 @@ from pellucid.data.sources.block_source import AHEAD, CELLS, BlockSource
 from pellucid.data.sources.find import is_large
 from pellucid.errors import MemoryLimitError, ScratchError
 from pellucid.parallel.memory import (
+    MORE,
     ROOM,
     ceiling,
     get_memory,
@@ -69,11 +70,10 @@ def _shown(source: BlockSource) -> Callable[..., None] | None:
     if not recorder.reports:
         return None
 
-    def report(number: int, rows: int, seconds_left: float) -> None:
+    def report(number: int, rows: int, n_rows: int, seconds_left: float) -> None:
         recorder.report(
-            iteration=number, objective=None, rows=rows, n_rows=source.n_rows,
-            seconds_left=seconds_left,
-        )  # fmt: skip
+            iteration=number, objective=None, rows=rows, n_rows=n_rows, seconds_left=seconds_left
+        )
 
     return report
 
@@ -98,7 +98,7 @@ def check_memory(source: BlockSource, limit: int) -> None:
         raise MemoryLimitError(
             f"{source.name} needs at least {shown_size(needed)} of memory, but {shown_size(limit)} are "
             f"allowed, of which this process holds {shown_size(resident())} already. Allow more with "
-            "pellucid.set_memory or PELLUCID_MEMORY."
+            f"{MORE}."
         )
 
 
