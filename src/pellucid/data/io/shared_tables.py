@@ -154,6 +154,12 @@ def native(table: pa.Table, container: str) -> Any:
     return table
 
 
+def with_empty_columns(table: pa.Table, names: list[str]) -> pa.Table:
+    """The table with more columns, which hold no values."""
+    empty = [pa.nulls(table.num_rows)] * len(names)
+    return pa.table([*table.columns, *empty], names=[*table.column_names, *names])
+
+
 def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
     """The table with one column replaced by numbers."""
     place = table.column_names.index(name)
