@@ -210,6 +210,7 @@ def test_models_and_plan(here, capsys):
     assert {entry["task"] for entry in listed} == {"regression"}
     code, out, _ = call(capsys, "compare", "penguins", "--plan", "--cv", "4")
     assert code == 0 and "command line" in out and "about" in out
+    assert "auto: cv+" in next(line for line in out.splitlines() if line.startswith("intervals"))
     plan = json.loads(call(capsys, "compare", "penguins", "--plan", "--json", "--cv", "4")[1])
     assert plan["settings"]["cv"] == {"value": 4, "source": "command line"}
 

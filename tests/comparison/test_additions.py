@@ -64,6 +64,19 @@ def test_intervals_cover_new_rows(seed, tmp_path):
     assert wide.mean() > np.ptp(ends, axis=1).mean()  # a worse model has wider intervals
 
 
+def test_a_penalised_glm_has_the_intervals_of_its_errors():
+    frame, new = numbers(300), numbers(2000, 100)
+    frame["y"], new["y"] = np.exp(frame["y"] / 2), np.exp(new["y"] / 2)
+    result = compare(frame, "y", models=["gamma"], effort="quick", jobs=1, test_size=0)
+    model, X = result.best_, new[list("abc")]
+    assert type(model).__name__ == "GammaRegressor"
+    ends = model.predict_interval(X, 0.9)
+    np.testing.assert_array_equal(ends, conformal.interval(model, X, 0.9))
+    assert 0.86 < ((ends[:, 0] <= new["y"]) & (new["y"] <= ends[:, 1])).mean() < 0.94
+    with pytest.raises(PellucidError, match="alpha=0"):  # the mean has no errors to learn from
+        model.predict_interval(X, 0.9, kind="mean")
+
+
 def one_per_fold(result, name, X, ask):
     """(rows, errors) what the model of each error's fold says, from fits of our own."""
     plan, fitter = result.refitter.plan, result.refitter

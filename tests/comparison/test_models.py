@@ -1,5 +1,7 @@
 """Which models and which metric a table gets: counts, skewed targets, names of other libraries."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,6 +141,32 @@ def test_boosting_is_refitted_with_smaller_steps():
     assert entry.refitted({"learning_rate": 0.1}, 30, "quick") == {
         "learning_rate": 0.1, "max_iter": 30,
     }  # fmt: skip
+
+
+def test_all_settings_of_boosting_see_all_inner_folds_of_a_small_table(tmp_path):
+    """One small fold says little about settings that are nearly equally good."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 2)), columns=list("ab"))
+    frame["y"] = frame["a"] + rng.normal(size=90)
+    models, run = ["gradient_boosting", "ridge"], tmp_path / "run"
+    result = compare(frame, "y", models=models, cv=2, jobs=1, test_size=0, out=run)
+    lines = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    folds = {name: [] for name in models}
+    for one in lines:
+        if one["event"] == "candidate":
+            folds[one["model"]].append(len(one["scores"]))
+    assert folds["gradient_boosting"] == 2 * 6 * [3]
+    assert sorted(folds["ridge"]) == 2 * 4 * [1] + 2 * 2 * [2] + 2 * [3]
+    mean_model, boosting, ridge = 2 + 1, 2 * (6 * 3 + 1) + 1, 2 * (7 + 3 + 1 + 1) + 1
+    assert result.data["plan"]["fits"] == mean_model + boosting + ridge
+
+
+@pytest.mark.parametrize(("n", "halving"), [(2000, False), (2001, True)])
+def test_boosting_of_a_larger_table_is_searched_by_halving(n, halving):
+    plan = planned(np.arange(float(n)), test_size=0)
+    found = {c.id: c.halving for c in plan.contenders}
+    assert found["gradient_boosting"] is halving
+    assert found["forest"] is True
 
 
 @pytest.mark.parametrize("effort", ["quick", "normal", "thorough"])

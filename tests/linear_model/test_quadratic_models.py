@@ -151,3 +151,22 @@ def test_equal_columns_need_equal_penalties():
     B = np.array([[1.0, 0, 0, 0, 0, 2, 7]])
     assert same.inward(B).tolist() == [[3, 0, 0, 0, 0, 7]]
     assert same.outward(same.inward(B)).tolist() == [[3, 0, 0, 0, 0, 0, 7]]
+
+
+def test_sweeps_bring_back_no_coefficient_that_a_jump_made_0(monkeypatch):
+    # Only all levels of a column together can move far here: their sum is nearly free.
+    rng = np.random.default_rng(12)
+    codes = rng.integers(4, size=(400, 6))
+    total = codes.sum(axis=1) - 8 * (codes[:, 0] == 0) + rng.normal(0, 0.4, 400)
+    y = np.digitize(total, np.quantile(total, [0.5, 0.8, 0.93]))
+    X = np.hstack([np.eye(4)[own] for own in codes.T])
+    rounds, sweep = {}, ByProducts.sweep
+
+    def counted(self, *options):
+        rounds[self] = rounds.get(self, 0) + 1
+        return sweep(self, *options)
+
+    monkeypatch.setattr(ByProducts, "sweep", counted)
+    model = LogisticRegression(C=100.0, l1_ratio=1.0, max_iter=1000).fit(X, y)
+    assert model.status_.ok
+    assert max(rounds.values()) <= 20  # of 60

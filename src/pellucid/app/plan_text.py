@@ -60,6 +60,7 @@ def effective(plan: Any) -> dict[str, str]:
         "time_limit": "no limit",
         "model_timeout": f"no time limit; at most {plan.model_timeout:g} s of estimated work",
         "memory_limit": f"{memory:.1f} GB (free memory)" if memory else "no limit",
+        "intervals": "auto: cv+, or plain if the file would grow by more than 50 MB",
         "jobs": f"{jobs} (one per CPU)",
         **dict.fromkeys(("group", "time", "weights", "id", "drop"), "no column"),
         **dict.fromkeys(("exclude", "ignore"), "none"),

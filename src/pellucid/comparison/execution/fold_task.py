@@ -96,7 +96,7 @@ class FoldTask:
             entry=contender.entry, effort=plan.settings.effort,
             searching={} if contender.entry is None else dict(contender.entry.searching),
             in_order=contender.entry is not None and bool(contender.entry.portfolio),
-            keep_inner=blended or (own and uncalibrated),
+            keep_inner=blended or (own and uncalibrated), halving=contender.halving,
             n_folds=len(plan.folds) // plan.repeats,
             **{"test": test, **options},
         )  # fmt: skip

@@ -1,9 +1,10 @@
 """The search of one round: the candidates of a model on the inner folds of its training rows.
 
 After each inner fold only the best third of the candidates goes on (successive halving; `python -m
-benchmarks halving` measures what that costs), and those that reached the last fold are compared. A model
-that is fitted in rounds (boosting, networks) stops early on each inner fold and is refitted with the
-median number. What our models compute from the rows alone (encoded tables) is computed once.
+benchmarks halving` measures what that costs), and those that reached the last fold are compared. On
+small tables, all settings of boosting are scored on all inner folds. A model that is fitted in rounds
+(boosting, networks) stops early on each inner fold and is refitted with the median number. What our
+models compute from the rows alone (encoded tables) is computed once.
 Invariant: the deadline and a request to stop are checked between two fits.
 """
 

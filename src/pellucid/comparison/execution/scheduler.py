@@ -332,7 +332,7 @@ class Scheduler:
         if running.contender.id in self.state.failed:
             return  # another round of this model failed and ended this one
         if message["kind"] == "done":
-            fits = self.plan.work_of_round(running.most)
+            fits = self.plan.work_of_round(running.contender, running.most)
             self.budget.record(running.contender, message, fits, running.age)
             self.write_event("done", running, message)
         elif message["kind"] == "failed":

@@ -91,7 +91,7 @@ class TimeBudget:
 
     def round(self, contender: Contender, most: int) -> float:
         """Expected seconds of a round that tries `most` candidates."""
-        fits, own = self.plan.work_of_round(most), self.took.get(contender.id)
+        fits, own = self.plan.work_of_round(contender, most), self.took.get(contender.id)
         if own:
             return fits * sum(s for _, s in own) / sum(f for f, _ in own)
         return fits * self.each[contender.id] * self.slowdown + ROUND

@@ -34,6 +34,9 @@ FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the ro
 STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
 KEPT = 3  # of every three candidates, one goes on to the next inner fold
+# Up to so many training rows, all settings of a portfolio are scored on all inner folds: differences on
+# one small fold are mostly noise, and the fits are quick.
+FEW_FOR_HALVING = 2000
 # Above this number of training rows, a search runs on a sample of the second number of rows.
 LARGE_TABLE, SAMPLED_ROWS = 50_000, 20_000
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
@@ -67,6 +70,7 @@ class Contender:
     dropped: tuple[str, ...] = ()  # columns that it cannot read, or would memorise
     note: str = ""
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
+    halving: bool = True  # whether a search drops candidates after each inner fold
 
     def make(self) -> Any:
         """The unfitted model."""
@@ -130,24 +134,24 @@ class Plan:
     @property
     def n_fits(self) -> int:
         """Number of fits of the run: nested search, outer fits, and the final fit of each model."""
-        return sum(len(self.folds) * self.fits_of_round(c.n_planned) + 1 for c in self.running)
+        return sum(len(self.folds) * self.fits_of_round(c, c.n_planned) + 1 for c in self.running)
 
     @property
     def search_rows(self) -> int:
         """Number of rows on which a search runs: all training rows, or a sample of a large table."""
         return SAMPLED_ROWS if len(self.train) > LARGE_TABLE else len(self.train)
 
-    def work_of_round(self, most: int) -> float:
+    def work_of_round(self, contender: Contender, most: int) -> float:
         """Work of a round in fits on all training rows."""
-        return 1 + (self.fits_of_round(most) - 1) * self.search_rows / len(self.train)
+        return 1 + (self.fits_of_round(contender, most) - 1) * self.search_rows / len(self.train)
 
-    def fits_of_round(self, most: int) -> int:
+    def fits_of_round(self, contender: Contender, most: int) -> int:
         """Number of fits of a round: the search over `most` candidates, and the best of them."""
-        return 1 + sum(self.candidates_by_fold(most)) if most > 1 else 1
-
-    def candidates_by_fold(self, most: int) -> list[int]:
-        """How many of `most` candidates are fitted on each inner fold: successive halving."""
-        return [candidates_on_fold(most, f) for f in range(self.inner)]
+        if most <= 1:
+            return 1
+        if not contender.halving:
+            return 1 + most * self.inner
+        return 1 + sum(candidates_on_fold(most, f) for f in range(self.inner))
 
     def key(self) -> str:
         """Hash of everything that affects the scores; a resumed run must have the same."""
@@ -387,4 +391,5 @@ def _contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped,
         note="; ".join(notes),
+        halving=not entry.portfolio or len(y) > FEW_FOR_HALVING,
     )  # fmt: skip

@@ -61,7 +61,8 @@ def by_model(plan: Plan) -> dict[str, float]:
     each = fit_seconds(plan)
     return {
         c.id: min(
-            (len(plan.folds) * plan.work_of_round(c.n_planned) + LAST) * each[c.id] + DESCRIPTION,
+            (len(plan.folds) * plan.work_of_round(c, c.n_planned) + LAST) * each[c.id]
+            + DESCRIPTION,
             plan.model_timeout,
         )
         for c in plan.running
@@ -94,7 +95,8 @@ def affordable(plan: Plan, contender: Contender, each: float, seconds: float) ->
     fits = ((seconds - DESCRIPTION) / each - LAST) / len(plan.folds)
     if fits < 1:
         return 0
-    return max([most for most in range(1, full + 1) if plan.work_of_round(most) <= fits], default=1)
+    possible = [m for m in range(1, full + 1) if plan.work_of_round(contender, m) <= fits]
+    return max(possible, default=1)
 
 
 def cheap_first(plan: Plan) -> list[Contender]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid import parallel
+from pellucid import conformal, parallel
 from pellucid.beyond_memory import lazy_for_dask
 from pellucid.data import Problem
 from pellucid.data.opening import large_source, on_workers, opened
@@ -222,8 +222,9 @@ class GLMRegressor(LinearPredictor):
         """Low and high end (n, 2) of the interval that covers a new observation (or, with
         kind="mean", its mean) in a share `level` of samples.
 
-        `trials` is the number of trials of a new binomial share; `weights` is as in `summary`. For
-        alpha=0 only. An end is infinite where the linear predictor of an inverse link can be 0.
+        `trials` is the number of trials of a new binomial share; `weights` is as in `summary`. An end
+        is infinite where the linear predictor of an inverse link can be 0. Theory needs alpha=0; a
+        penalised model that a comparison saved uses its out-of-fold errors instead.
         """
         from pellucid.linear_model._inference.intervals import check_interval, glm_ends
 
@@ -231,6 +232,9 @@ class GLMRegressor(LinearPredictor):
         check_interval(level, kind)
         if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
             raise ParameterError(f"trials must be an integer >= 1. Got {shown(trials)} instead.")
+        by_theory = "inference_" in vars(self) or kind == "mean"
+        if not by_theory and offset is None and exposure is None and conformal.has_errors(self):
+            return conformal.interval(self, X, level)
         X, shift = self._opened(X, offset, exposure)
         encoded = self._encoded(X)
         with np.errstate(over="ignore", invalid="ignore"):

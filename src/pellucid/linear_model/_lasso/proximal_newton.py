@@ -25,7 +25,8 @@ FIRST_SET = 256  # size of the first set; it may double at every step
 SMALL_SET = 200  # coefficients whose inner problem is solved to the last digit
 HALVINGS = 30
 FARTHEST = 10.0  # that a score may move in one step, beyond doubling the largest
-JUMPS = 60  # of an inner problem, at most
+JUMPS = 60  # of an inner problem, at most, with sweeps between them
+JUMPS_IN_A_ROW = 20  # without sweeps between them
 # Coordinate descent is slow along the nearly flat sum of all classes: a small ridge helps.
 FLAT = 1e-10
 
@@ -184,11 +185,26 @@ def _model(
 
 
 def _jump(model: quadratic_models.QuadraticModel) -> bool:
-    """Move to the minimum over the coefficients that are not 0, signs kept.
+    """Jump until no sign changes; whether there was a jump.
+
+    A sweep after each would bring back the coefficient that has just become 0: alone it gains a little,
+    where only all coefficients together can move far (the levels of a column, weakly penalised).
+    """
+    for k in range(JUMPS_IN_A_ROW):
+        whole = _jump_once(model)
+        if whole is None:
+            return k > 0
+        if whole:
+            break
+    return True
+
+
+def _jump_once(model: quadratic_models.QuadraticModel) -> bool | None:
+    """Move to the minimum over the coefficients that are not 0, signs kept; whether it was reached.
 
     Sweeps are slow where columns are nearly dependent; this solves for all of them at once. If signs
     would change, those coefficients become 0 or, if that is not lower, only the first of them: until
-    there the quadratic model with its penalty decreases.
+    there the quadratic model with its penalty decreases. None if there is no solution.
     """
     from scipy.linalg import lapack
 
@@ -200,7 +216,7 @@ def _jump(model: quadratic_models.QuadraticModel) -> bool:
     scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
     _, move, failed = lapack.dposv(H * scale * scale[:, None], -gradient * scale, lower=0)
     if failed or not np.isfinite(move).all():
-        return False
+        return None
     move = move * scale
     with np.errstate(divide="ignore", invalid="ignore"):
         meets = np.where((l1[used] > 0) & (now * move < 0), -now / move, np.inf)
@@ -214,7 +230,7 @@ def _jump(model: quadratic_models.QuadraticModel) -> bool:
     near[used[first]] = -b[used[first]]
     far[used] = np.where(meets < 1.0, -b[used], d[used] + move)
     model.move(far if model.value(far) < model.value(near) else near)
-    return True
+    return False
 
 
 def _search(
