@@ -24,8 +24,10 @@ from pellucid.data.arrow_numpy import to_arrow
 from pellucid.errors import DataError
 
 Columns = Mapping[str, Any]
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the ends of cells and lines
-_FORMULA = r"^([=+\-@\t\r])"  # what a spreadsheet takes for the beginning of a formula
+# All but the ends of cells and lines; the last two ranges turn the direction of what follows.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# What a spreadsheet takes for the beginning of a formula, also in the full width of Japanese.
+_FORMULA = "^([=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])"
 
 
 def as_table(columns: Columns) -> pa.Table:
