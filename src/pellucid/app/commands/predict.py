@@ -322,7 +322,7 @@ def match_columns(
     copied: tuple[str, ...] = (),
 ) -> Any:
     """The columns that the model needs, in its order; a note lists those that are dropped."""
-    from pellucid.data.io.source import did_you_mean
+    from pellucid.data.io.source import did_you_mean, with_empty_columns
     from pellucid.errors import DataError
 
     needed = getattr(fitted, "feature_names_in_", None)
@@ -344,15 +344,7 @@ def match_columns(
         messages.note(f"{source} has no {columns} {listed(missing)}: treated as missing values")
     if extra and not extra_is_fine:
         messages.note(f"ignored columns that the model does not use: {listed(extra)}")
-    return with_missing_columns(table, missing).select(needed)
-
-
-def with_missing_columns(table: Any, names: list[str]) -> Any:
-    """The table with columns that hold no values."""
-    import pyarrow as pa
-
-    empty = pa.nulls(table.num_rows)
-    return pa.table([*table.columns, *[empty] * len(names)], names=[*table.column_names, *names])
+    return with_empty_columns(table, missing).select(needed)
 
 
 def listed(names: list[str]) -> str:
