@@ -172,8 +172,8 @@ def write(
     format : {"csv", "jsonl", "parquet"}, optional
         Default: by the ending of `path`.
     spreadsheet_safe : bool
-        Write an apostrophe before texts that begin with =, +, -, @, a tab or a carriage return,
-        which a spreadsheet would take for a formula.
+        Write an apostrophe before texts that begin with =, +, -, @ (also in full width), a tab or a
+        line end, which a spreadsheet would take for a formula.
 
     On a terminal, control characters are shown as U+FFFD; Parquet is refused there.
     """
