@@ -144,6 +144,22 @@ def splitter_router(owner: Any, own: Any, cv: Any) -> Any:
     return router.add(splitter=check_cv(cv), method_mapping=mapping)
 
 
+def base_router(owner: Any, own: Any, base: Any) -> Any:
+    """A `MetadataRouter` to a base estimator that says whether it wants weights; otherwise `own`."""
+    from sklearn.utils.metadata_routing import (
+        MetadataRequest,
+        MetadataRouter,
+        MethodMapping,
+        get_routing_for_object,
+    )
+
+    asked = get_routing_for_object(base)
+    if isinstance(asked, MetadataRequest) and asked.fit.requests.get("sample_weight") is None:
+        return own
+    mapping = MethodMapping().add(caller="fit", callee="fit")
+    return MetadataRouter(owner=owner).add(estimator=base, method_mapping=mapping)
+
+
 def split_arguments(owner: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `fit` that the splitter of `owner` gets."""
     from sklearn.utils.metadata_routing import process_routing

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from pellucid.app import cli
-from pellucid.app.messages import Messages, message_options
+from pellucid.app.messages import Messages, as_json_text, message_options
 from pellucid.errors import DataError
 
 EVERY = ", ".join(cli.COMMANDS)
@@ -210,3 +210,16 @@ def test_a_command_that_cannot_load_says_so_in_one_line(limit):
         f"error: not enough memory: the limit of this process (ulimit -v) is {limit} MB, and NumPy, "
         "SciPy and Arrow need 800 MB of address space. Raise the limit.\n"
     )
+
+
+def test_json_holds_no_character_that_controls_a_terminal():
+    value = {"\x9b31m": ["\u202eb", "grün\x7f\x1b\n"]}
+    for options in ({}, {"indent": 1}):
+        text = as_json_text(value, **options)
+        assert json.loads(text) == value and "grün" in text
+        assert not set(text) & set("\x9b\u202e\x7f\x1b") and ("\n" in text) == bool(options)
+
+
+def test_messages_hold_no_character_that_turns_their_direction(capsys):
+    Messages().warn("\u202eabc\u2066\x9b")
+    assert capsys.readouterr().err == "warning: abc\n"

@@ -11,6 +11,7 @@ import pytest
 
 from pellucid.data.io import bounds
 from pellucid.data.io.read import read
+from pellucid.data.sources.find import source_of
 from pellucid.errors import DataError
 
 
@@ -123,3 +124,27 @@ def test_text_of_parquet_files_is_checked():
     content = sink.getvalue().replace(b"zzzz", b"z\xffzz")
     with pytest.raises(DataError, match="a part of it is damaged"):
         read(content, format="parquet")
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_name_of_a_hundred_thousand_characters_is_refused(header):
+    with pytest.raises(DataError, match=r"the first row of .* has a cell of more than 131,072"):
+        read(b"x" * 140_000 + b",y\n" + b"1,2\n" * 9, format="csv", header=header)
+
+
+def test_a_table_beyond_memory_is_not_called_damaged(tmp_path, monkeypatch):
+    """Arrow's error is of two kinds, one of which stands for a damaged file."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": [1.0, 2.0]}), path)
+
+    def starved(*args, **options):
+        raise pa.ArrowMemoryError("malloc of size 2147483648 failed")
+
+    whole, parts = read(str(path)), source_of(str(path))
+    assert whole.num_rows == sum(batch.num_rows for batch in parts.batches()) == 2
+    monkeypatch.setattr(pq.ParquetFile, "read", starved)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", starved)
+    with pytest.raises(MemoryError, match="malloc"):
+        read(str(path))
+    with pytest.raises(MemoryError, match="malloc"):
+        list(parts.batches())

@@ -132,12 +132,12 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_gets_no_control_characters(monkeypatch):
     """A label with an escape sequence could write into the clipboard or rename the window."""
-    labels = ["ok", "\x1b]52;c;aGk=\x07", "tab\there", "\x9b31m", "grün", "\x7f"]
+    labels = ["ok", "\x1b]52;c;aGk=\x07", "tab\there", "\x9b31m", "grün", "\x7f", "\u202eb"]
     monkeypatch.setattr(sys, "stdout", Terminal())
     write({"prediction": np.array(labels)}, "-")
     shown = sys.stdout.getvalue()
     assert "\n" in shown and "grün" in shown and "tab\there" in shown
-    assert not any(c in shown for c in "\x1b\x07\x9b\x7f") and shown.count("\ufffd") == 4
+    assert not any(c in shown for c in "\x1b\x07\x9b\x7f\u202e") and shown.count("\ufffd") == 5
 
 
 def test_parquet_is_not_written_to_a_terminal(monkeypatch):
@@ -148,7 +148,7 @@ def test_parquet_is_not_written_to_a_terminal(monkeypatch):
 
 @pytest.mark.parametrize("coded", [False, True])
 def test_texts_that_a_spreadsheet_would_run_get_an_apostrophe(tmp_path, coded):
-    texts = ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "a=b", "", None, "'q"]
+    texts = ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "\n=1", "\uff1d1", "a=b", "", None, "'q"]
     column = pa.array(texts).dictionary_encode() if coded else pa.array(texts)
     columns = {"=name": column, "p": pa.array([-1.5] * len(texts))}
     write(columns, str(tmp_path / "raw.csv"))
@@ -160,6 +160,6 @@ def test_texts_that_a_spreadsheet_would_run_get_an_apostrophe(tmp_path, coded):
     assert [row[0] for row in read_back("raw.csv")] == ["=name", *(t or "" for t in texts)]
     safe = read_back("safe.csv")
     assert [row[0] for row in safe] == [
-        "'=name", "'=1+1", "'+x", "'-x", "'@SUM(A1)", "'\tx", "a=b", "", "", "'q",
+        "'=name", "'=1+1", "'+x", "'-x", "'@SUM(A1)", "'\tx", "'\n=1", "'\uff1d1", "a=b", "", "", "'q",
     ]  # fmt: skip
     assert {row[1] for row in safe[1:]} == {"-1.5"}

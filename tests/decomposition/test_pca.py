@@ -347,6 +347,8 @@ def test_bad_components():
         model.inverse_transform([[1.0, 2.0, 3.0]])
     with pytest.raises(DataError, match="NaN or infinite"):
         model.inverse_transform([[1.0, np.nan]])
+    with pytest.raises(DataTypeError, match="needs numbers"):
+        model.inverse_transform([[1j, 2.0]])
 
 
 def test_frames_names_and_saved_models(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -12,8 +13,9 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -22,6 +24,7 @@ from pellucid.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
     BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -203,3 +206,28 @@ def test_a_bootstrap_sample_of_a_forest_may_be_larger_than_the_table():
     X, y = load_iris(return_X_y=True)
     forest = RandomForestClassifier(3, max_samples=1.5, random_state=0).fit(X, y)
     assert [tree.tree_.n_samples[0] for tree in forest] == [225] * 3
+
+
+@pytest.mark.parametrize("by", ["base estimator", "bagging"])
+@pytest.mark.parametrize("Bagging", [BaggingClassifier, BaggingRegressor])
+def test_weights_reach_bagging_by_the_request_of_its_base_estimator(Bagging, by):
+    """As in scikit-learn, where Bagging passes on what the base estimator requests."""
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.normal(size=(60, 2)), np.repeat([0, 1], 30), np.tile([1.0, 3.0], 30)
+    base = DecisionTreeClassifier() if Bagging is BaggingClassifier else DecisionTreeRegressor()
+    model = Bagging(base, n_estimators=3, random_state=0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError, match="are not explicitly set"):
+            cross_validate(model, X, y, params={"sample_weight": weights}, error_score="raise")
+        if by == "bagging":
+            model.set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+        else:
+            base.set_fit_request(sample_weight=True)
+        found = cross_validate(
+            model, X, y, params={"sample_weight": weights}, error_score="raise",
+            return_estimator=True, return_indices=True,
+        )  # fmt: skip
+    own = found["indices"]["train"][0]
+    fitted = Bagging(base, n_estimators=3, random_state=0).fit(X[own], y[own], weights[own])
+    np.testing.assert_array_equal(fitted.predict(X), found["estimator"][0].predict(X))
+    assert (fitted.predict(X) != model.fit(X[own], y[own]).predict(X)).any()

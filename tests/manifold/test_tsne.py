@@ -323,3 +323,22 @@ def test_attraction_is_exaggerated_for_the_first_steps(rng, monkeypatch):
     settings = embedding.Settings(10.0, 12.0, 4, 300, 0.0, 0.5)
     embedding.embed(P, rng.normal(size=(30, 2)) * 1e-4, settings)
     assert asked[:4] == [12.0, 12.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("n", [2, 1000, 65_536, 400_000])
+def test_distances_of_many_rows_are_taken_in_small_blocks(monkeypatch, n):
+    """Ctrl-C ends a fit between blocks, so a block of 256 rows would not do for any number of rows."""
+
+    class Taken(Exception):
+        pass
+
+    def take(work, tasks):
+        raise Taken(tasks)
+
+    monkeypatch.setattr(affinities.parallel, "map", take)
+    with pytest.raises(Taken) as taken:
+        affinities.of_neighbours(np.zeros((n, 1)), 0.0, "euclidean", None)
+    blocks = taken.value.args[0]
+    ends = [0, *(rows.stop for rows in blocks)]
+    assert [rows.start for rows in blocks] == ends[:-1] and ends[-1] == n
+    assert max(rows.stop - rows.start for rows in blocks) * n <= 2**25

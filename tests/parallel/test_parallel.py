@@ -258,6 +258,7 @@ except {raised}:
         "parallel.interruptible(loop)",
         "parallel.map(loop, range(9), n_jobs=2)",
         "parallel.interruptible(parallel.map, loop, range(9), 2)",
+        "parallel.map(lambda _: parallel.map(time.sleep, [0.01] * 600), range(9), n_jobs=2)",
     ],
 )
 def test_a_signal_stops_the_tree_within_a_second(call, signals):

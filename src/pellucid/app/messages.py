@@ -5,6 +5,7 @@ and the `Messages` with `@click.pass_obj`. On a terminal, messages are wrapped a
 each is one line.
 """
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -15,7 +16,8 @@ from typing import Any
 
 import click
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # names in a file must not control the terminal
+# Names in a file must not control the terminal; the last two ranges turn the direction of what follows.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 
 
 @dataclass
@@ -65,6 +67,14 @@ class Messages:
 
         wanted = colour_wanted(self.colour, sys.stderr if err else sys.stdout)
         click.echo(painted(text) if wanted else text, nl=False, err=err, color=True)
+
+
+def as_json_text(value: Any, **options: Any) -> str:
+    """JSON without a character that controls a terminal: `json` itself escapes only some of them."""
+    parts = json.dumps(value, ensure_ascii=False, **options).split("\n")  # of the indentation
+    return "\n".join(
+        CONTROL.sub(lambda found: json.dumps(found.group())[1:-1], part) for part in parts
+    )
 
 
 def file_size(path: Path) -> str:

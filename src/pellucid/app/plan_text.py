@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from typing import Any
 
+from pellucid.app.messages import as_json_text
 from pellucid.comparison.execution.journal import plain
 from pellucid.comparison.planning import limits, time_estimate
 from pellucid.comparison.results_json import describe_data, describe_plan
@@ -80,7 +80,7 @@ def plan_text(plan: Any, findings: Any, format_: str, width: int = PIPED) -> str
     """The plan as text or JSON."""
     facts = plan_facts(plan, findings)
     if format_ == "json":
-        return json.dumps(plain(facts), ensure_ascii=False, indent=1) + "\n"
+        return as_json_text(plain(facts), indent=1) + "\n"
     lines = terminal.data_line(facts["data"], width)
     lines += terminal.check_lines(facts["checks"], findings.fine, width)
     lines += terminal.plan_lines(

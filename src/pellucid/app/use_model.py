@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from pellucid.app.messages import as_json_text
 from pellucid.comparison.analysis.holdout_scores import open_test
 from pellucid.comparison.analysis.out_of_fold import collect
 from pellucid.comparison.execution import run_folder as files
@@ -41,7 +42,7 @@ def use(folder: Path, plan: Any, model: str, format_: str) -> int:
         "recommended": recommended(folder),
     }
     if format_ == "json":
-        click.echo(json.dumps(plain(facts), ensure_ascii=False, indent=1))
+        click.echo(as_json_text(plain(facts), indent=1))
     else:
         click.echo(as_text(facts, plan))
     return 0

@@ -276,7 +276,10 @@ class PCA(Transformer):
         """Rows (encoded columns, in the order of `terms_`) whose components are X."""
         self._check_fitted()
         try:
-            Z = np.asarray(X, dtype=np.float64)
+            Z = np.asarray(X)
+            if Z.dtype.kind == "c":
+                raise TypeError
+            Z = Z.astype(np.float64, copy=False)
         except (TypeError, ValueError):
             raise DataTypeError(
                 "inverse_transform needs numbers, one column per component, but X contains others."

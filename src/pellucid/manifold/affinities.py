@@ -17,6 +17,7 @@ NAMES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}
 SCALE_FREE = ("cosine", "correlation")
 # Extra neighbours to consider, because rounding in products may misorder the last ones.
 SPARE = 16
+CELLS = 2**24  # distances at once
 
 
 def centred(X: np.ndarray) -> np.ndarray:
@@ -95,6 +96,12 @@ def all_pairs(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> np.
     return P / P.sum()
 
 
+def _blocks(n: int) -> list[slice]:
+    """Blocks of rows whose distances to n rows are few enough for memory, and for Ctrl-C to end soon."""
+    rows = max(1, min(parallel.block_rows(n), CELLS // n))
+    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+
+
 def of_neighbours(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> Any:
     """Affinities of each row and its 3 * perplexity nearest neighbours, CSR."""
     from scipy import sparse
@@ -122,7 +129,7 @@ def of_neighbours(X: np.ndarray, perplexity: float, metric: Any, params: Any) ->
         D = np.ascontiguousarray(np.take_along_axis(D, best, axis=1))
         _loops.affinities(D, rows.start, False, perplexity, shares[rows])
 
-    parallel.map(one, parallel.row_blocks(n, n))
+    parallel.map(one, _blocks(n))
     starts = np.arange(0, n * k + 1, k)
     P = sparse.csr_array((shares.ravel(), columns.ravel(), starts), shape=(n, n))
     P = (P + P.T).tocsr()

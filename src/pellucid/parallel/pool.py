@@ -167,7 +167,9 @@ def map(
     threads = 1 if alone else min(resolve_jobs(n_jobs), len(tasks))
     with one_blas_thread():
         if threads <= 1:
-            return [_done(task, function(task)) for task in tasks]
+            # A signal ends the loop of the main thread; in a worker only a flag does.
+            stop = StopFlag() if in_pool() and len(tasks) > 1 else None
+            return [_done(task, function(task), stop) for task in tasks]
         results: list[Any] = [None] * len(tasks)
 
         def work(number: int, task: Task) -> None:
@@ -184,7 +186,9 @@ def each(function: Callable[[Task], Result], tasks: list[Task]) -> list[Result]:
     return [function(tasks[0])] if len(tasks) == 1 else map(function, tasks)
 
 
-def _done(task: Any, result: Result) -> Result:
+def _done(task: Any, result: Result, stop: StopFlag | None = None) -> Result:
+    if stop is not None:
+        stop.check()
     passes.done(task)
     return result
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from pellucid.app.arguments import refuse_model
-from pellucid.app.messages import format_options, memory_option, message_options
+from pellucid.app.messages import as_json_text, format_options, memory_option, message_options
 from pellucid.app.options import config_option, gather_settings, setting_options
 
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
@@ -58,9 +57,9 @@ def shown(findings: Any, plan: Any, format_: str, source: str) -> str:
 
     found = findings.plain()
     if format_ == "json":
-        return json.dumps({"schema": 1, "checks": found}, ensure_ascii=False, indent=1) + "\n"
+        return as_json_text({"schema": 1, "checks": found}, indent=1) + "\n"
     if format_ == "jsonl":
-        return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in found)
+        return "".join(as_json_text(entry) + "\n" for entry in found)
     if format_ == "github":
         return "".join(
             f"::{GITHUB[entry['level']]} file={escaped(source)},title={entry['code']}::"

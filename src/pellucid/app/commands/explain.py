@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pellucid.app.commands.predict import allow_missing_option, encoding_option
-from pellucid.app.messages import Messages, format_options, message_options
+from pellucid.app.messages import Messages, as_json_text, format_options, message_options
 from pellucid.report.screen import packed, terminal_width
 
 FIRST = 3  # rows to explain if no --row is given
@@ -181,8 +181,8 @@ def as_lines(found: Any, form: str, predictions: list[float] | None = None) -> s
     entries = plain(entries)
     if form == "json":
         facts = {"schema": 2, "scale": getattr(found, "called", None), "rows": entries}
-        return json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
-    return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+        return as_json_text(facts, indent=1) + "\n"
+    return "".join(as_json_text(entry) + "\n" for entry in entries)
 
 
 def _entry(found: Any, i: int) -> dict[str, Any]:

@@ -4,7 +4,13 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Messages, json_option, memory_option, message_options
+from pellucid.app.messages import (
+    Messages,
+    as_json_text,
+    json_option,
+    memory_option,
+    message_options,
+)
 
 
 @click.command()
@@ -41,7 +47,6 @@ def fit(
     DATA is a file of any kind that 'pellucid compare' reads, an Arrow file, a folder of Parquet files
     or a pattern in quotes. All but Excel files can be larger than memory.
     """
-    import json
 
     from pellucid.parallel import set_memory
     from pellucid.records.progress_line import ProgressLine
@@ -63,7 +68,7 @@ def fit(
     estimator.save(out)
     facts = getattr(estimator, "fit_report_", {})
     facts |= {"model": model, "path": out, "columns": estimator.n_features_in_}
-    click.echo(json.dumps(facts, ensure_ascii=False, indent=1) if as_json else as_text(facts))
+    click.echo(as_json_text(facts, indent=1) if as_json else as_text(facts))
 
 
 def make_model(name: str, given: dict[str, Any]) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from pellucid.app.messages import Messages, json_option, message_options
+from pellucid.app.messages import Messages, as_json_text, json_option, message_options
 
 
 @click.command()
@@ -48,7 +47,7 @@ def models(messages: Messages, task: str, effort: str, as_json: bool) -> None:
         for entry in entries(which)
     ]
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
+        click.echo(as_json_text(facts, indent=1))
         return
     wide = width()
     heads = ["model", "rank", "candidates", "what it is"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import format_options, message_options
+from pellucid.app.messages import as_json_text, format_options, message_options
 
 
 @click.command()
@@ -31,10 +31,10 @@ def runs(messages: Any, folder: str, format_: str) -> None:
         raise DataError(f"folder {folder} does not exist.")
     entries = [facts(path) for path in found(Path(folder))]
     if format_ == "json":
-        click.echo(json.dumps(entries, ensure_ascii=False, indent=1))
+        click.echo(as_json_text(entries, indent=1))
     elif format_ == "jsonl":
         for entry in entries:
-            click.echo(json.dumps(entry, ensure_ascii=False))
+            click.echo(as_json_text(entry))
     elif not entries:
         messages.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
     else:

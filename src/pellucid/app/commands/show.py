@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Messages, json_option, message_options
+from pellucid.app.messages import Messages, as_json_text, json_option, message_options
 from pellucid.draw.label_text import cells
 from pellucid.report.screen import PIPED, packed, terminal_width, width
 
@@ -49,7 +49,7 @@ def show_model(path: str, as_json: bool, messages: Messages) -> None:
 
     found, wide = describe(path), terminal_width(sys.stdout)
     if as_json:
-        click.echo(json.dumps(vars(found), ensure_ascii=False, indent=1, default=str))
+        click.echo(as_json_text(vars(found), indent=1, default=str))
         return
     lines = str(found).splitlines()
     if wide is not None:
@@ -99,7 +99,7 @@ def show_method(name: str, as_json: bool, messages: Messages) -> None:
     facts = [method_facts(entry) for entry in found]
     facts += [class_facts(module, known) for module, known in others]
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
+        click.echo(as_json_text(facts, indent=1))
         return
     messages.show("\n".join(method_text(fact, width()) for fact in facts))
 
@@ -124,7 +124,7 @@ def show_plain(name: str, as_json: bool) -> None:
         raise DataError(f"{wrong} Methods: {', '.join(METHODS)}.")
     sources = {one.__module__: inspect.getsource(sys.modules[one.__module__]) for one in found}
     if as_json:
-        click.echo(json.dumps(sources, ensure_ascii=False, indent=1))
+        click.echo(as_json_text(sources, indent=1))
         return
     click.echo("\n\n".join(f"# {module}\n{text}" for module, text in sources.items()), nl=False)
 

@@ -100,7 +100,13 @@ class Head:
             raise wrong_encoding(source, data[start:], error, dialect.encoding) from None
         lines = io.StringIO(text, newline="")
         rows = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
-        row = next(rows, None)
+        try:
+            row = next(rows, None)
+        except csv.Error:  # a cell beyond the limit of the module csv
+            raise DataError(
+                f"the first row of {source.name} has a cell of more than {csv.field_size_limit():,} "
+                "characters, so it is probably not a table. Look at the file, or save it as Parquet."
+            ) from None
         if not row or not text.strip():
             raise DataError(f"{source.name} is empty: there is no row in it.")
         if not dialect.header:

@@ -154,6 +154,8 @@ def _read_parquet(
 
     try:
         file = ParquetFile(pa.BufferReader(source.content()))
+    except MemoryError:
+        raise
     except _DAMAGE as error:
         if source.head(4) == b"PAR1":
             raise source.broken(f"it starts as Parquet, but its end is wrong ({error})") from None
@@ -172,5 +174,7 @@ def _read_parquet(
         table = file.read(columns=wanted)
         table.validate(full=True)  # Arrow takes any bytes for text
         return settle_types(table)
+    except MemoryError:  # Arrow's is an `ArrowException` too
+        raise
     except _DAMAGE as error:
         raise source.broken(f"a part of it is damaged ({error})") from None

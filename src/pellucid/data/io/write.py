@@ -24,8 +24,10 @@ from pellucid.data.arrow_numpy import to_arrow
 from pellucid.errors import DataError
 
 Columns = Mapping[str, Any]
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the ends of cells and lines
-_FORMULA = r"^([=+\-@\t\r])"  # what a spreadsheet takes for the beginning of a formula
+# All but the ends of cells and lines; the last two ranges turn the direction of what follows.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# What a spreadsheet takes for the beginning of a formula, also in the full width of Japanese.
+_FORMULA = "^([=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])"
 
 
 def as_table(columns: Columns) -> pa.Table:
@@ -170,8 +172,8 @@ def write(
     format : {"csv", "jsonl", "parquet"}, optional
         Default: by the ending of `path`.
     spreadsheet_safe : bool
-        Write an apostrophe before texts that begin with =, +, -, @, a tab or a carriage return,
-        which a spreadsheet would take for a formula.
+        Write an apostrophe before texts that begin with =, +, -, @ (also in full width), a tab or a
+        line end, which a spreadsheet would take for a formula.
 
     On a terminal, control characters are shown as U+FFFD; Parquet is refused there.
     """

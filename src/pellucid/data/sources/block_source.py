@@ -98,6 +98,8 @@ class BlockSource(NamedColumns):
                     pa.default_memory_pool().release_unused()
                 count += batch.num_rows
                 yield batch if batch.schema.equals(schema) else self._cast(batch, schema)
+        except MemoryError:  # Arrow's is an `ArrowException` too
+            raise
         except DAMAGE as error:
             self._check_unchanged()
             why = " ".join(str(error).split())

@@ -141,6 +141,8 @@ class _Files:
             with pa.OSFile(path) as raw, pa.ipc.open_file(raw) as reader:
                 rows = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
                 return reader.schema, rows
+        except MemoryError:  # Arrow's is an `ArrowException` too
+            raise
         except DAMAGE as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise DataError(f"{path} cannot be read: {os.strerror(error.errno)}.") from None
@@ -161,6 +163,8 @@ class _Files:
             try:
                 for batch in self._file(path, own, rows):
                     yield self._with_parts(batch, columns, parts)
+            except MemoryError:
+                raise
             except DAMAGE as error:
                 raise OSError(f"{path}: {error}") from error
 

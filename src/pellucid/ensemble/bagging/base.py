@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid import parallel
+from pellucid import _sklearn, parallel
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem
 from pellucid.ensemble import averaging, base_estimators, collection, stages
@@ -97,6 +97,13 @@ class Bagging(Estimator):
     _takes_sparse = property(lambda self: base_estimators.takes_sparse(self._base_estimator()))
     _rows = property(lambda self: base_estimators.rows_for(self._base_estimator()))
     _substitute = "HistGradientBoosting{kind}"
+
+    def get_metadata_routing(self) -> Any:
+        """What `fit` and `score` request; without own requests, what the base estimator requests."""
+        own = self._requested()
+        if self.__dict__.get("_requests"):
+            return own
+        return _sklearn.base_router(self, own, self._base_estimator())
 
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()
