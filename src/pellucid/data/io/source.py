@@ -252,9 +252,3 @@ def _nearest(path: Path) -> str:
     # The same table in another format is nearer than any spelling.
     twin = [known for known in names if known.split(".")[0] == path.name.split(".")[0]]
     return f" Did you mean {sorted(twin)[0]!r}?" if twin and not hint else hint
-
-
-def with_empty_columns(table: Any, names: list[str]) -> Any:
-    """The table with columns that hold no values."""
-    empty = pa.nulls(table.num_rows)
-    return pa.table([*table.columns, *[empty] * len(names)], names=[*table.column_names, *names])
