@@ -137,6 +137,7 @@ def fit_while_killing(cluster, model, lazy, y, number, seed):
     return found, killed[0]
 
 
+@pytest.mark.filterwarnings("ignore:KMeans. max_iter=3 was not enough")  # for equal bits it is
 @pytest.mark.parametrize(
     ("model", "y"),
     [
