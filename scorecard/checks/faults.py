@@ -193,12 +193,16 @@ def interrupts(share: float) -> Iterator[Case]:
         for sent in (signal.SIGINT, signal.SIGTERM):
             key = f"{names[number]} {number}" + " SIGTERM" * (sent == signal.SIGTERM)
             yield Case(key, partial(_interrupted, names[number], number, sent))
+            if share == 1:  # single steps that take long only on large tables
+                yield Case(f"{key} large", partial(_interrupted, names[number], number, sent, True))
 
 
-def _interrupted(name: str, number: int, sent: int) -> None:
+def _interrupted(name: str, number: int, sent: int, large: bool = False) -> None:
     Model = public_classes()[name]
-    sample = numbers(Model, n=1500 if "SV" in name or name == "TSNE" else 20_000, p=4)
-    delay = float(np.random.default_rng([number, 19]).uniform(0.02, 0.3))
+    small = 1500 if "SV" in name or name == "TSNE" else 20_000
+    sample = numbers(Model, n=300_000, p=15) if large else numbers(Model, n=small, p=4)
+    rng = np.random.default_rng([number, 19])
+    delay = float(rng.uniform(0.1, 2.0) if large else rng.uniform(0.02, 0.3))
     model, parent = make(Model), os.getpid()
     before = set(vars(model))
     killer = os.fork()

@@ -83,11 +83,23 @@ class KernelRows:
             idle = ~self.nonzero[np.maximum(self.owner, 0)] & (self.owner >= 0)
             age = np.where(idle & (self.used < self.clock), -1, self.used)
             free = np.argsort(age, kind="stable")[: len(missing)]
+            self._touch(free[self.owner[free] < 0])
             gone = self.owner[free]
             self.slot[gone[gone >= 0]] = -1
             self.problem.kernel.rows(self.problem.X, missing, self.norms, self.kept, free)
             self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
         return self.slot[rows]
+
+    def _touch(self, slots: np.ndarray) -> None:
+        """Take the memory of slots that were never used, one by one.
+
+        The system clears memory when it is first touched, in pages of up to 2 MB: a block of rows would
+        touch all slots at once, which Ctrl-C cannot end.
+        """
+        stop = parallel.StopFlag()
+        for slot in slots:
+            self.kept[slot] = 0
+            stop.check()
 
     def weighted_sum(
         self, rows: np.ndarray, weights: np.ndarray, nonzero: np.ndarray
