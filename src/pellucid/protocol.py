@@ -271,6 +271,14 @@ class SklearnEstimator:
                 "appropriate arguments before using this estimator."
             )
 
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is absent: without learned attributes, the model is not fitted, or another
+        thread has begun to fit it again.
+        """
+        if name.endswith("_") and not name.startswith("_"):
+            self._check_fitted()
+        return object.__getattribute__(self, name)  # the error of a plain object, or of a property
+
     def __sklearn_is_fitted__(self) -> bool:
         return "n_features_in_" in self.__dict__
 

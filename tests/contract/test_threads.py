@@ -11,7 +11,8 @@ import numpy._core._internal
 import pytest
 
 import pellucid.parallel
-from tests.contract.classes import applies_to, make, takes
+from pellucid.errors import NotFittedError
+from tests.contract.classes import applies_to, has, make, takes
 from tests.contract.compare import answers, asks, assert_same_bits, fitted, learned
 from tests.contract.data import mixed, numbers
 
@@ -55,6 +56,26 @@ def test_equal_bits_for_any_number_of_jobs(Model, small_blocks):
         found = answers(model, sample.X)
         expected = expected or found
         assert_same_bits(expected, found, f"n_jobs={count}: ")
+
+
+@applies_to(has("predict"))
+def test_a_fit_that_begins_during_a_prediction_leaves_no_strange_error(Model, monkeypatch):
+    """Another thread may fit the same model: when the columns are encoded, what was learned is gone."""
+    sample = numbers(Model)
+    model, encode = fitted(Model, sample), Model._encode_table
+    expected = model.predict(sample.X)
+
+    def encoded_too_late(self, *args, **kwargs):
+        table = encode(self, *args, **kwargs)
+        for name in self._learned():
+            delattr(self, name)
+        return table
+
+    monkeypatch.setattr(Model, "_encode_table", encoded_too_late)
+    try:
+        assert_same_bits(expected, model.predict(sample.X))  # what was needed had been read before
+    except NotFittedError as error:
+        assert "is not fitted yet" in str(error)
 
 
 @applies_to(takes("random_state"))
