@@ -1,5 +1,6 @@
 """Fits by Dask workers: the bits of one process, whatever the partitions, workers and accidents."""
 
+import contextlib
 import os
 import random
 import signal
@@ -37,13 +38,13 @@ N = 3 * 2**16 + 1_000
 @pytest.fixture(scope="module")
 def cluster():
     # On a busy machine a killed worker may need longer than 15 seconds to start again.
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
-        distributed.LocalCluster(
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}):
+        cluster = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-    ):
+        )
         yield cluster
+        with contextlib.suppress(KeyError):  # of a killed worker that Dask's own list has lost
+            cluster.close()
 
 
 @pytest.fixture
