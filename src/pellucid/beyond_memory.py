@@ -270,9 +270,9 @@ def write_predictions(
     X: Any,
     folder: str | os.PathLike[str],
     copy: Sequence[str],
-    told: Callable[[int, int], None] | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """`predict_to`; `told` is called with the number of rows that were visited, and of all rows."""
+    """`predict_to`; `report` gets the number of rows that are done, and of all rows."""
     from pellucid.data.io.write import write
     from pellucid.data.opening import source_behind
     from pellucid.data.sources.in_memory import from_table
@@ -285,7 +285,7 @@ def write_predictions(
     missing = _resume(place, source, _job(model, source, list(copy)))
     with below_ceiling(source):
         for number, columns in _predicted_parts(
-            model, source, needed, list(copy), missing, told or (lambda rows, n_rows: None)
+            model, source, needed, list(copy), missing, report or (lambda rows, n_rows: None)
         ):
             write(columns, str(place / _name(number)), "parquet")
     return place
@@ -297,7 +297,7 @@ def _predicted_parts(
     needed: list[str],
     copied: list[str],
     missing: set[int],
-    told: Callable[[int, int], None],
+    report: Callable[[int, int], None],
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Number and output columns of each missing part, predicted block by block."""
     from pellucid.data.sources.block_source import joined_columns
@@ -305,7 +305,7 @@ def _predicted_parts(
     blocks: list[dict[str, Any]] = []
     rows = _block_rows(len(source.names))
     for k, block in enumerate(source.tables(rows)):
-        told(k * rows + block.num_rows, source.n_rows)
+        report(k * rows + block.num_rows, source.n_rows)
         number, place = divmod(k * rows, PART_ROWS)
         if number not in missing:
             continue

@@ -62,9 +62,10 @@ def finite(answer: np.ndarray, owner: str) -> np.ndarray:
     if answer.dtype.kind == "f" and not np.logical_and.reduce(np.isfinite(answer), axis=None):
         row = int(np.flatnonzero(~np.isfinite(answer).reshape(len(answer), -1).all(axis=1))[0])
         raise DataError(
-            f"{owner} has no finite prediction for row {row}: a number on the way to it exceeds "
-            "float64. Its values are too far from those of the training rows: correct them, or leave "
-            "the row out. If all rows fail, the training targets were too large: rescale y."
+            f"{owner} has no finite prediction for row {row}: its computation overflows "
+            "float64. If only some rows fail, their values are too far from those of the training "
+            "rows: correct them, or leave them out. If all fail, the training targets were too large: "
+            "rescale y."
         )
     return answer
 

@@ -73,8 +73,10 @@ def test_a_penalised_glm_has_the_intervals_of_its_errors():
     ends = model.predict_interval(X, 0.9)
     np.testing.assert_array_equal(ends, conformal.interval(model, X, 0.9))
     assert 0.86 < ((ends[:, 0] <= new["y"]) & (new["y"] <= ends[:, 1])).mean() < 0.94
-    with pytest.raises(PellucidError, match="alpha=0"):  # the mean has no errors to learn from
-        model.predict_interval(X, 0.9, kind="mean")
+    # The errors say nothing of a mean, of other trials or of what weights mean.
+    for asked in ({"kind": "mean"}, {"trials": 5}, {"weights": "precision"}):
+        with pytest.raises(PellucidError, match="alpha=0"):
+            model.predict_interval(X, 0.9, **asked)
 
 
 def one_per_fold(result, name, X, ask):

@@ -392,7 +392,7 @@ def test_a_part_that_cannot_be_opened_is_refused(table, tmp_path):
     (tmp_path / "3.parquet").unlink()
     os.mkfifo(tmp_path / "3.parquet")
     for source in (tmp_path, f"{tmp_path}/*.parquet"):
-        with pytest.raises(DataError, match=r"3\.parquet cannot be read: it is no ordinary file"):
+        with pytest.raises(DataError, match=r"3\.parquet cannot be read: it is not a regular file"):
             LinearRegression().fit(source, "units")
 
 

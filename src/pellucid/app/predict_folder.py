@@ -31,14 +31,14 @@ def predict_folder(
     line = ProgressLine.of_command(level)
     began = time.monotonic()
 
-    def told(rows: int, n_rows: int) -> None:
+    def report(rows: int, n_rows: int) -> None:
         left = (time.monotonic() - began) * (n_rows / rows - 1)
         if line is not None:
             line({"source": "predict", "rows": rows, "n_rows": n_rows, "seconds_left": left})
 
     table = source_of(file, text=texts) or read(file, text=texts)
     try:
-        write_predictions(fitted, table, out, ids, told)
+        write_predictions(fitted, table, out, ids, report)
     finally:
         if line is not None:
             line.end()

@@ -47,7 +47,6 @@ def fit(
     DATA is a file of any kind that 'pellucid compare' reads, an Arrow file, a folder of Parquet files
     or a pattern in quotes. All but Excel files can be larger than memory.
     """
-
     from pellucid.parallel import set_memory
     from pellucid.records.progress_line import ProgressLine
     from pellucid.records.watch import watching

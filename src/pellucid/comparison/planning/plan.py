@@ -34,8 +34,8 @@ FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the ro
 STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
 KEPT = 3  # of every three candidates, one goes on to the next inner fold
-# Up to so many training rows, all settings of a portfolio are scored on all inner folds: differences on
-# one small fold are mostly noise, and the fits are quick.
+# With at most this many training rows, all settings of a portfolio are scored on all inner folds:
+# differences on one small fold are mostly noise, and the fits are quick.
 FEW_FOR_HALVING = 2000
 # Above this number of training rows, a search runs on a sample of the second number of rows.
 LARGE_TABLE, SAMPLED_ROWS = 50_000, 20_000

@@ -83,7 +83,7 @@ def _from_files(name: str, paths: list[str], folder: str | None = None) -> Block
         )
     for path in paths:
         if os.path.exists(path) and not os.path.isfile(path):  # a pipe: opening it would wait
-            raise DataError(f"{path} cannot be read: it is no ordinary file.")
+            raise DataError(f"{path} cannot be read: it is not a regular file.")
     (kind,) = formats
     read = _Files(name, paths, kind, folder)
     schema, n_rows = read.schema()

@@ -232,8 +232,10 @@ class GLMRegressor(LinearPredictor):
         check_interval(level, kind)
         if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
             raise ParameterError(f"trials must be an integer >= 1. Got {shown(trials)} instead.")
-        by_theory = "inference_" in vars(self) or kind == "mean"
-        if not by_theory and offset is None and exposure is None and conformal.has_errors(self):
+        # Errors say nothing of a mean, another exposure, other trials or the meaning of weights.
+        plain = kind == "observation" and offset is None and exposure is None
+        plain = plain and trials == 1 and weights == "frequency"
+        if plain and "inference_" not in vars(self) and conformal.has_errors(self):
             return conformal.interval(self, X, level)
         X, shift = self._opened(X, offset, exposure)
         encoded = self._encoded(X)
