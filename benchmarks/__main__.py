@@ -28,7 +28,7 @@ from benchmarks.workload import OURS, NotAvailable, Workload
 PROCESS, SINGLE_ROW, SHAPES, SCALE = "process", "single_row", "shapes", "scale"
 WATCHING, PLAYER = "watching", "player"
 PAGES = "pages"
-SCORES = ("accuracy", "coverage", "halving")  # programs of their own: scores, not seconds
+SCORES = ("accuracy", "coverage", "halving", "whole_runs")  # programs of their own
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

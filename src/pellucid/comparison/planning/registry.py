@@ -169,6 +169,12 @@ def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
     return {"l1_ratio": share / whole, "alpha": params["alpha"] * whole}
 
 
+def _margins(params: dict[str, Any], unit: float) -> dict[str, Any]:
+    """C and epsilon in units of the target, and `tol`, which the models make smaller by themselves."""
+    found = {name: float(f"{params[name] * unit:.6g}") for name in ("C", "epsilon")}
+    return params | found | {"tol": float(f"{params['tol'] * max(unit, 1.0):.6g}")}
+
+
 _C = Range(0.001, 1000, (4, 7, 13))
 _MARGIN = Range(0.001, 10, (3, 5, 9))  # for standardised columns; larger C is slow and gains little
 _ALPHA = Range(1000, 0.001, (4, 7, 13))
@@ -225,6 +231,7 @@ _ADABOOST = {
 _BAGGING = {"n_estimators": Choices((50,), (100,), (200,))}
 _SVM_RBF: dict[str, Range | Choices] = {"C": Range(0.1, 100, (3, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
 _TUBE = {"epsilon": Choices((0.1,), (0.1,), (0.1, 0.03))}
+_TOLERANCE = Choices((0.001,), (0.001,), (0.001,))  # a target in dollars needs no tenth of a cent
 _MLP: dict[str, Range | Choices] = {
     "alpha": Choices((0.01,), (1.0, 0.03, 0.001), (1.0, 0.1, 0.01, 0.001, 0.0001)),
     "hidden_layer_sizes": Choices(((32,),), ((64,),), ((16,), (64,), (64, 32))),
@@ -268,8 +275,8 @@ ENTRIES = (
     _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "Gamma regression", "log of the mean linear, relative errors", only="positive", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "k-nearest neighbours", "mean of the most similar training rows", params=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "Decision tree", "one tree of yes/no splits", space={"min_samples_leaf": _LEAVES}, greedy=True),
-    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", params=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
-    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "curve that ignores errors below a threshold", params=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
+    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", params=_SCALED, space={"C": _MARGIN, **_TUBE, "tol": _TOLERANCE}, in_units=("C", "epsilon", "tol"), rescale=_margins),
+    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "curve that ignores errors below a threshold", params=_SCALED, space={**_SVM_RBF, **_TUBE, "tol": _TOLERANCE}, max_rows=20_000, in_units=("C", "epsilon", "tol"), rescale=_margins),
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "AdaBoost", "small trees, upweighting large errors", space=_ADABOOST, greedy=True),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True, searching=_FEW_TREES),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS, searching=_FEWER_TREES),
