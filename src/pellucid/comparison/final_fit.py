@@ -51,6 +51,7 @@ class FinalFitTask:
     details_incomplete: bool = False  # whether the final round could not describe the model
     fold_tasks: list[FoldTask] = field(default_factory=list)  # whose models are stored, too
     intervals: str = "plain"  # the setting
+    apart: bool = False  # whether another worker makes the parts of the report that need refits
 
 
 def run_final_fit(task: FinalFitTask, channel: Any) -> None:
@@ -64,10 +65,22 @@ def run_final_fit(task: FinalFitTask, channel: Any) -> None:
     except Exception as error:  # the leaderboard is still valid
         channel.send({"kind": "failed", "why": reason(error)})
         return
+    parts = _report_parts(evaluator, fitted, task)
+    _send_parts(parts if task.apart else parts | _refits(evaluator, task), channel)
+
+
+def run_refits(task: FinalFitTask, channel: Any) -> None:
+    """Entry point of a second worker: the parts of the report that need refits."""
+    limit_memory(task.fold_task.memory)
+    channel.send({"kind": "done"})
+    _send_parts(_refits(task.fold_task.evaluator(), task), channel)
+
+
+def _send_parts(parts: dict[str, Callable[[], Any]], channel: Any) -> None:
     with warnings.catch_warnings():  # the number of further fits depends on the time
         warnings.simplefilter("ignore")
         failed_parts: dict[str, str] = {}
-        for name, make in _report_parts(evaluator, fitted, task).items():
+        for name, make in parts.items():
             try:
                 channel.send({name: make()})
             except Exception as error:  # the scores are safe; report what is missing
@@ -97,22 +110,30 @@ def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[s
 def _report_parts(
     evaluator: Evaluator, fitted: Any, task: FinalFitTask
 ) -> dict[str, Callable[[], Any]]:
-    """The parts of the report on the final model, in the order in which they are made."""
+    """The parts of the report that the final model itself gives, in the order in which they are made."""
     fold_task = task.fold_task
     parts: dict[str, Callable[[], Any]] = {
         "rows": lambda: {
             name: explained(evaluator, fitted, rows) for name, rows in task.rows.items()
         },
-        "learning": lambda: learning_curve(evaluator, task),
-        "importances": lambda: importances(evaluator, fold_task, 0.25 * fold_task.deadline),
         "changes": lambda: changes(evaluator, fitted, task),
-        "replay": lambda: save_replay(evaluator, task),
     }
     if task.details_incomplete:
         parts["portrait"] = lambda: describe_model(
             evaluator, fitted, fold_task, 0.1 * fold_task.deadline
         )
     return parts
+
+
+def _refits(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Callable[[], Any]]:
+    """The parts of the report for which the recommended model is fitted again."""
+    return {
+        "learning": lambda: learning_curve(evaluator, task),
+        "importances": lambda: importances(
+            evaluator, task.fold_task, 0.25 * task.fold_task.deadline
+        ),
+        "replay": lambda: save_replay(evaluator, task),
+    }
 
 
 def changes(evaluator: Evaluator, fitted: Any, task: FinalFitTask) -> dict[str, Any]:

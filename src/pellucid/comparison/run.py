@@ -37,7 +37,12 @@ from pellucid.comparison.execution.scheduler import Scheduler
 from pellucid.comparison.execution.time_limit import TimeBudget
 from pellucid.comparison.execution.worker_data import SharedTable, share_table
 from pellucid.comparison.execution.worker_pool import WorkerPool, collect_parts
-from pellucid.comparison.final_fit import FinalFitTask, details_incomplete, run_final_fit
+from pellucid.comparison.final_fit import (
+    FinalFitTask,
+    details_incomplete,
+    run_final_fit,
+    run_refits,
+)
 from pellucid.comparison.planning.limits import final_fit_seconds, process_memory
 from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.planning.registry import BASELINES
@@ -193,8 +198,10 @@ class Run:
             details_incomplete=details_incomplete(state.done[best, FINAL]),
             fold_tasks=self.fold_tasks(refitter, scheduler, best, shared),
             intervals=self.plan.settings.intervals,
+            apart=scheduler.n_jobs > 1,
         )
-        worker = scheduler.pool.submit(run_final_fit, task, task.fold_task.estimator)
+        entries = (run_final_fit, run_refits)[: 1 + task.apart]
+        workers = [scheduler.pool.submit(f, task, task.fold_task.estimator) for f in entries]
         budget = scheduler.budget
         seconds, more = final_fit_seconds(self.plan)
         if budget.limit is not None:  # describing the model must leave time for the report
@@ -203,7 +210,11 @@ class Run:
         if scheduler.stopping:
             more = min(more, STOPPED_SECONDS)
         latest = budget.end - budget.report
-        return collect_parts(worker, seconds, more, lambda: scheduler.stopping > 1, latest)
+        found: dict[str, Any] = {}
+        for worker in workers:  # the parts of the second one may follow a little later
+            parts = collect_parts(worker, seconds, more, lambda: scheduler.stopping > 1, latest)
+            found = joined(found, parts) if found else parts
+        return found
 
     def fold_tasks(
         self, refitter: Refitter, scheduler: Scheduler, best: str, shared: SharedTable
@@ -288,6 +299,15 @@ def model_details_of(
     if best is not None and final_fit.get("portrait"):
         found[best] = final_fit.pop("portrait")
     return found
+
+
+def joined(final_fit: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """The result of the final fit with the parts of the second worker, if the fit worked."""
+    if final_fit["kind"] != "done":
+        return final_fit
+    failed = final_fit.get("failed_parts", {}) | more.get("failed_parts", {})
+    own = {name: part for name, part in more.items() if name not in ("kind", "why", "complete")}
+    return final_fit | own | ({"failed_parts": failed} if failed else {})
 
 
 @contextmanager

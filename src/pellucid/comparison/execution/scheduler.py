@@ -112,21 +112,30 @@ class Scheduler:
                 self.check_clock()
                 if self.stopping or self.out_of_time:
                     self.drop(pending)
-                while pending and len(self.active) < self.n_jobs and self.ready(pending[0]):
+                while len(self.active) < self.n_jobs and self.ready_first(pending):
                     self.begin(pending)
                 self.wait()
         finally:
             for running in self.active:
                 running.worker.end()
 
+    def ready_first(self, pending: deque[tuple[Contender, str]]) -> bool:
+        """Move the first round that can start to the front (with a time limit only the first one)."""
+        some = list(pending)[: None if self.budget.limit is None else 1]
+        found = next((task for task in some if self.ready(task)), None)
+        if found is not None:
+            pending.remove(found)
+            pending.appendleft(found)
+        return found is not None
+
     def ready(self, task: tuple[Contender, str]) -> bool:
         """Whether a round can start: what it reads from other rounds must be complete.
 
-        A blend reads the rounds of all other models, a final round the searches of its own folds.
+        A blend reads the folds of all other models, a final round the searches of its own folds.
         """
         contender, fold = task
-        if contender.blends:
-            return not self.active
+        if contender.blends and any(c.fold != FINAL and not c.contender.blends for c in self.active):
+            return False
         return fold != FINAL or all(c.contender.id != contender.id for c in self.active)
 
     def begin(self, pending: deque[tuple[Contender, str]]) -> None:

@@ -87,6 +87,7 @@ class ResidualsDisplay(Display):
         picture and divides all residuals by their standard deviation.
     n_parameters : number of coefficients, which the residual variance allows for.
     rows : the number of each row, written beside points far away; 0, 1, 2, ... by default.
+    only_first : whether only residuals against fitted values are drawn.
 
     Notes
     -----
@@ -104,8 +105,9 @@ class ResidualsDisplay(Display):
 
     def __init__(
         self, y_true: Any, y_pred: Any, leverage: Any = None, n_parameters: int = 1,
-        rows: Any = None,
+        rows: Any = None, only_first: bool = False,
     ) -> None:  # fmt: skip
+        self.only_first = only_first
         observed, self.fitted = numbers(y_true, y_pred)
         self.rows = np.arange(len(observed)) if rows is None else np.asarray(rows)
         if len(observed) < 3:
@@ -182,10 +184,11 @@ class ResidualsDisplay(Display):
         return found
 
     def picture(self) -> Picture:
-        panels = [self._against_fitted(), self._normal(), self._scale()]
+        makers = [self._against_fitted, self._normal, self._scale]
         if self.leverage is not None:
-            panels.append(self._by_leverage())
-        return Picture(tuple(panels), "Four pictures of residuals", "Residuals")
+            makers.append(self._by_leverage)
+        panels = tuple(make() for make in (makers[:1] if self.only_first else makers))
+        return Picture(panels, "Four pictures of residuals", "Residuals")
 
     def _cloud(self, x: np.ndarray, y: np.ndarray, size: np.ndarray) -> list[Mark]:
         """Points; the rows with the largest `size` have their number beside them."""
