@@ -1,4 +1,4 @@
-"""`python -m benchmarks whole_runs [--against PYTHON] [--tables a,b] [--rows N] [--jobs J]`: whole comparisons.
+"""`python -m benchmarks whole_runs [--against PYTHON] [--tables a,b] [--rows N] [--jobs J]`.
 
 Runs `pellucid compare` on reference tables with this Python and with that of another installation, for
 instance of an older commit, alternately. Printed are seconds of the clock and of the processor (of all

@@ -2,9 +2,9 @@
 
 After each inner fold only the best third of the candidates goes on (successive halving; `python -m
 benchmarks halving` measures what that costs), and those that reached the last fold are compared. On
-small tables, all settings of boosting are scored on all inner folds. A model that is fitted in rounds
-(boosting, networks) stops early on each inner fold and is refitted with the median number. What our
-models compute from the rows alone (encoded tables) is computed once.
+small tables, half of the settings of boosting go on. A model that is fitted in rounds (boosting,
+networks) stops early on each inner fold and is refitted with the median number. What our models compute
+from the rows alone (encoded tables) is computed once.
 Invariant: the deadline and a request to stop are checked between two fits.
 """
 
@@ -75,7 +75,7 @@ class InnerSearch:
         order = (list(range(n)) if task.in_order else from_the_middle(n))[: task.max_candidates]
         if len({*order, *self.found}) == 1 and n > 1:
             return order[0], task.cut
-        halving = task.halving and len(order) > 2
+        halving = task.one_of > 1 and len(order) > 2
         cut = self.by_halving(order) if halving else self.one_by_one(order)
         if n == 1:  # the fit on all rows says why if it fails here too
             return 0, cut or task.cut
@@ -110,7 +110,7 @@ class InnerSearch:
         return cut
 
     def by_halving(self, order: list[int]) -> bool:
-        """Score all candidates on the first inner fold, the best third on the next, and so on."""
+        """Score all candidates on the first inner fold, the best of them on the next, and so on."""
         records = {c: self.found.get(c) or self.new_record() for c in order}
         new, alive = [c for c in order if c not in self.found], list(order)
         for f in range(len(self.splits)):
@@ -125,7 +125,8 @@ class InnerSearch:
                     return True
                 self.score_fold(record, c, f)
             scored = {c: cut_to(r, f + 1) for c, r in records.items() if c in alive and r["scores"]}
-            going_on = survivors(scored, candidates_on_fold(len(order), f + 1), self.ranking)
+            most = candidates_on_fold(len(order), f + 1, self.task.one_of)
+            going_on = survivors(scored, most, self.ranking)
             alive = sorted(going_on, key=order.index)
         for c in new:
             self.send(records[c], c)

@@ -134,7 +134,9 @@ class Scheduler:
         A blend reads the folds of all other models, a final round the searches of its own folds.
         """
         contender, fold = task
-        if contender.blends and any(c.fold != FINAL and not c.contender.blends for c in self.active):
+        if contender.blends and any(
+            c.fold != FINAL and not c.contender.blends for c in self.active
+        ):
             return False
         return fold != FINAL or all(c.contender.id != contender.id for c in self.active)
 
