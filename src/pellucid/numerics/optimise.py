@@ -6,7 +6,7 @@ states how it ended; one row of history per iteration, the start included.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ LOOSE = 1e-3  # a larger tol is not meant to reach the optimum
 ROUNDING = 2.0**-51
 MAX_HALVINGS = 50
 PATIENCE = 20  # iterations without progress: L-BFGS only stirs rounding errors
+UNSEEN = 1e-6  # relative length up to which the end of a last step need not be seen
+LEAST_RATE = 1e-3  # at which steps of Newton's method are trusted to shrink
 IDLE = 6  # steps of Newton's method that can only stir them
 
 
@@ -192,8 +194,9 @@ def newton(
     2. Go along d until the objective falls enough.
     3. Factor H again if the step shrank by less than the factor `refresh`.
     4. Stop when the next step would not change scale * x by more than `accuracy` (relative to its
-       largest entry), or rounding rules the steps: along flat directions they need not shrink, but
-       again and again promise less than the last digit of the objective.
+       largest entry). A step that is too short to need a look at its end is taken as the last one.
+       Stop also when rounding rules the steps: along flat directions they need not shrink, but again
+       and again promise less than the last digit of the objective.
     """
     recorder = recorder or Recorder("newton", max_iter)
     x0 = np.asarray(x0, dtype=float)
@@ -203,9 +206,9 @@ def newton(
         return Solution(point.x, diverged(0), recorder.history(), 0)
     curvature, flag = Curvature(factor(point.x)), StopFlag()
     fresh, previous, idle, k = True, largest(scale * point.x), 0, 0
+    d = -curvature.solve(point.gradient)
     for k in range(1, max_iter + 1):
         flag.check()
-        d = -curvature.solve(point.gradient)
         if not float(d @ point.gradient) < 0:
             if fresh:
                 break
@@ -219,6 +222,7 @@ def newton(
                 break
             curvature.restart(factor(point.x))
             fresh, previous = True, 0.0
+            d = -curvature.solve(point.gradient)
             continue
         step = trial.x - point.x
         curvature.learn(step, trial.gradient - point.gradient)
@@ -227,16 +231,20 @@ def newton(
         # Only full steps show how fast the steps shrink.
         full = reach > 0.9 * largest(scale * d)
         rate = reach / previous if full and reach < previous else 1.0
+        finished = reach * rate <= accuracy * size or (rate > 0.5 and reach <= 1e-10 * size)
+        fresh = rate > refresh and not finished
+        if not (fresh or finished):
+            d = -curvature.solve(point.gradient)
+            ahead = largest(scale * d)
+            if ahead <= UNSEEN * size and ahead * max(rate, LEAST_RATE) <= accuracy * size:
+                point, finished = replace(point, x=point.x + d), True
         note(recorder, k, point, measure)
         verdict = stop(point) if stop is not None else None
-        if verdict is not None:
-            return Solution(point.x, verdict, recorder.history(), k)
-        finished = reach * rate <= accuracy * size or (rate > 0.5 and reach <= 1e-10 * size)
-        if finished:
-            return Solution(point.x, converged(k), recorder.history(), k)
-        fresh = rate > refresh
+        if verdict is not None or finished:
+            return Solution(point.x, verdict or converged(k), recorder.history(), k)
         if fresh:
             curvature.restart(factor(point.x))
+            d = -curvature.solve(point.gradient)
         previous = reach
     else:
         steepest = largest(point.gradient)

@@ -2,7 +2,6 @@
 
 from numpy import ndarray
 
-def logarithms(y: ndarray) -> ndarray: ...
 def visit(
     X: ndarray,
     y: ndarray,

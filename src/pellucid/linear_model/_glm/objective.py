@@ -25,6 +25,7 @@ from pellucid.parallel.memory import is_limited
 
 loops = fastest(_poisson)
 
+SMALLEST = 2.0**-1022  # positive double with all its digits
 CACHED = 2**17  # cells of a table that stay in the cache until its product is formed
 
 
@@ -58,7 +59,7 @@ class PoissonCurve(Curve):
     def visit(self, y: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         gradient = np.exp(eta)
         gradient -= y
-        own = np.log(np.maximum(y, 1e-300))  # times 0 where y is 0
+        own = _logarithms(y)  # times 0 where y is 0
         own -= eta
         own *= y
         own += gradient
@@ -102,7 +103,7 @@ class GLMObjective(ShiftedRows):
         eta = np.empty(self.X.n_here)
         fused = isinstance(self.curve, PoissonCurve) and not self.X.sparse and self.X.p > 0
         visit = self._fused if fused else self._visit
-        if fused:
+        if fused and not is_limited():
             self._logs()
         loss, g = parallel.reduce(lambda rows: visit(rows, x, eta), _both, self.X.blocks)
         g[-1] *= self.intercept
@@ -139,14 +140,14 @@ class GLMObjective(ShiftedRows):
         offset = self.y[:0] if self.offset is None else self.offset[rows]
         g = np.empty(self.X.p + 1)
         block = np.ascontiguousarray(self.block(rows))
-        y, w, logs = self.y[rows], self.weights[rows], self._logs()[rows]
+        y, w = self.y[rows], self.weights[rows]
+        logs = _logarithms(y) if is_limited() else self._logs()[rows]
         return loops.visit(block, y, logs, w, offset, x, eta[rows], g), g
 
     def _logs(self) -> np.ndarray:
-        """log y, kept from visit to visit; empty where memory is short."""
+        """log y, kept from visit to visit."""
         if "logs" not in self.last:
-            short = is_limited()
-            self.last["logs"] = np.zeros(0) if short else loops.logarithms(self.y)
+            self.last["logs"] = _logarithms(self.y)
         return self.last["logs"]
 
     def curvature(self, x: np.ndarray, expected: bool = False, single: bool = False) -> np.ndarray:
@@ -229,6 +230,11 @@ class GLMObjective(ShiftedRows):
             if not single and (expected or is_semidefinite(H)):
                 break
         return singular_solver(H)[0]
+
+
+def _logarithms(y: np.ndarray) -> np.ndarray:
+    """log y, finite where y is 0."""
+    return np.log(np.maximum(y, SMALLEST))
 
 
 def _both(a: tuple, b: tuple) -> tuple:
