@@ -33,7 +33,8 @@ cdef struct Buckets:            # memory of one thread
     int32_t* ends               # (MOST_BUCKETS,) where they end
     double* memory              # of the ranges
     Range ranges[TOGETHER]      # of the columns that are gathered
-    bint words_ready            # the words are those of the node
+    double* distances           # (2, m) w r and w of the node's rows, for random splits of numbers
+    bint words_ready            # the words, or distances, are those of the node
 
 
 cdef inline bint fits_words(const Table* t, const Node* node) noexcept nogil:

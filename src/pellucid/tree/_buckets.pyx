@@ -49,6 +49,10 @@ cdef int new_ranges(int size, Py_ssize_t most, Buckets* b) noexcept nogil:
 cdef int new_buckets(const Table* t, Py_ssize_t m, Buckets* b) noexcept nogil:
     """Memory for nodes of up to m rows; 0 if there is enough, or if no bucket is needed."""
     cdef Py_ssize_t most = MOST_BUCKETS if t.columns.binned.bins != NULL else most_buckets(m)
+    if t.rules.drawn_splits and t.y.K == 0 and t.y.q == 1:
+        b.distances = <double*> allocate(2 * m * sizeof(double))
+        if b.distances == NULL:
+            return -1
     if t.rows.members == NULL or t.rows.shared:
         return 0
     b.words = <uint64_t*> allocate(m * sizeof(uint64_t))
@@ -68,6 +72,7 @@ cdef int new_buckets(const Table* t, Py_ssize_t m, Buckets* b) noexcept nogil:
 
 
 cdef void free_buckets(Buckets* b) noexcept nogil:
+    release(b.distances)
     release(b.words)
     release(b.packed)
     release(b.sums)

@@ -1,6 +1,6 @@
 """The best split of one column of a node, from its histogram."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
@@ -50,29 +50,42 @@ cdef inline bint consider(const Node* node, const Units* u, const Limits* p, con
 cdef void scan_numbers(const Cell* e, int n_bins, const Cell* missing, const Node* node,
                        const Units* u, const Limits* p, int sign, int32_t feature,
                        Split* best) noexcept nogil:
-    """Every threshold, with the missing rows right and, if there are any, left."""
+    """Every threshold behind a bin that has rows, with the missing rows right and, if there are any,
+    left. The bins after it without rows would give the same children; behind the first bin, missing
+    rows may be alone."""
     cdef Cell below[256]
+    cdef uint8_t filled[256]
     cdef Cell left
-    cdef int b, first, last, side, sides = 2 if count_of(u, missing.hc) > 0 else 1
+    cdef int k, n = filled_bins(e, n_bins, filled), first, last
+    cdef int side, sides = 2 if count_of(u, missing.hc) > 0 else 1
     for side in range(sides):
         left.g, left.hc = 0, 0
         if side == 1:
             left = missing[0]
-        for b in range(n_bins):
-            left.g += e[b].g
-            left.hc += e[b].hc
-            below[b] = left
-        first, last = 0, n_bins - 1 if sides == 2 and side == 0 else n_bins - 2
+        for k in range(n):
+            left.g += e[filled[k]].g
+            left.hc += e[filled[k]].hc
+            below[k] = left
+        first, last = 0, n - 1 if sides == 2 and side == 0 else n - 2
         # Samples and curvatures only grow: what is allowed is one range of thresholds.
         while first <= last and not enough(u, p, below[first].hc):
             first += 1
         while last >= first and not enough(u, p, node.total.hc - below[last].hc):
             last -= 1
-        b = (best_threshold(below, first, last, node, u, p, sign, best) if p.bounded
+        k = (best_threshold(below, first, last, node, u, p, sign, best) if p.bounded
              else best_free_threshold(below, first, last, node, u, p, best))
-        if b >= 0:
-            best.feature, best.bin, best.is_set = feature, b, 0
+        if k >= 0:
+            best.feature, best.bin, best.is_set = feature, filled[k], 0
             best.missing_left = side if sides == 2 else -1
+
+
+cdef inline int filled_bins(const Cell* e, int n_bins, uint8_t* filled) noexcept nogil:
+    """The first bin and those that have rows: how many. Every row counts for at least one sample."""
+    cdef int b, n = 0
+    for b in range(n_bins):
+        filled[n] = <uint8_t> b
+        n += b == 0 or e[b].hc != 0
+    return n
 
 
 cdef inline bint enough(const Units* u, const Limits* p, int64_t hc) noexcept nogil:
@@ -82,7 +95,7 @@ cdef inline bint enough(const Units* u, const Limits* p, int64_t hc) noexcept no
 
 cdef int best_threshold(const Cell* below, int first, int last, const Node* node, const Units* u,
                         const Limits* p, int sign, Split* best) noexcept nogil:
-    """The last bin that goes left, -1 if nothing is better than what is known."""
+    """The last place in `below` that goes left, -1 if nothing is better than what is known."""
     cdef int b, at = -1
     for b in range(first, last + 1):
         if consider(node, u, p, below + b, sign, 0.0, best):
@@ -92,7 +105,7 @@ cdef int best_threshold(const Cell* below, int first, int last, const Node* node
 
 cdef int best_free_threshold(const Cell* below, int first, int last, const Node* node,
                              const Units* u, const Limits* p, Split* best) noexcept nogil:
-    """The same without constraints: an empty bin scores as the one before and so is passed over."""
+    """The same without constraints."""
     cdef int b, at = -1
     cdef double gl, hl, gr, hr, num, den
     cdef double bar = best.num + TIE * (best.num if best.num > 0 else -best.num), bar_den = best.den

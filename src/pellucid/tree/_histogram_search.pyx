@@ -14,6 +14,10 @@ from pellucid.tree._histogram_tree cimport add_to_front
 from pellucid.tree._random cimport mix
 
 
+cdef enum:
+    FEW = 384                   # rows that are counted faster than bins are subtracted
+
+
 cdef bint may_split(const Setup* s, const Node* node) noexcept nogil:
     return (node.depth < s.limits.max_depth and node.c >= 2 * s.limits.min_c
             and node.c >= s.limits.min_split and node.end - node.start > 1
@@ -60,14 +64,14 @@ cdef int open_pair(const Setup* s, GrowingTree* t, Pair* pair) noexcept nogil:
         release_slot(t, pair.parent_slot)
         return 0
     if pair.large_search:
-        large.slot = pair.parent_slot if pair.parent_slot >= 0 else take_slot(t)
+        large.slot = pair.parent_slot if pair.parent_slot >= 0 else take_slot(t, large)
         if choose_columns(s, t, large) < 0:
             return -1
     else:
         release_slot(t, pair.parent_slot)
         pair.parent_slot = -1
     if pair.small_search:
-        small.slot = take_slot(t)
+        small.slot = take_slot(t, small)
         if choose_columns(s, t, small) < 0:
             return -1
     t.n_pairs += 1
@@ -80,8 +84,10 @@ cdef void release_slot(GrowingTree* t, int32_t slot) noexcept nogil:
         t.n_free += 1
 
 
-cdef int32_t take_slot(GrowingTree* t) noexcept nogil:
-    if t.n_free == 0:
+cdef int32_t take_slot(GrowingTree* t, const Node* node) noexcept nogil:
+    """Where the histogram of a node is kept; -1 if there is no room or counting its children is
+    faster than a subtraction."""
+    if t.n_free == 0 or (t.n_parts == 0 and node.end - node.start < FEW):
         return -1
     t.n_free -= 1
     return t.unused_slots[t.n_free]

@@ -13,6 +13,67 @@ from pellucid.tree._random cimport mix
 from pellucid.tree._table cimport Node, Split, Table
 
 
+cdef extern from *:
+    """
+    #include <math.h>
+    typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+    typedef long long two_masks __attribute__((vector_size(16), aligned(8), may_alias));
+    /* Number and sums of those terms whose values are at most a threshold, which NaN is not. No
+     * branches: half of them would be guessed wrong. */
+    static inline ptrdiff_t sum_up_to(const double* values, const double* terms, ptrdiff_t m,
+                                      double threshold, double* total) {
+        const two most = {threshold, threshold};
+        two sums[2] = {{0.0, 0.0}, {0.0, 0.0}};
+        two_masks counts[2] = {{0, 0}, {0, 0}};
+        ptrdiff_t i = 0;
+        for (; i + 4 <= m; i += 4)
+            for (int k = 0; k < 2; k++) {
+                const two_masks in = *(const two*) (values + i + 2 * k) <= most;
+                counts[k] -= in;
+                sums[k] += (two) (*(const two_masks*) (terms + i + 2 * k) & in);
+            }
+        for (; i < m; i++) {
+            const two value = {values[i], NAN}, term = {terms[i], 0.0};
+            const two_masks in = value <= most;
+            counts[0] -= in;
+            sums[0] += (two) ((two_masks) term & in);
+        }
+        *total = (sums[0][0] + sums[0][1]) + (sums[1][0] + sums[1][1]);
+        return counts[0][0] + counts[0][1] + counts[1][0] + counts[1][1];
+    }
+    /* Cells of a node's rows; how many are present, their smallest and their largest. */
+    static inline ptrdiff_t gather_cells(const double* x, ptrdiff_t step, const int32_t* rows,
+                                         ptrdiff_t m, double* values, double* low, double* high) {
+        double least[4] = {*low, *low, *low, *low}, most[4] = {*high, *high, *high, *high};
+        ptrdiff_t i = 0, present = 0;
+        for (; i + 4 <= m; i += 4)
+            for (int k = 0; k < 4; k++) {
+                const double v = x[rows[i + k] * step];
+                values[i + k] = v;
+                present += v == v;
+                least[k] = v < least[k] ? v : least[k];
+                most[k] = v > most[k] ? v : most[k];
+            }
+        for (; i < m; i++) {
+            const double v = x[rows[i] * step];
+            values[i] = v;
+            present += v == v;
+            least[0] = v < least[0] ? v : least[0];
+            most[0] = v > most[0] ? v : most[0];
+        }
+        for (int k = 0; k < 4; k++) {
+            *low = least[k] < *low ? least[k] : *low;
+            *high = most[k] > *high ? most[k] : *high;
+        }
+        return present;
+    }
+    """
+    Py_ssize_t sum_up_to(const double* values, const double* terms, Py_ssize_t m, double threshold,
+                         double* total) nogil
+    Py_ssize_t gather_cells(const double* x, Py_ssize_t step, const int32_t* rows, Py_ssize_t m,
+                            double* values, double* low, double* high) nogil
+
+
 cdef inline double uniform(const Node* node, int f) noexcept nogil:
     """A number in [0, 1) that depends on the node's key and the column alone."""
     cdef uint64_t bits = mix(node.key + <uint64_t> 0x9E3779B97F4A7C15 * <uint64_t> (f + 1))
@@ -25,14 +86,9 @@ cdef Py_ssize_t draw_threshold(const Table* t, const Node* node, int f, double* 
     The values of the node's rows are left in `values`."""
     cdef const int32_t* rows = t.rows.members + node.start
     cdef const double* x = t.columns.X + f * t.columns.column_step
-    cdef Py_ssize_t m = node.end - node.start, i, present = 0
-    cdef double low = INFINITY, high = -INFINITY, u, v
-    for i in range(m):
-        v = x[rows[i] * t.columns.row_step]
-        values[i] = v
-        present += v == v
-        low = v if v < low else low                # a missing value is neither
-        high = v if v > high else high
+    cdef Py_ssize_t m = node.end - node.start, present
+    cdef double low = INFINITY, high = -INFINITY, u
+    present = gather_cells(x, t.columns.row_step, rows, m, values, &low, &high)
     threshold[0] = INFINITY
     if low < high:
         u = uniform(node, f)
@@ -79,30 +135,57 @@ cdef Py_ssize_t left_classes(const Table* t, const int32_t* rows, const double* 
 
 cdef Py_ssize_t sum_sides(const Table* t, const Node* node, const double* values,
                           double threshold, double* sums, double* weights) noexcept nogil:
-    """Sums (3, size) and weights (3,) of the rows on the left, on the right and missing; returns
-    the number of rows on the left."""
+    """Class weights (3, size) and weights (3,) of the rows on the left, on the right and missing;
+    returns the number of rows on the left."""
     cdef const int32_t* rows = t.rows.members + node.start
-    cdef Py_ssize_t m = node.end - node.start, i, count = 0
-    cdef int32_t row
-    cdef int side, size = t.y.size
-    cdef double w = 1.0, v, r
-    memset(sums, 0, 3 * size * sizeof(double))
+    cdef Py_ssize_t i, count = 0
+    cdef int side
+    cdef double w = 1.0, v
+    memset(sums, 0, 3 * t.y.size * sizeof(double))
     weights[0] = weights[1] = weights[2] = 0.0
-    for i in range(m):
-        row = rows[i]
+    for i in range(node.end - node.start):
         v = values[i]
         side = v > threshold
         count += v <= threshold
         if v != v:
             side = 2
         if t.y.weights != NULL:
-            w = t.y.weights[row]
+            w = t.y.weights[rows[i]]
         weights[side] += w
-        if t.y.K > 0:
-            sums[side * size + t.y.labels[row]] += w
-        else:
-            r = distance(t, node, row)
-            sums[side * size] += w * r
+        sums[side * t.y.size + t.y.labels[rows[i]]] += w
+    return count
+
+
+cdef void gather_distances(const Table* t, const Node* node, Buckets* b) noexcept nogil:
+    cdef const int32_t* rows = t.rows.members + node.start
+    cdef Py_ssize_t m = node.end - node.start, i
+    cdef double w = 1.0
+    if b.words_ready:
+        return
+    for i in range(m):
+        if t.y.weights != NULL:
+            w = t.y.weights[rows[i]]
+        b.distances[i] = w * distance(t, node, rows[i])
+        b.distances[m + i] = w
+    b.words_ready = True
+
+
+cdef Py_ssize_t sum_numbers(const Table* t, const Node* node, const double* values,
+                            Py_ssize_t present, double threshold, Buckets* b, double* sums,
+                            double* weights) noexcept nogil:
+    """Sums of w r and weights of the rows up to a threshold, and at 2 of the missing ones; returns the
+    number of the former."""
+    cdef Py_ssize_t m = node.end - node.start, i, count
+    gather_distances(t, node, b)
+    memset(sums, 0, 3 * t.y.size * sizeof(double))
+    weights[2] = 0.0
+    count = sum_up_to(values, b.distances, m, threshold, sums)
+    weights[0] = <double> count
+    if t.y.weights != NULL:
+        sum_up_to(values, b.distances + m, m, threshold, weights)
+    for i in range(m if present < m else 0):
+        sums[2 * t.y.size] += b.distances[i] if isnan(values[i]) else 0.0
+        weights[2] += b.distances[m + i] if isnan(values[i]) else 0.0
     return count
 
 
@@ -197,8 +280,10 @@ cdef void draw_number(const Table* t, const Node* node, const double* counts, in
     elif t.y.q > 1:
         left = sum_vectors(t, counts, t.rows.members + node.start, values, m, present, threshold, sums,
                            weights)
-    else:
+    elif t.y.K > 0:
         left = sum_sides(t, node, values, threshold, sums, weights)
+    else:
+        left = sum_numbers(t, node, values, present, threshold, b, sums, weights)
     if t.y.criterion == ABSOLUTE:
         rank_sides(t, node, values, threshold, a)
     if large_enough(t, node, weights[0], left):
