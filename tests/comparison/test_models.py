@@ -236,3 +236,22 @@ def test_every_model_has_a_title_and_one_plain_line():
     for task in ("classification", "regression"):
         titles = [entry.title for entry in ENTRIES if entry.task == task]
         assert len(set(titles)) == len(titles)
+
+
+def test_a_fit_that_only_describes_takes_the_steps_of_the_search():
+    entry = next(e for e in entries("regression") if e.id == "gradient_boosting")
+    params = entry.candidates("normal")[0]
+    fine = params | entry.refitted(params, 50, "normal")
+    assert fine["max_iter"] == 200 and fine["learning_rate"] == params["learning_rate"] / 4
+    assert entry.coarser(fine, "normal") == params | {"max_iter": 50}
+    stopped = params | {"early_stopping": True, "max_iter": 1000}
+    assert entry.coarser(stopped, "normal") == stopped
+    forest = next(e for e in entries("regression") if e.id == "forest")
+    assert forest.coarser({"n_estimators": 100}, "normal") == {"n_estimators": 100}
+
+
+def test_a_target_in_thousands_needs_no_tolerance_of_thousandths():
+    svm = next(e for e in entries("regression") if e.id == "svm_rbf")
+    found = {unit: svm.candidates("normal", unit)[0] for unit in (1.0, 2000.0, 0.01)}
+    assert [params["tol"] for params in found.values()] == [0.001, 2.0, 0.001]
+    assert [params["epsilon"] for params in found.values()] == [0.1, 200.0, 0.001]

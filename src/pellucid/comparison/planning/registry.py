@@ -148,6 +148,13 @@ class Entry:
         finer = FINER[effort]
         return {self.rounds: finer * rounds, self.step: params[self.step] / finer}
 
+    def coarser(self, params: Mapping[str, Any], effort: str) -> dict[str, Any]:
+        """Parameters of a refit, with the larger steps of a search: for fits that only describe."""
+        if not {self.step, self.rounds} <= params.keys() or params.get("early_stopping"):
+            return dict(params)  # without steps, or with those of the search
+        rounds, step = params[self.rounds] // FINER[effort], params[self.step] * FINER[effort]
+        return {**params, self.rounds: max(1, rounds), self.step: step}
+
     def model_class(self) -> type:
         return getattr(importlib.import_module(self.module), self.class_name)
 
