@@ -1,6 +1,9 @@
 """Which models and which metric a table gets: counts, skewed targets, names of other libraries."""
 
 import json
+import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +11,8 @@ import pytest
 
 from pellucid.comparison import compare
 from pellucid.comparison.analysis.holdout_scores import intervals
-from pellucid.comparison.execution.worker_data import Predictions
+from pellucid.comparison.execution.fold_task import FoldTask, FoldTaskRunner
+from pellucid.comparison.execution.worker_data import Evaluator, Predictions, share_table
 from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.metric_bounds import bounds_of
 from pellucid.comparison.planning.plan import (
@@ -236,3 +240,45 @@ def test_every_model_has_a_title_and_one_plain_line():
     for task in ("classification", "regression"):
         titles = [entry.title for entry in ENTRIES if entry.task == task]
         assert len(set(titles)) == len(titles)
+
+
+def test_a_fit_that_only_describes_takes_the_steps_of_the_search():
+    entry = next(e for e in entries("regression") if e.id == "gradient_boosting")
+    params = entry.candidates("normal")[0]
+    fine = params | entry.refitted(params, 50, "normal")
+    assert fine["max_iter"] == 200 and fine["learning_rate"] == params["learning_rate"] / 4
+    assert entry.coarser(fine, "normal") == params | {"max_iter": 50}
+    stopped = params | {"early_stopping": True, "max_iter": 1000}
+    assert entry.coarser(stopped, "normal") == stopped
+    forest = next(e for e in entries("regression") if e.id == "forest")
+    assert forest.coarser({"n_estimators": 100}, "normal") == {"n_estimators": 100}
+
+
+def test_a_target_in_thousands_needs_no_tolerance_of_thousandths():
+    svm = next(e for e in entries("regression") if e.id == "svm_rbf")
+    found = {unit: svm.candidates("normal", unit)[0] for unit in (1.0, 2000.0, 0.01)}
+    assert [params["tol"] for params in found.values()] == [0.001, 2.0, 0.001]
+    assert [params["epsilon"] for params in found.values()] == [0.1, 200.0, 0.001]
+
+
+def test_a_search_ends_support_vector_machines_after_some_steps_per_row(monkeypatch, tmp_path):
+    """What reaches the limit is scored as it is, without a warning; the fit on all rows has no limit."""
+    plan = planned(np.random.default_rng(1).normal(size=200), test_size=0, models=("svm_rbf",))
+    contender = next(c for c in plan.running if c.id == "svm_rbf")
+    contender = replace(contender, entry=replace(contender.entry, steps_per_row=1))
+    limits, fit, parts = [], Evaluator.fit, str(tmp_path)
+
+    def fit_and_note(self, model, X, rows):
+        limits.append((model.max_iter, len(rows)))
+        return fit(self, model, X, rows)
+
+    monkeypatch.setattr(Evaluator, "fit", fit_and_note)
+    shared = share_table(plan, parts)
+    task = FoldTask.of(plan, contender, "0", shared, deadline=60.0, parts=parts)
+    channel = SimpleNamespace(poll=lambda: False, send=lambda message: None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        message = FoldTaskRunner(task, channel, caught).run()
+    *searched, last = limits
+    assert len(searched) > 3 and all(steps == rows for steps, rows in searched) and last[0] == -1
+    assert not caught and not message["warnings"]

@@ -1,6 +1,7 @@
 """How much work the linear machines do: counted, so that it does not depend on the clock."""
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from pellucid.svm import LinearSVR, linear_dual
 
@@ -16,3 +17,12 @@ def test_many_free_multipliers_are_left_to_the_way_from_inside(monkeypatch):
     model = LinearSVR(C=50.0, epsilon=50.0, standardize=True).fit(X, y)
     assert model.status_.code == "converged" and model.history_["duality_gap"][-1] < 1e-6
     assert len(calls) < 200
+
+
+def test_epochs_that_stall_end_early():
+    """Levels with a few rows each: epochs hardly move, and the way from inside takes 20 steps."""
+    rng = np.random.default_rng(0)
+    X = csr_array(np.eye(150)[rng.integers(0, 150, 1200)] + np.eye(150)[rng.integers(0, 150, 1200)])
+    y = 1e4 * (X @ rng.normal(size=150) + rng.standard_t(3, size=1200))
+    model = LinearSVR(C=1e6, epsilon=1e3, tol=10.0).fit(X, y)
+    assert model.status_.code == "converged" and model.n_iter_ < 300

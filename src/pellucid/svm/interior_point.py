@@ -11,12 +11,12 @@ Invariant: the multipliers A (n, K) and the slacks R (n, K) below the largest op
 multipliers of a row sum to c_i; the products A * R fall together until only rounding is left.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
-from pellucid.numerics.row_blocks import largest_cell
+from pellucid.numerics.row_blocks import as_dense, largest_cell
 from pellucid.svm import primal
 
 FEWEST = 31  # epochs of coordinate descent that come first: easy problems need no more
@@ -28,6 +28,7 @@ SIZE = 3000  # largest number of equations of one step
 INSIDE = 0.995  # share of the distance to the nearest bound that a step goes
 CLOSE = 1e-15  # gap and residual, relative to their first values, that end the iteration
 PATIENCE = 15  # steps without progress before it stops
+DENSE_CELLS = 2**22  # sparse tables of at most this size become dense: their squares take BLAS
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,11 @@ def solve(options: Options, stop: np.ndarray) -> np.ndarray:
        the predictor reaches and includes its second-order term.
     3. Go as far as everything stays positive.
     """
-    costs, K = options.problem.costs[:, None], len(options.B)
+    given = options.problem
+    if given.X.shape[0] * given.X.shape[1] <= DENSE_CELLS:
+        dense = replace(given, X=np.ascontiguousarray(as_dense(given.X)))
+        options = replace(options, problem=dense)
+    costs, K = given.costs[:, None], len(options.B)
     V = np.zeros((options.B.shape[1], options.problem.X.shape[1] + 1))
     A, values = np.repeat(np.maximum(costs / K, 1e-250), K, axis=1), options.values(V)
     R = values.max(axis=1, keepdims=True) + max(float(np.ptp(options.d)), 1.0) - values

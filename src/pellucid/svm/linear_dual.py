@@ -23,6 +23,9 @@ LONGEST = 256  # the same where multipliers are passed over
 FIRST = 1e5  # operations of the first epochs, of which there are at most 8
 TOGETHER = 1e9  # operations spent on the equations of the free multipliers, per batch of epochs
 ROUND = 1e5  # operations that take as long as the fixed costs of one round of it
+HOPELESS = (
+    100.0  # multiple of `tol`: a larger violation that a batch of epochs has not halved stalls
+)
 SAFE = 1e-3  # smallest pivot of a Cholesky factor, as a share of the largest one
 
 
@@ -82,7 +85,7 @@ def ridge_absolute(
     )
     epoch, batch = 0, int(np.clip(FIRST / max(len(cells), 1), 1, 8))
     options, inside = interior_point.single_score_options(problem), False
-    violation = _note(box, recorder, 0, beta, v)
+    violation, stalled = _note(box, recorder, 0, beta, v), False
     while violation > tol and epoch < max_iter:
         last = min(epoch + batch, max_iter)
         while epoch < last and not progress[2]:
@@ -96,7 +99,7 @@ def ridge_absolute(
         # As much work as the epochs took, or the other solve would take: many free multipliers are
         # left to them.
         late = options.fits and epoch > max(max_iter // 2, interior_point.FEWEST)
-        due = late or options.due(progress[3] / n, share=1.0)
+        due = late or options.due(progress[3] / n, share=1 / 32 if stalled else 1.0)
         budget = progress[3] * (len(cells) / n + 1)
         budget = options.whole if due else max(10 * budget, 20 * ROUND) if progress[2] else budget
         few = inside or progress[2] or (progress[0] - len(v)) * ROUND <= budget
@@ -109,7 +112,9 @@ def ridge_absolute(
         if inside or progress[2] or moved is not beta:
             progress[:3] = n, np.inf, 0.0  # every multiplier may have moved
         beta, v = moved, problem.transposed(moved)  # without the rounding of many steps
-        violation, batch = _note(box, recorder, epoch, beta, v), min(4 * batch, LONGEST)
+        before, batch = violation, min(4 * batch, LONGEST)
+        violation = _note(box, recorder, epoch, beta, v)
+        stalled = violation > max(HOPELESS * tol, 0.5 * before)
     return Solution(v, ended(violation, tol, max_iter), recorder.history(), max(epoch, 1))  # 4
 
 

@@ -30,7 +30,7 @@ from pellucid.comparison.execution.candidate_choice import (
 )
 from pellucid.comparison.execution.worker_data import Evaluator, Predictions
 from pellucid.comparison.planning.plan import candidates_on_fold
-from pellucid.errors import DataError
+from pellucid.errors import ConvergenceWarning, DataError
 from pellucid.model_selection.metrics import metric
 from pellucid.numerics import platt
 
@@ -198,12 +198,23 @@ class InnerSearch:
         X, params = self.cached(f, "train", train), task.candidates[c]
         if task.entry is None or not task.rounds:
             own = params | {n: v for n, v in task.searching.items() if v < params.get(n, np.inf)}
-            return evaluator.fit(evaluator.unfitted(own, task.fold, f), X, train)
+            return self.fit_in_steps(own, X, train, f)
         stopping = self.stopping(n_iter_no_change=task.entry.patience)
         model = evaluator.unfitted(params | stopping, task.fold, f)
         fitted = evaluator.fit_stopping(model, X, train, self.cached(f, "test", test), test)
         record.setdefault("rounds", []).append(best_round(fitted))
         return fitted
+
+    def fit_in_steps(self, params: dict[str, Any], X: Any, train: np.ndarray, f: int) -> Any:
+        """A fit of limited steps, if the model has such a limit; to reach it is no news then."""
+        task, most = self.task, 0
+        if task.entry is not None:
+            most = task.entry.steps_per_row * len(train)
+        model = self.evaluator.unfitted(params | ({"max_iter": most} if most else {}), task.fold, f)
+        with warnings.catch_warnings():
+            if most:
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.evaluator.fit(model, X, train)
 
     def stopping(self, **more: Any) -> dict[str, Any]:
         """Parameters of a fit that stops early."""
