@@ -211,16 +211,14 @@ def newton(
             if fresh:
                 break
             curvature.restart(factor(point.x))
-            fresh = True
-            d = -curvature.solve(point.gradient)
+            fresh, d = True, -curvature.solve(point.gradient)
         idle = idle + 1 if -float(d @ point.gradient) <= ROUNDING * abs(point.value) else 0
         trial = line_search(evaluate, point, d) if idle <= IDLE else None
         if trial is None:
             if idle > IDLE or fresh or largest(scale * d) <= 1e-9 * largest(scale * point.x):
                 break
             curvature.restart(factor(point.x))
-            fresh, previous = True, 0.0
-            d = -curvature.solve(point.gradient)
+            fresh, previous, d = True, 0.0, -curvature.solve(point.gradient)
             continue
         step = trial.x - point.x
         curvature.learn(step, trial.gradient - point.gradient)
