@@ -44,6 +44,22 @@ def test_newton_reaches_the_last_digit_and_reuses_factors():
     assert history["iteration"].tolist() == list(range(found.n_iter + 1))
 
 
+def test_the_last_step_of_newton_needs_no_look_at_its_end():
+    """The solution has all digits although the objective was not evaluated there."""
+    evaluate, factor = logistic(2)
+    seen = []
+
+    def noted(x):
+        seen.append(x)
+        return evaluate(x)
+
+    found = optimise.newton(noted, factor, np.zeros(5), accuracy=2.0**-47)
+    assert not any(x is found.x for x in seen)
+    exact = optimise.newton(evaluate, factor, found.x, accuracy=0.0)
+    np.testing.assert_allclose(found.x, exact.x, rtol=1e-13)
+    assert len(found.history["iteration"]) == found.n_iter + 1
+
+
 def test_newton_with_a_wrong_curvature_still_arrives():
     evaluate, factor = logistic(1)
     right = optimise.newton(evaluate, factor, np.zeros(5))

@@ -194,9 +194,8 @@ def newton(
     2. Go along d until the objective falls enough.
     3. Factor H again if the step shrank by less than the factor `refresh`.
     4. Stop when the next step would not change scale * x by more than `accuracy` (relative to its
-       largest entry). A step that is too short to need a look at its end is taken as the last one.
-       Stop also when rounding rules the steps: along flat directions they need not shrink, but again
-       and again promise less than the last digit of the objective.
+       largest entry); a step so short that nobody need look at its end is the last one. Stop also when
+       steps again and again promise less than the last digit of the objective.
     """
     recorder = recorder or Recorder("newton", max_iter)
     x0 = np.asarray(x0, dtype=float)
@@ -204,40 +203,34 @@ def newton(
     note(recorder, 0, point, measure)
     if not point.finite:
         return Solution(point.x, diverged(0), recorder.history(), 0)
-    curvature, flag = Curvature(factor(point.x)), StopFlag()
-    fresh, previous, idle, k = True, largest(scale * point.x), 0, 0
-    d = -curvature.solve(point.gradient)
+    curvature, flag, idle, k = Curvature(factor(point.x)), StopFlag(), 0, 0
+    fresh, previous, d = True, largest(scale * point.x), -curvature.solve(point.gradient)
     for k in range(1, max_iter + 1):
         flag.check()
         if not float(d @ point.gradient) < 0:
             if fresh:
                 break
             curvature.restart(factor(point.x))
-            fresh = True
-            d = -curvature.solve(point.gradient)
+            fresh, d = True, -curvature.solve(point.gradient)
         idle = idle + 1 if -float(d @ point.gradient) <= ROUNDING * abs(point.value) else 0
         trial = line_search(evaluate, point, d) if idle <= IDLE else None
         if trial is None:
             if idle > IDLE or fresh or largest(scale * d) <= 1e-9 * largest(scale * point.x):
                 break
             curvature.restart(factor(point.x))
-            fresh, previous = True, 0.0
-            d = -curvature.solve(point.gradient)
+            fresh, previous, d = True, 0.0, -curvature.solve(point.gradient)
             continue
         step = trial.x - point.x
         curvature.learn(step, trial.gradient - point.gradient)
         point = trial
         size, reach = largest(scale * point.x), largest(scale * step)
-        # Only full steps show how fast the steps shrink.
-        full = reach > 0.9 * largest(scale * d)
+        full = reach > 0.9 * largest(scale * d)  # only such steps show how fast the steps shrink
         rate = reach / previous if full and reach < previous else 1.0
         finished = reach * rate <= accuracy * size or (rate > 0.5 and reach <= 1e-10 * size)
         fresh = rate > refresh and not finished
-        if not (fresh or finished):
-            d = -curvature.solve(point.gradient)
-            ahead = largest(scale * d)
-            if ahead <= UNSEEN * size and ahead * max(rate, LEAST_RATE) <= accuracy * size:
-                point, finished = replace(point, x=point.x + d), True
+        d = -curvature.solve(point.gradient) if not (fresh or finished) else d
+        if not (fresh or finished) and is_last(largest(scale * d), size, rate, accuracy):
+            point, finished = replace(point, x=point.x + d), True
         note(recorder, k, point, measure)
         verdict = stop(point) if stop is not None else None
         if verdict is not None or finished:
@@ -247,11 +240,16 @@ def newton(
             d = -curvature.solve(point.gradient)
         previous = reach
     else:
-        steepest = largest(point.gradient)
-        status = out_of_iterations(max_iter, f"the largest gradient component is {steepest:.2g}")
-        return Solution(point.x, status, recorder.history(), max_iter)
+        said = f"the largest gradient component is {largest(point.gradient):.2g}"
+        return Solution(point.x, out_of_iterations(max_iter, said), recorder.history(), max_iter)
     # No descent left although the model of H is fresh: the gradient is rounding error.
     return Solution(point.x, converged(max(k, 1)), recorder.history(), max(k, 1))
+
+
+def is_last(step: float, size: float, rate: float, accuracy: float) -> bool:
+    """Whether a step of this length, from x of this size, ends so near the minimum that nobody need
+    look."""
+    return step <= UNSEEN * size and step * max(rate, LEAST_RATE) <= accuracy * size
 
 
 def lbfgs(

@@ -1,8 +1,8 @@
 """Coordinate descent on a quadratic with an elastic-net penalty.
 
 Layout: Q is (k, k), C-contiguous and symmetric; q, b, the products Qb = Q b and the strengths l1, l2
-are (k,). `kept` is (2, MEMORY + 1, k): the last points and their products. With more columns than rows,
-A is (k, n), one column of the table after the other, and r = y - A'b its residuals.
+are (k,). `kept` is (2, MEMORY + 1, k): the last points and their products. Where products are not worth
+their price, A is (k, n), one column of the table after the other, and r = y - A'b its residuals.
 """
 
 from libc.math cimport fabs, sqrt
@@ -100,6 +100,46 @@ cdef void leap(
             Qb[i] = kept[1, 0, i]
 
 
+cdef double penalised(
+    const double *r, Py_ssize_t n, const double *b, const double *l1, const double *l2, Py_ssize_t k
+) noexcept nogil:
+    """The objective at b with residuals r."""
+    cdef double value = 0.5 * dot(r, r, n)
+    cdef Py_ssize_t i
+    for i in range(k):
+        value += l1[i] * fabs(b[i]) + 0.5 * l2[i] * b[i] * b[i]
+    return value
+
+
+cdef void leap_columns(
+    double[:, ::1] points, double[:, ::1] rests, const double *l1, const double *l2, double *b,
+    double *r, Py_ssize_t k, Py_ssize_t n, bint positive,
+) noexcept nogil:
+    """`leap`, with the residuals in place of Qb. The first of `points` and `rests` is used up."""
+    cdef double z[MEMORY]
+    cdef double x
+    cdef Py_ssize_t i, m
+    if not weights_of(&points[0, 0], k, z):
+        return
+    for i in range(k):
+        x = 0.0
+        for m in range(MEMORY):
+            x += z[m] * points[m + 1, i]
+        if positive and x < 0.0:
+            return
+        points[0, i] = x
+    for i in range(n):
+        x = 0.0
+        for m in range(MEMORY):
+            x += z[m] * rests[m + 1, i]
+        rests[0, i] = x
+    if penalised(&rests[0, 0], n, &points[0, 0], l1, l2, k) < penalised(r, n, b, l1, l2, k):
+        for i in range(k):
+            b[i] = points[0, i]
+        for i in range(n):
+            r[i] = rests[0, i]
+
+
 def descend(
     const double[:, ::1] Q, const double[::1] q, double[::1] b, double[::1] Qb,
     const double[::1] l1, const double[::1] l2, bint positive, double tol, Py_ssize_t epochs,
@@ -150,14 +190,26 @@ def descend_columns(
     const double[:, ::1] A, const double[::1] squares, double[::1] r, double[::1] b,
     const double[::1] l1, const double[::1] l2, bint positive, double tol, Py_ssize_t epochs,
 ):
-    """The same by the columns themselves: r follows in place of Qb. No leaps.
+    """The same by the columns themselves: r follows in place of Qb.
 
     `squares` are the squared lengths of the columns.
     """
-    cdef Py_ssize_t j, i, epoch = 0, k = b.shape[0], n = r.shape[0]
+    cdef Py_ssize_t j, i, epoch = 0, k = b.shape[0], n = r.shape[0], filled = 0
     cdef double old, new, curve, step, largest
+    cdef bint leaps = k >= MANY and epochs > MEMORY + 1
+    cdef double[:, ::1] points = np.empty((MEMORY + 1, k if leaps else 0))
+    cdef double[:, ::1] rests = np.empty((MEMORY + 1, n if leaps else 0))
     with nogil:
         while epoch < epochs:
+            if leaps:
+                points[filled, :] = b
+                rests[filled, :] = r
+                filled += 1
+                if filled > MEMORY:
+                    leap_columns(points, rests, &l1[0], &l2[0], &b[0], &r[0], k, n, positive)
+                    points[0, :] = b
+                    rests[0, :] = r
+                    filled = 1
             epoch += 1
             largest = 0.0
             for j in range(k):

@@ -17,6 +17,7 @@ from pellucid.numerics.row_blocks import as_dense
 
 # Columns up to which all products are formed at once, if there are enough rows.
 GRAM_COLUMNS = 2048
+SMALL = 128  # columns whose products cost little
 # Cells of a sparse table up to which it is worked on as a dense one.
 DENSE_CELLS = 2**22
 
@@ -34,10 +35,10 @@ class Products(Protocol):
     def block(self, active: np.ndarray) -> np.ndarray: ...
 
 
-def make_products(task: Ridge) -> Products:
-    """The products that suit the shape of the table."""
+def make_products(task: Ridge, few: bool | None = None) -> Products:
+    """The products that suit the shape of the table: all of them if the columns are `few`."""
     n, p = task.design.X.n, task.design.X.p
-    if few_columns(n, p):
+    if few_columns(n, p) if few is None else few:
         return AllProducts(task)
     sparse = task.design.X.sparse and n * p > DENSE_CELLS
     near = not (task.design.X.sparse or task.design.shift.any())
@@ -47,6 +48,11 @@ def make_products(task: Ridge) -> Products:
 def few_columns(n: int, p: int) -> bool:
     """Whether the products of all columns cost less than they save."""
     return p <= GRAM_COLUMNS and p <= 4 * n
+
+
+def many_rows(n: int, p: int) -> bool:
+    """The same for one elastic net that keeps most columns: products then pay only with many rows."""
+    return p <= SMALL or (few_columns(n, p) and n > (2 if p <= 2 * SMALL else 4) * p)
 
 
 class AllProducts:
@@ -92,6 +98,7 @@ class Columns:
     def __init__(self, p: int) -> None:
         self.place = np.full(p, -1)
         self.kept = 0
+        self.order = np.empty(0, dtype=np.intp)  # the columns that are kept
         self.A = np.empty((0, 0))  # (kept, n)
         self.G = np.empty((0, 0))
 
@@ -115,6 +122,7 @@ class Columns:
                 self.A = more
             self.A[self.kept : k] = fresh.T
             self.place[new] = np.arange(self.kept, k)
+            self.order = np.append(self.order, new)
             self.kept = k
         return self.place[active]
 
@@ -130,6 +138,11 @@ class Columns:
         """Centred, weighted columns (k, n), divided by sqrt(N)."""
         places = self._keep(active)
         return self.A[places]
+
+    def all_kept(self, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All columns that are kept, these included, without a copy, and which they are."""
+        self._keep(active)
+        return self.A[: self.kept], self.order
 
     def block(self, active: np.ndarray) -> np.ndarray:
         places, known = self._keep(active), len(self.G)

@@ -19,12 +19,15 @@ from pellucid.linear_model._lasso.gram_products import (
     Products,
     few_columns,
     make_products,
+    many_rows,
 )
 from pellucid.linear_model._ridge.solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.row_blocks import scaled_penalty
 from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
+from pellucid.parallel.memory import is_limited
+from pellucid.parallel.shard import shard
 from pellucid.records import Recorder, Status, converting
 
 descend = fastest(_coordinate).descend  # coordinate descent, with as many lanes as the machine has
@@ -32,6 +35,10 @@ descend = fastest(_coordinate).descend  # coordinate descent, with as many lanes
 FIRST_SET = 10  # smallest number of columns that enter, if there are enough candidates
 FEW = 24  # columns up to which an epoch of `descend` depends on the last point alone
 SMALL = 64  # columns up to which active sets solve an elastic net, which keeps most of them
+COSTLY = 2**27  # products of cells from which a lasso first looks for a solution with few columns
+MANY = 256  # columns from which it does
+SPARSE = 8  # times as many columns as such a solution has
+WHOLE = 512  # columns up to which an elastic net works on all of them at once
 EPOCHS = 50  # between two computations of the gap over all columns
 ROUNDING = 1e-16
 MORE = 1 + 1e-14  # gradient, as a share of the penalty, that exceeds rounding
@@ -86,8 +93,9 @@ def strengths(task: Ridge, k: int, l1: float, l2: float) -> tuple[np.ndarray, np
 def solve_target(
     products: Products, k: int, l1: np.ndarray, l2: np.ndarray, b: np.ndarray, net: Net,
     recorder: Recorder | None = None, scale: float = 1.0, wanted: float = EXACT,
+    most: int | None = None,
 ) -> State:  # fmt: skip
-    """Working sets.
+    """Working sets, of at most so many columns: the state is not final if more are needed.
 
     0. A lasso whose products are all known, or an elastic net of few columns, starts at the result of
        active sets, mostly the solution.
@@ -98,7 +106,7 @@ def solve_target(
     state, flag = State(b.copy(), np.empty(0)), StopFlag()
     update_gap(products, k, l1, l2, state, net)
     record(recorder, state, scale, k)
-    few = len(b) <= SMALL or not l2.any()
+    few = len(b) <= SMALL or not l2.any()  # active sets suit few columns
     if few and isinstance(products, AllProducts) and not (b.any() or np.ptp(l1)):
         task = active_set.from_products(products, k, l2)
         penalties, found = active_set.solve(task, float(l1[0]), net.positive, wanted, net.max_iter)
@@ -106,14 +114,15 @@ def solve_target(
         state.b, state.epochs = active_set.last_point(found)
         update_gap(products, k, l1, l2, state, net)
         record(recorder, state, scale, k)
-    yy = float(products.yy[k])
-    tol, stuck, best = 1e-4 * np.sqrt(max(yy, 1e-300)), 0, np.inf
+    gram, yy = wide_support.RowGram(len(b)), float(products.yy[k])
+    least, tol = first_set(products, k, l2)
+    stuck, best = 0, np.inf
     while state.gap > wanted * yy and state.epochs < net.max_iter:
         flag.check()
-        before, active = state.gap, working_set(state, l1, l2, net.positive)
-        if not len(active):
+        before, active = state.gap, working_set(state, l1, l2, net.positive, least)
+        if not len(active) or (most is not None and len(active) > most):
             break
-        improve(products, k, active, state, l1[active], l2[active], net, recorder, tol)
+        improve(products, k, active, state, l1, l2, net, recorder, tol, gram)
         update_gap(products, k, l1, l2, state, net)
         record(recorder, state, scale, k)
         if not state.gap < before / 2:
@@ -126,19 +135,30 @@ def solve_target(
     return state
 
 
+def first_set(products: Products, k: int, l2: np.ndarray) -> tuple[int, float]:
+    """The size of the first working set, and when its first descent ends. A ridge penalty keeps most
+    columns."""
+    p, size = len(l2), 1e-4 * float(np.sqrt(max(float(products.yy[k]), 1e-300)))
+    if not l2.min(initial=np.inf) > 0:
+        return FIRST_SET, size
+    if isinstance(products, Columns):
+        return max(FIRST_SET, min(len(products.y), p) // 4), size
+    return (p, 1e-6 * size) if SMALL < p <= WHOLE else (FIRST_SET, size)
+
+
 def improve(
     products: Products, k: int, active: np.ndarray, state: State, l1: np.ndarray, l2: np.ndarray,
-    net: Net, recorder: Recorder | None, tol: float,
+    net: Net, recorder: Recorder | None, tol: float, gram: wide_support.RowGram,
 ) -> None:  # fmt: skip
     """Steps 2 and 3 of `solve_target`: with more columns than rows, on the columns themselves."""
-    left, inner = net.max_iter - state.epochs, state.b[active]
+    left = net.max_iter - state.epochs
     if isinstance(products, Columns) and l2.min() > 0 and 4 * len(active) > len(products.y):
-        state.b[active], made = wide_support.improve(
-            products, k, active, inner, l1, l2, net.positive, tol, min(wide_support.EPOCHS, left),
-            bool(2 * np.count_nonzero(inner) > len(active)),
-        )  # fmt: skip
-        state.epochs += made
+        state.epochs += wide_support.improve(
+            products, k, active, state.b, l1, l2, net.positive, tol, left, gram
+        )
         return
+    inner = state.b[active]
+    l1, l2 = l1[active], l2[active]
     Q, q = products.block(active), products.q[active, k]
     given = (Q, q, inner, inner @ Q, l1, l2, net.positive, tol)
     if recorder is not None and recorder.watched and len(q) < FEW:
@@ -148,14 +168,16 @@ def improve(
     state.b[active] = solve_support(Q, q, inner, l1, l2)
 
 
-def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) -> np.ndarray:
-    """Columns in use, and the others that exceed the penalty most, at most as many again; with a
-    ridge penalty, which keeps many columns, three times as many."""
+def working_set(
+    state: State, l1: np.ndarray, l2: np.ndarray, positive: bool, least: int = FIRST_SET
+) -> np.ndarray:
+    """Columns in use, and the others that exceed the penalty most, at most as many again (or `least`);
+    with a ridge penalty, which keeps many columns, three times as many."""
     used = state.b != 0
     correlation = state.g - l2 * state.b
     excess = np.where(used, 0.0, (correlation if positive else np.abs(correlation)) - MORE * l1)
     waiting = np.flatnonzero(excess > 0)
-    room = max(FIRST_SET, int(used.sum()) * (3 if l2.any() else 1))
+    room = max(least, int(used.sum()) * (3 if l2.any() else 1))
     if len(waiting) > room:
         waiting = waiting[np.argsort(-excess[waiting], kind="stable")[:room]]
     return np.sort(np.append(np.flatnonzero(used), waiting))
@@ -279,9 +301,31 @@ def elastic_net(
     """Fit every column of Y (n, k); `task` is the result of `prepare`, if it exists already."""
     if net.l1 == 0:
         return without_l1(X, Y, weights, net)
-    task = prepare(X, Y, weights, net.intercept, few_columns(*X.shape)) if task is None else task
-    products = make_products(task)
-    targets, p = Y.shape[1], X.shape[1]
+    n, p = X.shape
+    plain = task is None and isinstance(X, np.ndarray) and shard() is None and not is_limited()
+    if plain and start is None and net.l2 == 0 and Y.shape[1] == 1 and may_be_sparse(n, p):
+        task = prepare(X, Y, weights, net.intercept)
+        found = fit_targets(task, make_products(task, False), net, None, p // SPARSE)
+        if found is not None:
+            return found
+        task = None
+    few = (many_rows if plain and net.l2 > 0 else few_columns)(n, p)
+    task = prepare(X, Y, weights, net.intercept, few) if task is None else task
+    found = fit_targets(task, make_products(task, few), net, start)
+    assert found is not None
+    return found
+
+
+def may_be_sparse(n: int, p: int) -> bool:
+    """Whether a lasso with few coefficients would be found before the products of all columns."""
+    return few_columns(n, p) and p >= MANY and n * p * p >= COSTLY
+
+
+def fit_targets(
+    task: Ridge, products: Products, net: Net, start: np.ndarray | None, most: int | None = None
+) -> Fit | None:
+    """The fit of every target; None if a working set would have more columns than `most`."""
+    targets, p = products.q.shape[1], len(products.q)
     b, gap, n_iter = np.zeros((targets, p)), np.zeros(targets), np.zeros(targets, dtype=int)
 
     def on_original_scale(b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -302,7 +346,16 @@ def elastic_net(
         l1, l2 = strengths(task, k, net.l1, net.l2)
         with np.errstate(over="ignore"):
             scale = float(np.ldexp(1.0, 2 * int(task.lift[k])))
-        state = solve_target(products, k, l1, l2, b[k], net, recorder, scale)
+        if most is None:
+            state = solve_target(products, k, l1, l2, b[k], net, recorder, scale)
+        else:
+            state = solve_target(products, k, l1, l2, b[k], net, most=most)
+            if state.gap > EXACT * float(products.yy[k]):
+                return None
+            begin = State(b[k].copy(), np.empty(0))
+            update_gap(products, k, l1, l2, begin, net)
+            record(recorder, begin, scale, k)
+            record(recorder, state, scale, k)
         b[k], n_iter[k] = state.b, max(state.epochs, 1)
         good &= state.gap <= max(net.tol, 1e-12) * float(products.yy[k])
         with np.errstate(over="ignore"):
