@@ -86,28 +86,44 @@ INLINE void panel_body(int metric, double p, const double *restrict q, const dou
         }                                                                                          \
     }
 
-/* m rows of d cells side by side in a panel (d, m). Eight rows at once: whole lines of the cache are
- * written. */
-static void panelled(const double *X, const int64_t *order, ptrdiff_t m, ptrdiff_t d,
-                     double *restrict out)
+typedef double lanes __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Four rows of four cells, one below the other, become four columns. */
+INLINE void turned(const double *const *rows, ptrdiff_t f, double *out, ptrdiff_t step)
 {
-    typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-    ptrdiff_t t = 0;
-    for (; t + 8 <= m; t += 8) {
-        const double *rows[8];
-        for (int u = 0; u < 8; u++) rows[u] = X + order[t + u] * d;
-        for (ptrdiff_t f = 0; f + 2 <= d; f += 2)
-            for (int u = 0; u < 8; u += 2) {
-                const pair a = *(const pair *)(rows[u] + f), b = *(const pair *)(rows[u + 1] + f);
-                *(pair *)(out + m * f + t + u) = (pair){a[0], b[0]};
-                *(pair *)(out + m * (f + 1) + t + u) = (pair){a[1], b[1]};
-            }
-        if (d % 2)
-            for (int u = 0; u < 8; u++) out[m * (d - 1) + t + u] = rows[u][d - 1];
-    }
-    for (; t < m; t++)
-        for (ptrdiff_t f = 0; f < d; f++) out[m * f + t] = X[order[t] * d + f];
+    const lanes a = *(const lanes *)(rows[0] + f), b = *(const lanes *)(rows[1] + f);
+    const lanes c = *(const lanes *)(rows[2] + f), d = *(const lanes *)(rows[3] + f);
+    const lanes ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
+    const lanes AB = __builtin_shufflevector(a, b, 1, 5, 3, 7), CD = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    *(lanes *)out = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    *(lanes *)(out + step) = __builtin_shufflevector(AB, CD, 0, 1, 4, 5);
+    *(lanes *)(out + 2 * step) = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    *(lanes *)(out + 3 * step) = __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
 }
+
+/* m rows of d cells side by side in a panel (d, m). Eight rows at once: whole lines of the cache are
+ * written, while the next rows, which may stand anywhere, are on their way. */
+#define PANELLED(name, attribute)                                                                  \
+    attribute static void name(const double *X, const int64_t *order, ptrdiff_t m, ptrdiff_t d,    \
+                               double *restrict out)                                               \
+    {                                                                                              \
+        ptrdiff_t t = 0;                                                                           \
+        for (; t + 8 <= m; t += 8) {                                                               \
+            const double *rows[8];                                                                 \
+            ptrdiff_t f = 0;                                                                       \
+            for (int u = 0; u < 8; u++) rows[u] = X + order[t + u] * d;                            \
+            if (t + 16 <= m && d <= 64)                                                            \
+                for (int u = 8; u < 16; u++)                                                       \
+                    for (ptrdiff_t g = 0; g < d; g += 8)                                           \
+                        __builtin_prefetch(X + order[t + u] * d + g);                              \
+            for (; f + 4 <= d; f += 4)                                                             \
+                for (int u = 0; u < 8; u += 4) turned(rows + u, f, out + m * f + t + u, m);        \
+            for (; f < d; f++)                                                                     \
+                for (int u = 0; u < 8; u++) out[m * f + t + u] = rows[u][f];                       \
+        }                                                                                          \
+        for (; t < m; t++)                                                                         \
+            for (ptrdiff_t f = 0; f < d; f++) out[m * f + t] = X[order[t] * d + f];                \
+    }
 
 /* Squared distance to one row of a panel of m. */
 static double squared(const double *q, const double *x, ptrdiff_t d, ptrdiff_t m)
@@ -205,11 +221,13 @@ typedef long long longs __attribute__((vector_size(32)));
     }
 
 PANEL(panel_plain, )
+PANELLED(panelled_plain, )
 BELOW(below_plain, )
 HALVED(halved_plain, )
 CANDIDATES(candidates_plain, )
 #if defined(__x86_64__) && defined(__GNUC__)
 PANEL(panel_wide, __attribute__((target("avx2"))))
+PANELLED(panelled_wide, __attribute__((target("avx2"))))
 BELOW(below_wide, __attribute__((target("avx2"))))
 HALVED(halved_wide, __attribute__((target("avx2"))))
 CANDIDATES(candidates_wide, __attribute__((target("avx2"))))
@@ -220,6 +238,7 @@ static int choose_wide(int wide) { return wide_chosen = wide && __builtin_cpu_su
 static int choose_wide(int wide) { return 0; }
 #define CHOICE(a, b) (b)
 #define panel_wide panel_plain
+#define panelled_wide panelled_plain
 #define below_wide below_plain
 #define halved_wide halved_plain
 #define candidates_wide candidates_plain
@@ -229,6 +248,11 @@ static void panel(int metric, double p, const double *scale, const double *q, co
                   ptrdiff_t d, ptrdiff_t m, double worst, double *out)
 {
     CHOICE(panel_wide, panel_plain)(metric, p, scale, q, x, d, m, worst, out);
+}
+
+static void panelled(const double *X, const int64_t *order, ptrdiff_t m, ptrdiff_t d, double *out)
+{
+    CHOICE(panelled_wide, panelled_plain)(X, order, m, d, out);
 }
 
 static int below(const float *s, ptrdiff_t m, float bound)

@@ -34,7 +34,8 @@ cdef struct Buckets:            # memory of one thread
     double* memory              # of the ranges
     Range ranges[TOGETHER]      # of the columns that are gathered
     double* distances           # (2, m) w r and w of the node's rows, for random splits of numbers
-    bint words_ready            # the words, or distances, are those of the node
+    double squares              # sum of the squares of the node's class counts, for random splits
+    bint words_ready            # the words, distances or squares are those of the node
 
 
 cdef inline bint fits_words(const Table* t, const Node* node) noexcept nogil:

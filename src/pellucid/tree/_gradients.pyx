@@ -1,7 +1,16 @@
 """Gradients and curvatures of the common losses: blocks of rows, one block per task."""
 
-from libc.math cimport exp, log, log1p
+from libc.math cimport exp, log
 from libc.stdint cimport int32_t
+
+cdef extern from *:
+    """
+    #define SMALL 0.0009765625
+    """
+    const double SMALL          # log(1 + x) of smaller numbers is their power series
+
+cdef enum:
+    FACTORS = 64                # of a product, each at most 2
 
 
 def squared_gradients(const double[::1] y, const double[::1] raw, const double[::1] weights,
@@ -19,17 +28,31 @@ def squared_gradients(const double[::1] y, const double[::1] raw, const double[:
 
 def logistic_gradients(const double[::1] y, const double[::1] raw, const double[::1] weights,
                        double[:, ::1] gradients, Py_ssize_t first, Py_ssize_t last):
-    """Gradients of w (log(1 + exp(raw)) - y raw) for y in {0, 1}, and the sum of the losses."""
-    cdef double total = 0.0, z, small, p
-    cdef Py_ssize_t i
+    """Gradients of w (log(1 + exp(raw)) - y raw) for y in {0, 1}, and the sum of the losses.
+
+    Logarithms of neighbours with equal weights are that of a product; where one is so small that its
+    digits would be lost, a power series stands for it.
+    """
+    cdef double total = 0.0, product = 1.0, weight = 0.0, z, small, part
+    cdef Py_ssize_t i, factors = 0
     with nogil:
         for i in range(first, last):
             z = raw[i]
             small = exp(-z if z > 0 else z)
-            p = (1.0 if z >= 0 else small) / (1.0 + small)
-            gradients[i, 0] = weights[i] * (p - y[i])
-            gradients[i, 1] = weights[i] * (small / ((1.0 + small) * (1.0 + small)))
-            total += weights[i] * ((z if z > 0 else 0.0) + log1p(small) - y[i] * z)
+            part = 1.0 / (1.0 + small)
+            gradients[i, 0] = weights[i] * ((part if z >= 0 else small * part) - y[i])
+            gradients[i, 1] = weights[i] * (small * part * part)
+            total += weights[i] * ((z if z > 0 else 0.0) - y[i] * z)
+            if small < SMALL:
+                total += weights[i] * small * (1.0 - small * (0.5 - small * (1 / 3. - small * (
+                    0.25 - small * (0.2 - small / 6.)))))
+                continue
+            if weights[i] != weight or factors == FACTORS:
+                total += weight * log(product)
+                weight, product, factors = weights[i], 1.0, 0
+            product *= 1.0 + small
+            factors += 1
+        total += weight * log(product)
     return total
 
 

@@ -42,7 +42,7 @@ cdef inline Cell cell_of(const Gradient* gradients, const double* weights, const
 
 cdef bint goes_left(const Split* s, int b, int n_bins) noexcept nogil
 cdef void count_rows(const uint32_t* words, const int32_t* rows, const Cell* cells, Py_ssize_t n,
-                     Cell** columns, int where) noexcept nogil
+                     Cell** columns, int where, int width) noexcept nogil
 cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
                     const double* weights, Units* units) noexcept nogil
 cdef double noise_of(const Gradient* gradients, const double* weights, const int32_t* samples,

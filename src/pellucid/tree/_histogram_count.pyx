@@ -13,8 +13,9 @@ cdef enum:
 
 
 cdef inline void add_rows(const uint32_t* words, const int32_t* rows, const Cell* cells,
-                          Py_ssize_t n, Cell** columns, const int where) noexcept nogil:
-    """Rows of four columns; `where` is a constant where this is called."""
+                          Py_ssize_t n, Cell** columns, const int where,
+                          const int width) noexcept nogil:
+    """Rows of up to four columns; `where` and `width` are constants where this is called."""
     cdef Py_ssize_t i, row
     cdef uint32_t word
     cdef const Cell* cell
@@ -29,19 +30,35 @@ cdef inline void add_rows(const uint32_t* words, const int32_t* rows, const Cell
         cell = cells + (row if where == BY_ROW else i)
         word = words[row]
         add_words(a + (word & 255), cell)
-        add_words(b + (word >> 8 & 255), cell)
-        add_words(c + (word >> 16 & 255), cell)
-        add_words(d + (word >> 24), cell)
+        if width > 1:
+            add_words(b + (word >> 8 & 255), cell)
+        if width > 2:
+            add_words(c + (word >> 16 & 255), cell)
+        if width > 3:
+            add_words(d + (word >> 24), cell)
+
+
+cdef inline void add_columns(const uint32_t* words, const int32_t* rows, const Cell* cells,
+                             Py_ssize_t n, Cell** columns, const int where,
+                             int width) noexcept nogil:
+    if width == 1:
+        add_rows(words, rows, cells, n, columns, where, 1)
+    elif width == 2:
+        add_rows(words, rows, cells, n, columns, where, 2)
+    elif width == 3:
+        add_rows(words, rows, cells, n, columns, where, 3)
+    else:
+        add_rows(words, rows, cells, n, columns, where, 4)
 
 
 cdef void count_rows(const uint32_t* words, const int32_t* rows, const Cell* cells, Py_ssize_t n,
-                     Cell** columns, int where) noexcept nogil:
+                     Cell** columns, int where, int width) noexcept nogil:
     if where == ALL:
-        add_rows(words, rows, cells, n, columns, ALL)
+        add_columns(words, rows, cells, n, columns, ALL, width)
     elif where == ORDERED:
-        add_rows(words, rows, cells, n, columns, ORDERED)
+        add_columns(words, rows, cells, n, columns, ORDERED, width)
     else:
-        add_rows(words, rows, cells, n, columns, BY_ROW)
+        add_columns(words, rows, cells, n, columns, BY_ROW, width)
 
 
 cdef inline int exponent(double largest, int bits) noexcept nogil:

@@ -22,6 +22,7 @@ from pellucid.tree._histogram_count cimport (
 )
 from pellucid.tree._histogram_records cimport (
     WIDTH, Cell, Gradient, GrowingTree, Node, Pair, Setup, add_words, count_of, histogram_size, resize,
+    width_of,
 )
 from pellucid.tree._histogram_search cimport assign, search, settle
 from pellucid.tree._histogram_tree cimport (
@@ -203,7 +204,8 @@ cdef class StreamedGrowth(Growth):
                 for j in range(WIDTH):
                     columns[j] = histogram + self.s.first[WIDTH * block + j]
                 count_rows(self.s.words + block * self.s.n + first, room.order + starts[k],
-                           room.cells + starts[k], starts[k + 1] - starts[k], columns, ORDERED)
+                           room.cells + starts[k], starts[k + 1] - starts[k], columns, ORDERED,
+                           width_of(&self.s, block))
 
     cdef int64_t send_rows(self, int64_t first, int64_t last, int part, Room* room) noexcept nogil:
         """Rows go to the children of their nodes: how many are counted, their places and keys."""

@@ -143,6 +143,11 @@ cdef inline int64_t histogram_size(const Setup* s) noexcept nogil:
     return s.first[WIDTH * s.n_blocks]
 
 
+cdef inline int width_of(const Setup* s, int block) noexcept nogil:
+    """Columns in the words of a block; the others only fill the last one."""
+    return min(<int> WIDTH, s.n_columns - <int> WIDTH * block)
+
+
 cdef inline bint limited(const Setup* s) noexcept nogil:
     """Where leaves are not limited every split stands, and the order does not matter."""
     return s.limits.max_leaves < 2147483647

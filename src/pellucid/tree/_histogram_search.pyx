@@ -7,7 +7,7 @@ from libc.string cimport memset
 from pellucid.tree._histogram_count cimport ALL, BY_ROW, ORDERED, count_rows
 from pellucid.tree._histogram_records cimport (
     TIE, WIDTH, Cell, GrowingTree, Node, Pair, Setup, Split, add_words, count_of, gathered,
-    histogram_size, is_larger, limited, resize,
+    histogram_size, is_larger, limited, resize, width_of,
 )
 from pellucid.tree._histogram_scan cimport drop, scan_numbers, scan_sets
 from pellucid.tree._histogram_tree cimport add_to_front
@@ -189,7 +189,8 @@ cdef void count_node(const Setup* s, GrowingTree* t, Node* node, int block, Cell
         cells, where = t.cells, ALL
     elif is_larger(t, node):
         cells, where = t.cells, BY_ROW      # only the smaller one's cells were gathered
-    count_rows(s.words + block * s.n, t.rows + node.start, cells, n, columns, where)
+    count_rows(s.words + block * s.n, t.rows + node.start, cells, n, columns, where,
+               width_of(s, block))
 
 
 cdef void sum_parts(const Setup* s, const GrowingTree* t, const Node* node, int64_t first, Cell* e,

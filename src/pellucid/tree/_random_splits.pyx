@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from pellucid.tree._buckets cimport Buckets, fits_words, gather_words
 from pellucid.tree._impurity cimport (
-    ABSOLUTE, TIE, add_vector, distance, in_bounds, keeps_order, large_enough, split_cost,
+    ABSOLUTE, GINI, MANY, TIE, add_vector, distance, in_bounds, keeps_order, large_enough, split_cost,
 )
 from pellucid.tree._medians cimport Ranked, fill_ranked, sides_cost
 from pellucid.tree._random cimport mix
@@ -133,6 +133,35 @@ cdef Py_ssize_t left_classes(const Table* t, const int32_t* rows, const double* 
     return count
 
 
+cdef Py_ssize_t split_counts(const Table* t, const Node* node, const double* counts,
+                             const double* values, double threshold, Buckets* b, double* sums,
+                             double* cost) noexcept nogil:
+    """Class counts of the rows up to a threshold, none of them missing, and the Gini cost; returns
+    their number. Of many classes a small node has few: the products of different classes,
+    ((sum of c)^2 - sum of c^2) / 2, follow from the rows. They are integers, and exact."""
+    cdef const int32_t* labels = t.y.labels
+    cdef const int32_t* rows = t.rows.members + node.start
+    cdef Py_ssize_t m = node.end - node.start, i, count = 0
+    cdef double squares = 0.0, products = 0.0, wl, wr
+    cdef int k
+    memset(sums, 0, t.y.K * sizeof(double))
+    if not b.words_ready:
+        b.squares, b.words_ready = 0.0, True
+        for k in range(t.y.K):
+            b.squares += counts[k] * counts[k]
+    for i in range(m):
+        if values[i] <= threshold:
+            k = labels[rows[i]]
+            squares += 2.0 * sums[k] + 1.0
+            products += counts[k]
+            sums[k] += 1.0
+            count += 1
+    wl = <double> count
+    wr = node.weight - wl
+    cost[0] = (wl * wl - squares) / wl + (wr * wr - (b.squares - 2.0 * products + squares)) / wr
+    return count
+
+
 cdef Py_ssize_t sum_sides(const Table* t, const Node* node, const double* values,
                           double threshold, double* sums, double* weights) noexcept nogil:
     """Class weights (3, size) and weights (3,) of the rows on the left, on the right and missing;
@@ -187,6 +216,12 @@ cdef Py_ssize_t sum_numbers(const Table* t, const Node* node, const double* valu
         sums[2 * t.y.size] += b.distances[i] if isnan(values[i]) else 0.0
         weights[2] += b.distances[m + i] if isnan(values[i]) else 0.0
     return count
+
+
+cdef inline bint counts_rows(const Table* t, const Node* node) noexcept nogil:
+    """Whether class weights are counts whose squares are exact."""
+    return (t.y.criterion == GINI and t.y.weights == NULL and t.rules.signs == NULL
+            and node.weight < 2.0 ** 26)
 
 
 cdef Py_ssize_t sum_left(const Table* t, const double* means, const int32_t* rows,
@@ -271,6 +306,11 @@ cdef void draw_number(const Table* t, const Node* node, const double* counts, in
     out.cost, out.feature, out.missing_left, out.at = INFINITY, -1, 0, 0
     present = draw_threshold(t, node, f, values, &threshold)
     if present == 0 or (present == m and threshold == INFINITY):
+        return
+    if present == m and t.y.K > MANY and counts_rows(t, node):
+        left = split_counts(t, node, counts, values, threshold, b, sums, &cost)
+        if large_enough(t, node, <double> left, left):
+            out.feature, out.threshold, out.cost = f, threshold, cost
         return
     if present == m and fits_words(t, node):
         gather_words(t, node, b)
