@@ -192,15 +192,20 @@ import dask.dataframe as dd, distributed, pandas as pd, pellucid
 from pellucid.cluster import KMeans
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.naive_bayes import GaussianNB
-def fits(table, spent):
+def fits(table, few, spent):
     means = np.linspace(-1, 1, 100).reshape(5, 20)
+    for model in (GaussianNB(), LinearRegression(), LogisticRegression()):
+        model.fit(few, y="c")  # imports what fits need
     for model in (GaussianNB(), LinearRegression(), LogisticRegression(),
                   KMeans(5, init=means, n_init=1, max_iter=10, tol=0)):
         target = {} if isinstance(model, KMeans) else {"y": "c"}
         rows = table if target else table[features]
-        start, cpu = time.perf_counter(), spent()
-        model.fit(rows, **target)
-        own = {"wall": time.perf_counter() - start, "cpu": spent() - cpu}
+        own = {"cpu": np.inf}
+        for _ in range(3):  # memory that a process touches first can cost more than the fit
+            start, cpu = time.perf_counter(), spent()
+            model.fit(rows, **target)
+            again = {"wall": time.perf_counter() - start, "cpu": spent() - cpu}
+            own = min(own, again, key=lambda row: row["cpu"])
         report = getattr(model, "fit_report_", {})
         own |= {k: v for k, v in report.items() if k == "passes" or k.startswith("bytes")}
         note[type(model).__name__] = own
@@ -208,7 +213,8 @@ if __name__ == "__main__":
     workers, groups = int(limit), range(pq.ParquetFile(path).num_row_groups)
     begin()
     if workers == 0:
-        fits(pd.concat([row_group(k) for k in groups], ignore_index=True), time.process_time)
+        fits(pd.concat([row_group(k) for k in groups], ignore_index=True), row_group(0),
+             time.process_time)
     else:
         frame = dd.from_map(row_group, groups)
         with distributed.LocalCluster(n_workers=workers, threads_per_worker=1,
@@ -218,7 +224,7 @@ if __name__ == "__main__":
                     return sum(client.run(time.process_time).values()) + time.process_time()
                 frame = frame.persist()
                 distributed.wait(frame)
-                fits(frame, spent)
+                fits(frame, frame.partitions[:1].persist(), spent)
     end()
 """
 
@@ -283,7 +289,7 @@ def dask_peers(path: Path) -> dict[str, dict]:
 
 def dask(path: Path) -> dict[str, dict]:
     """Fits by two threads of one process, by one worker and by two, of one thread each: seconds of the
-    wall and of all processors, passes and bytes."""
+    wall and of all processors (client and scheduler, too), passes and bytes; the lowest of three."""
     names = {0: "two threads", 1: "one worker", 2: "two workers"}
     found = {name: run(DASK, path, str(workers)) for workers, name in names.items()}
     models = [name for name, row in found["two workers"].items() if isinstance(row, dict)]

@@ -3,10 +3,27 @@
 import copy
 import pickle
 import threading
+from contextvars import copy_context
 from functools import partial
 
+import pyarrow as pa
+
 from pellucid.data.sources.in_memory import from_table
-from pellucid.parallel.shard import Shard, within
+from pellucid.parallel.shard import Shard, runs_of, unit_rows, within
+
+
+def consecutive(total, parts):
+    """Runs of rows for each of some processes: neighbours stay together."""
+    units, unit = -(-total // unit_rows(total, parts)), unit_rows(total, parts)
+    ends = [round(k * units / parts) for k in range(parts + 1)]
+    return [runs_of(list(range(a, b)), unit, total) for a, b in zip(ends, ends[1:])]
+
+
+def in_turn(total, parts):
+    """Runs of rows for each of some processes, which take them in turn, a unit each."""
+    unit = unit_rows(total, parts)
+    units = range(-(-total // unit))
+    return [runs_of(list(units[k::parts]), unit, total) for k in range(parts)]
 
 
 class Exchange:
@@ -28,23 +45,25 @@ class Exchange:
         return [pickle.loads(self.values[k]) for k in sorted(self.values)]
 
 
-def fit_in_shards(model, table, *roles, ends):
-    """Copies of the model that threads have fitted to the rows between `ends`, and the exchange."""
-    exchange, found, errors = Exchange(len(ends) - 1), {}, []
+def fit_in_shards(model, table, *roles, runs):
+    """Copies of the model that threads have fitted to their runs of rows, and the exchange."""
+    exchange, found, errors = Exchange(len(runs)), {}, []
 
     def work(rank):
-        first, last = ends[rank], ends[rank + 1]
-        here = Shard(first, last, ends[-1], 1, partial(exchange.gather, rank))
+        here = Shard(runs[rank], table.num_rows, 1, partial(exchange.gather, rank))
+        rows = pa.concat_tables(table.slice(first, last - first) for first, last in runs[rank])
         own = copy.deepcopy(model)
         try:
             with within(here):
-                own._learn(from_table(table.slice(first, last - first)), *roles)
+                own._learn(from_table(rows), *roles)
             found[rank] = own
         except BaseException as error:
             errors.append(error)
             exchange.barrier.abort()
 
-    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(len(ends) - 1)]
+    threads = [
+        threading.Thread(target=copy_context().run, args=(work, rank)) for rank in range(len(runs))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

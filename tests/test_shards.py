@@ -1,7 +1,7 @@
 """Models that processes fit together: the same as one process that holds all rows."""
 
 import copy
-from itertools import pairwise
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -36,8 +36,8 @@ from pellucid.naive_bayes import (
     MultinomialNB,
     PoissonNB,
 )
-from pellucid.parallel.shard import LEVELS, Shard, Tree, even_ends, fold_all, within
-from tests.shards import fit_in_shards
+from pellucid.parallel.shard import LEVELS, Shard, Tree, fold_all, within
+from tests.shards import consecutive, fit_in_shards, in_turn
 
 N = 2 * 2**16 + 5_000
 
@@ -82,12 +82,12 @@ SAME = [
 ]  # fmt: skip
 
 
-def fitted(model, columns, features, y=None, weights=None, offset=None, parts=3):
+def fitted(model, columns, features, y=None, weights=None, offset=None, runs=None):
     assert model._shares_rows
     roles = [y, weights, offset]
     table = pa.table({name: columns[name] for name in [*features, *filter(None, roles)]})
     whole = copy.deepcopy(model)._learn(table, *roles)
-    found, exchange = fit_in_shards(model, table, *roles, ends=even_ends(N, parts))
+    found, exchange = fit_in_shards(model, table, *roles, runs=runs or consecutive(N, 3))
     assert len({digest(one._learned()) for one in found}) == 1
     # What is exchanged does not grow with the rows: nothing near 8 bytes of a cell is sent.
     assert exchange.bytes < N * len(features)
@@ -125,7 +125,8 @@ def test_processes_find_the_same_optimum(columns, model, y, weights, offset):
 
 
 def test_the_number_of_processes_does_not_matter(columns):
-    models = [fitted(LogisticRegression(), columns, ALL, "label", parts=k)[1] for k in (1, 2, 3)]
+    cuts = [consecutive(N, 1), consecutive(N, 2), in_turn(N, 2), in_turn(N, 3)]
+    models = [fitted(LogisticRegression(), columns, ALL, "label", runs=runs)[1] for runs in cuts]
     assert len({digest(model._learned()) for model in models}) == 1
 
 
@@ -153,10 +154,10 @@ def test_processes_boost_the_same_trees(columns, name):
     table = pa.table({c: columns[c] for c in [*ALL, y, *([weights] if weights else [])]})
     digests, sent = set(), []
     trees = model.max_iter * (4 if name == "classes" else 1)
-    for parts in (1, 3):
-        found, exchange = fit_in_shards(model, table, y, weights, None, ends=even_ends(N, parts))
+    for runs in (consecutive(N, 1), consecutive(N, 3), in_turn(N, 2)):
+        found, exchange = fit_in_shards(model, table, y, weights, None, runs=runs)
         digests |= {digest(one._learned()) for one in found}
-        sent.append(exchange.bytes / parts)
+        sent.append(exchange.bytes / len(runs))
         assert exchange.passes < 60 + 25 * trees  # thresholds of all columns share passes
     assert len(digests) == 1
     # Histograms travel, rows do not: what a process sends does not depend on its number of rows.
@@ -177,7 +178,7 @@ def test_validation_rows_of_processes_leave_every_class_in_training(columns):
     table = pa.table({"x": columns["small"], "y": y})
     for seed in range(3):
         model = HistGradientBoostingClassifier(max_iter=1, random_state=seed)
-        found, _ = fit_in_shards(model, table, "y", None, None, ends=even_ends(N, 2))
+        found, _ = fit_in_shards(model, table, "y", None, None, runs=consecutive(N, 2))
         assert len(found[0].validation_score_) == 2
         assert np.isfinite(found[0].baseline_).all()
 
@@ -189,7 +190,7 @@ def test_boosting_that_needs_quantiles_or_samples_is_not_shared():
 
 def test_validation_rows_of_the_user_are_refused(columns):
     table = pa.table({"x": columns["small"], "y": columns["y"]})
-    here = Shard(0, N, N, 1, lambda label, value: [value])
+    here = Shard(((0, N),), N, 1, lambda label, value: [value])
     with within(here), pytest.raises(DataError, match="X_val and y_val cannot be used by Dask"):
         HistGradientBoostingRegressor().fit(
             from_table(table), "y", X_val=[[0.0], [1.0]], y_val=[0.0, 1.0]
@@ -198,7 +199,7 @@ def test_validation_rows_of_the_user_are_refused(columns):
 
 def test_processes_without_a_seed_draw_the_same(columns):
     table = pa.table({"x": columns["small"], "far": columns["far"]})
-    found, _ = fit_in_shards(KMeans(2, n_init=1), table, ends=even_ends(N, 2))
+    found, _ = fit_in_shards(KMeans(2, n_init=1), table, runs=consecutive(N, 2))
     assert digest(found[0]._learned()) == digest(found[1]._learned())
 
 
@@ -208,24 +209,23 @@ def test_the_tree_of_sums_does_not_depend_on_who_holds_the_rows():
     rows = range(0, n, step)
     parts = rng.normal(size=len(rows)) * 10.0 ** rng.integers(-8, 8, len(rows))
 
-    def fold(tree, first, last):
+    def fold(tree, runs):
         for row, part in zip(rows, parts.tolist()):
-            if first <= row < last:
+            if any(first <= row < last for first, last in runs):
                 tree.add(row, part)
         return tree
 
-    total = fold(Tree(float.__add__), 0, n).total()
+    total = fold(Tree(float.__add__), [(0, n)]).total()
     assert total != sum(parts.tolist())  # another order of summation would show
-    for size in (1, 2, 3, 7):
-        ends = even_ends(n, size)
+    for size, cut in product((1, 2, 3, 7), (consecutive, in_turn)):
         held = []
-        for first, last in pairwise(ends):
-            here = Shard(first, last, n, 1, lambda label, value: [])
-            tree = fold(Tree(float.__add__, here), first, last)
+        for runs in cut(n, size):
+            here = Shard(runs, n, 1, lambda label, value: [])
+            tree = fold(Tree(float.__add__, here), runs)
             tree.total()
             held.append(tree.pieces)
-        assert max(map(len, held)) <= 2 * 64 + 2
-        here = Shard(0, n, n, 1, lambda label, value, held=held: held)
+        assert cut is in_turn or max(map(len, held)) <= 2 * 64 + 2
+        here = Shard(((0, n),), n, 1, lambda label, value, held=held: held)
         assert fold_all("sum", Tree(float.__add__, here), float.__add__, here) == total
 
 
@@ -239,7 +239,7 @@ def test_processes_scale_clusters_by_the_largest_cell_of_all():
     start = np.array([[0.0, -1.0, 0.0], [0.0, 1.0, 0.0]])
     model = KMeans(2, init=start, n_init=1, max_iter=300)
     whole = copy.deepcopy(model)._learn(table)
-    found, _ = fit_in_shards(model, table, ends=even_ends(N, 3))
+    found, _ = fit_in_shards(model, table, runs=consecutive(N, 3))
     assert whole.inertia_ > 100
     np.testing.assert_allclose(found[0].cluster_centers_, whole.cluster_centers_, atol=1e-12)
     assert found[0].inertia_ == pytest.approx(whole.inertia_)

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import pellucid
@@ -121,16 +122,20 @@ def test_results_that_nobody_waits_for_leave_no_error_behind():
 
 
 def test_a_partition_that_gives_other_rows_is_refused(frame, monkeypatch):
-    part = frame.head(9)
-    made = dask_worker.as_table(part, None)
-    expected = dask_worker.facts(made)
-    task = dask_worker.Part("", 0, 2, 7, 9, [0], [expected], expected.schema, ("x",), [])
-    rows = dask_worker._rows(task, [dask_worker.as_table(part, None)])
-    assert rows.equals(made.slice(2, 5)) and rows.schema.metadata is None
-    with pytest.raises(DataError, match="gave different rows when it was computed again"):
-        dask_worker._rows(task, [dask_worker.as_table(part.assign(z=0.0), None)])
+    part, names = frame.head(9), list(frame)
+    made = dask_worker.as_table(part, None, names)
+    rows = dask_worker.Rows(0, ((2, 4), (6, 9)), dask_worker.facts(made))
+    schema = rows.expected.schema
+    found = dask_worker.cut("", part, rows, schema, None, names)
+    assert found.equals(pa.concat_tables([made.slice(2, 2), made.slice(6)]))
+    assert found.schema.metadata is None
+    turned = part.assign(group=part["group"].array[::-1])
+    for other in (part.assign(z=0.0), part.iloc[::-1], turned):
+        with pytest.raises(DataError, match="gave different rows when it was computed again"):
+            dask_worker.cut("", other, rows, schema, None, names)
+        assert isinstance(dask_worker.cut_there("", other, rows, schema, None, names), DataError)
     monkeypatch.setattr(dask_worker, "facts", None)  # the same table is not read for it
-    assert dask_worker._rows(task, [made]).equals(rows)
+    assert dask_worker.cut("", made, rows, schema, None, names).equals(found)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from pellucid.beyond_memory import digest
 from pellucid.cluster import KMeans
 from pellucid.data.sources import dask_client
 from pellucid.data.sources.dask_fit import WorkerFit
+from pellucid.data.sources.dask_placement import held_partitions
 from pellucid.errors import DataError
 from pellucid.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from pellucid.naive_bayes import GaussianNB
@@ -275,3 +276,29 @@ def test_an_error_of_the_data_reaches_the_user(client, frame):
     broken.loc[N - 5, "z"] = np.inf
     with pytest.raises(DataError, match="contains infinity"):
         LinearRegression().fit(dd.from_pandas(broken, npartitions=5), y="x")
+
+
+@pytest.mark.parametrize("order", [[0, 2, 4, 1, 3, 5], [5, 4, 3, 2, 1, 0], [0, 0, 0, 0, 0, 1]])
+def test_rows_of_a_persisted_frame_are_fitted_where_they_lie(client, frame, order):
+    """Partitions on the workers in any order, some of them empty: the bits of one process."""
+    ends = [0, 50_000, 50_000, 131_072, 190_001, 190_002, N]
+    pieces = [frame.iloc[a:b] for a, b in pairwise(ends)]
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    place = {k: workers[min(i // 3, 1)] for i, k in enumerate(order)}
+    held = [
+        client.submit(lambda part: part, piece, workers=[place.get(k, workers[0])], pure=False)
+        for k, piece in enumerate(pieces)
+    ]
+    lazy = dd.from_delayed(held, meta=frame.iloc[:0]).persist()
+    distributed.wait(lazy)
+    assert [future.key for future in held_partitions(lazy)] != []
+    assert held_partitions(lazy[["x"]]) == []  # a task of its own for each partition
+    for model, y, names in (
+        (GaussianNB(), "label", list(frame)),
+        (LinearRegression(), "z", ["group", "z"]),  # other columns than the partitions have
+    ):
+        rows = lazy if y == "label" else pellucid.scan(lazy, features=names[:1])
+        found = model.fit(rows, y=y)
+        assert found.fit_report_["workers"] == 2
+        expected = type(model)().fit(frame[names], y)
+        assert digest(found._learned()) == digest(expected._learned())

@@ -4,11 +4,6 @@ Threads stand for the processes, so that many models can be tried; real workers:
 """
 
 import importlib
-import pickle
-import threading
-from contextvars import copy_context
-from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +11,8 @@ import pytest
 
 from pellucid.beyond_memory import digest
 from pellucid.cluster import KMeans
-from pellucid.data.sources.in_memory import from_table
 from pellucid.names import ESTIMATORS
-from pellucid.parallel.shard import Shard, even_ends, within
+from tests.shards import consecutive, fit_in_shards, in_turn
 
 ROWS = 2 * 2**16 + 1_000
 # Parameters, and the columns: all, numbers >= 0 without missing values, or categories.
@@ -58,42 +52,13 @@ def table():
     )
 
 
-def fit_shared(make, table, names, y, parts):
-    """The model that each of some processes, which hold consecutive rows, fits."""
-    ends = even_ends(table.num_rows, parts)
-    said, found, errors = [b""] * parts, [None] * parts, []
-    barrier = threading.Barrier(parts, timeout=60)
+def fit_shared(make, table, names, y, runs):
+    """The model that each of some processes fits, which hold these runs of rows."""
+    own = table.select([*names, *([y] if y else [])])
+    return fit_in_shards(make(), own, y, runs=runs)[0]
 
-    def fit(rank, first, last):
-        def gather(label, value):
-            said[rank] = pickle.dumps((label, value))
-            barrier.wait()
-            heard = [pickle.loads(text) for text in said]
-            barrier.wait()
-            assert {label for label, _ in heard} == {label}
-            return [value for _, value in heard]
 
-        source = replace(from_table(table.slice(first, last - first)), features=tuple(names))
-        try:
-            with within(Shard(first, last, table.num_rows, 1, gather)):
-                model = make()
-                model._learn(source, y)
-                found[rank] = model
-        except Exception as error:
-            errors.append(error)
-            barrier.abort()
-
-    threads = [
-        threading.Thread(target=copy_context().run, args=(fit, rank, *rows))
-        for rank, rows in enumerate(pairwise(ends))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return found
+CUTS = [consecutive(ROWS, 2), consecutive(ROWS, 3), in_turn(ROWS, 2)]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -108,7 +73,9 @@ def test_shared_rows_give_equal_bits(name, table):
     twin = cls(**parameters).fit(
         table.select(names + ([y] if y else [])), **({"y": y} if y else {})
     )
-    models = [m for k in (2, 3) for m in fit_shared(lambda: cls(**parameters), table, names, y, k)]
+    models = [
+        m for runs in CUTS for m in fit_shared(lambda: cls(**parameters), table, names, y, runs)
+    ]
     digests = {digest(model._learned()) for model in models}
     assert len(digests) == 1  # of all processes, however many
     if name in CLOSE:
@@ -146,8 +113,8 @@ def test_shared_rows_give_the_centres_of_one_process(given, table):
         return KMeans(4, random_state=1, tol=0.01, **given)
 
     twin = make().fit(table.select(names))
-    for parts in (2, 3):
-        for model in fit_shared(make, table, names, None, parts):
+    for runs in CUTS:
+        for model in fit_shared(make, table, names, None, runs):
             np.testing.assert_array_equal(model.cluster_centers_, twin.cluster_centers_)
             np.testing.assert_allclose(model.inertia_, twin.inertia_, rtol=1e-14)
             assert model.n_iter_ == twin.n_iter_ and not hasattr(model, "labels_")

@@ -3,7 +3,7 @@
 Arrays and scalars in, arrays out; no Python object inside a loop. Each has a plain twin in the tests.
 """
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 
 cdef extern from *:
@@ -237,3 +237,26 @@ def impute(
                 if indicator[j] >= 0:
                     out[i, indicator[j]] = 1.0 if missing else 0.0
     return bad
+
+
+def checksum(const uint8_t[::1] cells, uint64_t seed):
+    """A number that depends on every byte and on its place, beginning from `seed`."""
+    cdef uint64_t h[4]
+    cdef uint64_t word[4]
+    cdef Py_ssize_t i, k, n = cells.shape[0], whole = n // 32 * 32
+    for k in range(4):
+        h[k] = seed + (<uint64_t>k + 1) * MIX
+    with nogil:
+        for i in range(0, whole, 32):
+            memcpy(word, &cells[i], 32)
+            for k in range(4):
+                h[k] = (h[k] ^ word[k]) * MIX
+                h[k] ^= h[k] >> 32
+        for i in range(whole, n):
+            h[0] = (h[0] ^ cells[i]) * MIX
+            h[0] ^= h[0] >> 32
+        for k in range(1, 4):
+            h[0] = (h[0] ^ h[k]) * MIX
+            h[0] ^= h[0] >> 32
+        h[0] = (h[0] ^ <uint64_t>n) * MIX
+    return h[0]

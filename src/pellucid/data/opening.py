@@ -9,6 +9,7 @@ from pellucid.data.intake import RawTable, check_names, is_frame
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, DataTypeError
 from pellucid.parallel.memory import is_limited
+from pellucid.parallel.shard import shard
 
 if TYPE_CHECKING:
     from pellucid.data.sources.block_source import BlockSource
@@ -23,11 +24,12 @@ def opened(X: Any, *columns: Any) -> tuple[Any, ...]:
     """The table behind a path, and each of y, weights, offset that is a column name as that column.
 
     A list of names gives several columns. Named columns are taken out of the table. Below a memory
-    ceiling (`streaming`) the arrays of a source may be in scratch files.
+    ceiling (`streaming`) the arrays of a source may be in scratch files. There, and where other processes
+    hold other rows, they are filled batch after batch, without a copy of the whole table between.
     """
     if not isinstance(X, np.ndarray):
         source = source_behind(X)
-        if source is not None and is_limited():
+        if source is not None and (is_limited() or shard() is not None):
             from pellucid.data.sources.scratch_table import scratch_table
 
             return scratch_table(source, *columns)

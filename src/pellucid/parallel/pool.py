@@ -246,8 +246,9 @@ def reduce(
     threads = min(resolve_jobs(n_jobs), len(blocks)) if len(blocks) > 1 else 1
     rows = [_rows_of(block) for block in blocks]
     here = shard() if rows and rows[0] is not None else None
-    first = 0 if here is None else here.first
-    starts = [0 if own is None else own.start + first for own in rows]
+    starts = [0 if own is None else own.start for own in rows]
+    if here is not None:
+        starts = here.numbers(np.array(starts)).tolist()
     tree = Tree(combine, here)
     with one_blas_thread():
         if threads <= 1:

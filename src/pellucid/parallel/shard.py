@@ -1,11 +1,12 @@
 """Rows that several processes share: each runs the same fit on its own rows and exchanges sums.
 
-Invariant: a process holds consecutive rows of the table, in whole groups of 2**16, and every process
+Invariant: a process holds whole groups of 2**16 rows of the table, in ascending order, and every process
 goes through the same exchanges in the same order. Sums over rows are folded along a tree of row numbers
 (`Tree`), in one process as in many, so their bits do not depend on who holds which rows.
 """
 
 import contextlib
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -24,17 +25,23 @@ _NOTHING: Any = object()
 
 @dataclass(frozen=True)
 class Shard:
-    """The rows `first` to `last - 1` of a table of `total` rows, and how to reach the others.
+    """Some rows of a table of `total` rows, and how to reach the others.
 
+    runs : (first, last + 1) of consecutive rows, ascending; no run begins where another ends. The rows of
+        this process are those of all runs, one after the other.
     gather : called with a label and a value in every process at the same point of the fit, gives the
-        values of all processes in the order of their rows.
+        values of all processes, in the order of the first rows that they hold.
     """
 
-    first: int
-    last: int
+    runs: tuple[tuple[int, int], ...]
     total: int
     threads: int
     gather: Callable[[str, Any], list[Any]]
+
+    @property
+    def first(self) -> int:
+        """The first row."""
+        return self.runs[0][0]
 
     def holds(self, level: int, row: int) -> bool:
         """Whether all rows of the node of a level around `row` are here."""
@@ -42,19 +49,38 @@ class Shard:
             return False
         begin = row >> LEVELS[level] << LEVELS[level]
         end = min(begin + 2 ** LEVELS[level], self.total)
-        return self.first <= begin and end <= self.last
+        run = self.runs[max(bisect_right(self.runs, begin, key=lambda run: run[0]) - 1, 0)]
+        return run[0] <= begin and end <= run[1]
+
+    def numbers(self, rows: np.ndarray) -> np.ndarray:
+        """Numbers in the whole table of rows of this process, given by position."""
+        starts = np.array([first for first, _ in self.runs])
+        ends = np.cumsum([last - first for first, last in self.runs])
+        run = np.searchsorted(ends, rows, side="right")
+        return rows - np.append(0, ends)[run] + starts[run]
 
 
-def even_ends(total: int, parts: int) -> list[int]:
-    """Ends of parts of `total` rows, at most `parts` of them, in whole groups.
+def unit_rows(total: int, parts: int) -> int:
+    """Rows that one process holds together: a group, or in large tables a node of the second level.
 
-    >>> even_ends(200_000, 2), even_ends(70_000, 8)
-    ([0, 131072, 200000], [0, 65536, 70000])
+    >>> unit_rows(200_000, 2), unit_rows(10**10, 100)
+    (65536, 4194304)
     """
-    parts = min(parts, -(-total // GROUP))
-    unit = 2 ** LEVELS[1] if total >= 8 * parts * 2 ** LEVELS[1] else GROUP
-    units = -(-total // unit)
-    return [min(round(k * units / parts) * unit, total) for k in range(parts + 1)]
+    return 2 ** LEVELS[1] if total >= 8 * parts * 2 ** LEVELS[1] else GROUP
+
+
+def runs_of(units: list[int], unit: int, total: int) -> tuple[tuple[int, int], ...]:
+    """(first, last + 1) of the rows of ascending units, neighbours together.
+
+    >>> runs_of([0, 1, 3], 65536, 200_000)
+    ((0, 131072), (196608, 200000))
+    """
+    runs: list[tuple[int, int]] = []
+    for number in units:
+        first, last = number * unit, min((number + 1) * unit, total)
+        begin = runs.pop()[0] if runs and runs[-1][1] == first else first
+        runs.append((begin, last))
+    return tuple(runs)
 
 
 _here: ContextVar[Shard | None] = ContextVar("_here", default=None)
@@ -120,9 +146,9 @@ def fold_all(label: str, tree: Tree, combine: Callable[[Any, Any], Any], here: S
     """The total of all processes, of which `tree` has folded the rows of this one."""
     tree.total()
     whole = Tree(combine)
-    for pieces in here.gather(label, tree.pieces):
-        for row, level, part in pieces:
-            whole.add(row, part, level)
+    pieces = [piece for own in here.gather(label, tree.pieces) for piece in own]
+    for row, level, part in sorted(pieces, key=lambda piece: piece[0]):
+        whole.add(row, part, level)
     return whole.total()
 
 

@@ -21,7 +21,8 @@ import distributed
 from pellucid.data.sources.dask_frames import late_partition
 from pellucid.errors import DataError
 
-LOOK = 0.5  # seconds between two looks at the list of workers
+LOOK = 0.1  # seconds between two looks at the list of workers
+FORGOTTEN = 0.5  # seconds in which Dask forgets a task
 LOSSES = 20  # of workers that a fit tolerates
 FAILED = ("error", "cancelled")
 fire_and_forget: Any = distributed.fire_and_forget
@@ -29,13 +30,17 @@ _wait: Any = distributed.wait
 
 
 def workers(client: Any, wait: float) -> dict[str, Any]:
-    """The workers by address; waits for one if there is none."""
+    """What is known of the workers, by address; waits for one if there is none.
+
+    The scheduler is asked which there are: what the client knows of them can be seconds old.
+    """
     deadline = time.monotonic() + wait
-    while not (found := client.scheduler_info(n_workers=-1)["workers"]):
+    while not (found := client.nthreads()):
         if time.monotonic() > deadline:
             raise DataError(f"the Dask cluster has had no worker for {wait:g} seconds.")
         time.sleep(LOOK)
-    return dict(found)
+    known = client.scheduler_info(n_workers=-1)["workers"]
+    return {worker: known.get(worker, {}) for worker in found}
 
 
 def wait_for(futures: Iterable[Any], seconds: float = LOOK) -> None:
@@ -75,7 +80,7 @@ def release(futures: Iterable[Any]) -> None:
 def forget(futures: Iterable[Any]) -> None:
     """Release failed tasks and wait until Dask has forgotten them and their errors."""
     release(futures)
-    time.sleep(LOOK)
+    time.sleep(FORGOTTEN)
 
 
 def killed(future: Any) -> BaseException | None:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from pellucid.data.sources import dask_client, dask_worker
 from pellucid.data.sources.block_source import BlockSource
-from pellucid.data.sources.dask_client import FAILED, LOOK, Losses, release
+from pellucid.data.sources.dask_client import FAILED, FORGOTTEN, Losses, release
 from pellucid.data.sources.dask_frames import AHEAD, DaskTable, late_partition, longest_wait
 from pellucid.data.sources.dask_worker import Event
 from pellucid.data.sources.spool import Spool, source_of_spool
@@ -45,6 +45,7 @@ class OneWorkerFit:
 
     client: Any
     parts: list[Any]
+    columns: list[str]
     features: tuple[str, ...]
     learn: Learn
     wait: float
@@ -65,7 +66,7 @@ class OneWorkerFit:
             try:
                 kind, _, value = self._attempt()
             except _LostError:
-                time.sleep(LOOK)  # until Dask has forgotten the tasks
+                time.sleep(FORGOTTEN)  # until Dask has forgotten the tasks
                 continue
             finally:
                 self._end()
@@ -85,7 +86,7 @@ class OneWorkerFit:
         last = None
         try:
             for number, part in enumerate(self.parts):
-                table = self.client.compute(as_table(part, None))
+                table = self.client.compute(as_table(part, None, self.columns))
                 last = self._submit(take, number, table, last)
                 release([table])  # the task needs it, nobody else
                 waiting.append((number, last))
@@ -157,8 +158,9 @@ def one_worker_fit(
 ) -> tuple[bytes, dict[str, Any]]:
     """What `learn` finds in a source of all rows, on one worker of the table's client, and a report."""
     features = tuple(table.features_beside(roles))
-    frame = table.frame[list(dict.fromkeys([*features, *roles]))]
-    return OneWorkerFit(table.client, frame.to_delayed(), features, learn, longest_wait()).run()
+    used = list(dict.fromkeys([*features, *roles]))
+    parts = table.frame[used].to_delayed()
+    return OneWorkerFit(table.client, parts, used, features, learn, longest_wait()).run()
 
 
 # On the worker -------------------------------------------------------------------------------------

@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from pellucid.data.arrow import arrow_column, plain
 from pellucid.data.arrow_numpy import to_numpy
-from pellucid.data.intake import RawTable, check_names, check_shape
+from pellucid.data.intake import CACHED_CELLS, RawTable, check_names, check_shape
 from pellucid.data.raw_column import RawColumn, report_rounding, rounded_cells
 from pellucid.data.sources.block_source import BlockSource
 from pellucid.data.sources.streaming import note
 from pellucid.data.targets import CodedLabels
 from pellucid.errors import MemoryLimitError
 from pellucid.parallel import passes
-from pellucid.parallel.memory import MORE, copy_into, get_memory, shown_size
+from pellucid.parallel.memory import MORE, copy_into, get_memory, is_limited, shown_size
 
 LEVELS = 16  # the levels of one column may take this part of the ceiling
 LEVEL_BYTES = 120  # of a level, beside its characters
@@ -102,12 +102,14 @@ def scratch_table(source: BlockSource, *roles: Any) -> tuple[Any, ...]:
     targets = {
         name: _Target(source.schema.field(name).type, n_rows) for name in dict.fromkeys(names)
     }
+    buffer = np.empty((max(512, CACHED_CELLS // len(features)), len(features)))
     start, began = 0, time.perf_counter()
     passes.begin([slice(0, n_rows)])
     for batch in source.batches(list(dict.fromkeys([*features, *names]))):
         end = start + batch.num_rows
         if dense is not None:
-            _fill_dense(dense[start:end], columns, batch, start)
+            cells = [column.block(batch.column(column.name), start) for column in columns]
+            _fill_dense(dense[start:end], cells, buffer)
         else:
             for column in columns:
                 copy_into(column.values[start:end], column.block(batch.column(column.name), start))
@@ -137,11 +139,16 @@ def _room(like: RawColumn, n_rows: int) -> np.ndarray:
     return np.empty(n_rows, dtype=np.int32 if like.kind == "categorical" else np.float64)
 
 
-def _fill_dense(target: np.ndarray, columns: list[_Column], batch: Any, start: int) -> None:
-    block = np.empty(target.shape)
-    for j, column in enumerate(columns):
-        block[:, j] = column.block(batch.column(column.name), start)
-    copy_into(target, block)
+def _fill_dense(target: np.ndarray, cells: list[np.ndarray], buffer: np.ndarray) -> None:
+    """Columns side by side, in steps as long as the buffer, which stay in the cache."""
+    for first in range(0, len(target), len(buffer)):
+        rows = slice(first, first + len(buffer))
+        place = target[rows]
+        block = buffer[: len(place)] if is_limited() else place
+        for j, values in enumerate(cells):
+            block[:, j] = values[rows]
+        if block is not place:
+            copy_into(place, block)
 
 
 class _Target:

@@ -39,7 +39,8 @@ def split(problem: Problem, share: float, seed: np.ndarray) -> tuple[Problem, Pr
     """
     here = shard()
     assert here is not None
-    held = _drawn(here.first + np.arange(problem.n, dtype=np.uint64), seed) < share
+    numbers = here.numbers(np.arange(problem.n)).astype(np.uint64)
+    held = _drawn(numbers, seed) < share
     w = problem.weights
     if problem.classes is not None:
         left = parallel.count_rows(problem.y, np.where(held, 0.0, w), len(problem.classes))
