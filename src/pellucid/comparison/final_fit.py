@@ -51,6 +51,7 @@ class FinalFitTask:
     details_incomplete: bool = False  # whether the final round could not describe the model
     fold_tasks: list[FoldTask] = field(default_factory=list)  # whose models are stored, too
     intervals: str = "plain"  # the setting
+    importances: dict[str, Any] | None = None  # as the final round measured them
     apart: bool = False  # whether another worker makes the parts of the report that need refits
 
 
@@ -129,8 +130,9 @@ def _refits(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Callable[[], 
     """The parts of the report for which the recommended model is fitted again."""
     return {
         "learning": lambda: learning_curve(evaluator, task),
-        "importances": lambda: importances(
-            evaluator, task.fold_task, 0.25 * task.fold_task.deadline
+        "importances": lambda: (
+            task.importances
+            or importances(evaluator, task.fold_task, 0.25 * task.fold_task.deadline)
         ),
         "replay": lambda: save_replay(evaluator, task),
     }

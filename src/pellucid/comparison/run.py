@@ -196,6 +196,7 @@ class Run:
             rows=self.report_data.pick(self.predictions.get(best)),
             folds=self.plan.folds,
             details_incomplete=details_incomplete(state.done[best, FINAL]),
+            importances=state.done[best, FINAL]["portrait"].get("importances"),
             fold_tasks=self.fold_tasks(refitter, scheduler, best, shared),
             intervals=self.plan.settings.intervals,
             apart=scheduler.n_jobs > 1,

@@ -146,7 +146,8 @@ def residuals(found: dict[str, Any], tables: bool, full: bool) -> list[Markup]:
     out = figures(plot.PredictionErrorDisplay(*pair), tables, 220, note)
     if found["shown"] < 3:
         return out
-    display = plot.ResidualsDisplay(*pair, rows=found["row"], only_first=not full)
+    display = plot.ResidualsDisplay(*pair, rows=found["row"])
+    display.only_first = not full
     return out + figures(display, tables and full, 220, note)
 
 

@@ -129,14 +129,12 @@ class Scheduler:
         return found is not None
 
     def ready(self, task: tuple[Contender, str]) -> bool:
-        """Whether a round can start: what it reads from other rounds must be complete.
-
-        A blend reads the folds of all other models, a final round the searches of its own folds.
+        """Whether all is complete that a round reads: a blend the folds of all other models, a final
+        round the searches of its own folds.
         """
         contender, fold = task
-        if contender.blends and any(
-            c.fold != FINAL and not c.contender.blends for c in self.active
-        ):
+        others = any(c.fold != FINAL and not c.contender.blends for c in self.active)
+        if contender.blends and others:
             return False
         return fold != FINAL or all(c.contender.id != contender.id for c in self.active)
 

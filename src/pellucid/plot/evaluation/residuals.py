@@ -87,7 +87,6 @@ class ResidualsDisplay(Display):
         picture and divides all residuals by their standard deviation.
     n_parameters : number of coefficients, which the residual variance allows for.
     rows : the number of each row, written beside points far away; 0, 1, 2, ... by default.
-    only_first : whether only residuals against fitted values are drawn.
 
     Notes
     -----
@@ -105,9 +104,9 @@ class ResidualsDisplay(Display):
 
     def __init__(
         self, y_true: Any, y_pred: Any, leverage: Any = None, n_parameters: int = 1,
-        rows: Any = None, only_first: bool = False,
+        rows: Any = None,
     ) -> None:  # fmt: skip
-        self.only_first = only_first
+        self.only_first = False  # to draw residuals against fitted values alone
         observed, self.fitted = numbers(y_true, y_pred)
         self.rows = np.arange(len(observed)) if rows is None else np.asarray(rows)
         if len(observed) < 3:
