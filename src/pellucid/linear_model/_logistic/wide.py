@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pellucid.linear_model._logistic import small
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared, Setting
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, solve_newton, start
@@ -29,9 +30,10 @@ WEAK = 1e-9
 
 
 def applies(whole: Likelihood) -> bool:
-    """Whether Newton's method can solve the reduced problem, but not the original one."""
+    """Whether Newton's method can solve the reduced problem, but not the original one, or with much
+    more work."""
     n, p = whole.X.n, whole.X.p
-    if n >= p or whole.size <= NEWTON_SIZE:
+    if n >= p or whole.size <= max(small.LARGEST, 0 if 2 * n <= p else NEWTON_SIZE):
         return False
     if whole.q * (_distinct(whole) + 1) > NEWTON_SIZE:
         return False
@@ -51,13 +53,13 @@ def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
     """The optimum for the columns of `prepared`, by way of those of L; None if nearly singular."""
     whole = prepared.likelihood
     V = rotation_of_rows(as_dense(whole.block(slice(None))))
-    small = np.ascontiguousarray(V.triangle().T)
-    size = _largest_eigenvalue(small)
+    left = np.ascontiguousarray(V.triangle().T)
+    size = _largest_eigenvalue(left)
     if not size > 0 or whole.alpha[0] < WEAK * size * whole.weights.max():
         return None
-    r = small.shape[1]
+    r = left.shape[1]
     reduced = Prepared(
-        replace(whole, X=Rows(small), alpha=np.full(r, whole.alpha[0]), shift=None),
+        replace(whole, X=Rows(left), alpha=np.full(r, whole.alpha[0]), shift=None),
         np.zeros(r), np.full(r, 1.0), np.zeros(r, dtype=np.int64),
     )  # fmt: skip
     x0 = None
