@@ -23,6 +23,7 @@ from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.records import Solution, converting_x
 
 REPEATED = 2000  # number of rows up to which repeated rows are counted once
+FEW = 16
 DENSE_CELLS = 2**22  # size up to which a sparse table is made dense
 POWERS = 30
 # Penalty, relative to the curvature of the loss, below which Newton's method is not used.
@@ -42,11 +43,16 @@ def applies(whole: Likelihood) -> bool:
 
 
 def _distinct(whole: Likelihood) -> int:
-    """Number of distinct rows, so that repeated rows are solved in the same way as weights."""
+    """Number of distinct rows, so that repeated rows are solved in the same way as weights; at least
+    this number, if it is too large."""
     n = whole.X.n
     if whole.X.sparse or whole.q * (n + 1) <= NEWTON_SIZE or n > REPEATED:
         return n
-    return len(np.unique(whole.X.X, axis=0))
+    for columns in (FEW, whole.X.p):  # mostly a few columns show that there are too many
+        distinct = len(np.unique(whole.X.X[:, :columns], axis=0))
+        if whole.q * (distinct + 1) > NEWTON_SIZE:
+            break
+    return distinct
 
 
 def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
