@@ -175,11 +175,12 @@ class RidgeClassifier(LinearClassifier):
 
         assert problem.classes is not None
         K = len(problem.classes)
-        Y = np.where(problem.y[:, None] == np.arange(K), 1.0, -1.0)
-        Y = Y[:, 1:] if K == 2 else Y
+        Y = np.full((problem.n, K if K > 2 else 1), -1.0)
+        own = np.arange(problem.n) if K > 2 else np.flatnonzero(problem.y)
+        Y[own, problem.y if K > 2 else 0] = 1.0
         weights = class_weighted(self.class_weight, problem)
         alpha = np.full(Y.shape[1], float(self.alpha))
-        found, how = fitted(self, problem, np.ascontiguousarray(Y), weights, alpha)
+        found, how = fitted(self, problem, Y, weights, alpha, by_products=True)
         coef, intercept, means = found
         check_size(coef, intercept)
         how["n_iter_"] = np.full(len(coef), how["n_iter_"], dtype=np.int32)

@@ -51,6 +51,7 @@ class Design:
         return X if np.all(self.weights == 1.0) else X * np.sqrt(self.weights)[:, None]
 
     def gram(self) -> np.ndarray:
+        """Products of all columns; those of two targets may be left out, as 0."""
         plain = not (
             self.X.sparse or self.shift.any() or parallel.any_row((self.weights != 1.0).any())
         )
@@ -82,10 +83,10 @@ class Design:
         if p > min(parallel.block_rows(p), self.X.n) and shard() is None:
             products_by_columns(self.X.X, inner)
             edge = self._edge(slice(None))
-            cross, corner = edge @ self.X.X, edge @ edge.T
+            cross, corner = edge @ self.X.X, _edge_products(edge, c)
         else:
             sums, corner = parallel.reduce(
-                lambda rows: _by_rows(self.X.dense(rows), self._edge(rows)),
+                lambda rows: _by_rows(self.X.dense(rows), self._edge(rows), c),
                 lambda a, b: (a[0].__iadd__(b[0]), a[1] + b[1]),
                 self.X.blocks,
             )  # fmt: skip
@@ -99,7 +100,8 @@ class Design:
     def _edge(self, rows: slice) -> np.ndarray:
         """The columns beside X, as rows: the constant, and the targets."""
         c, Y = int(self.constant), self.Y[rows]
-        edge = np.empty((c + Y.shape[1], len(Y)))
+        many = c + Y.shape[1] > FEW_EDGES  # then they stay as they lie
+        edge = np.empty((c + Y.shape[1], len(Y)), order="F" if many else "C")
         edge[:c] = 1.0
         np.subtract(Y.T, self.start[:, None], out=edge[c:])
         return edge
@@ -143,8 +145,8 @@ def _first_sparse_means(X: Any, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarra
     return shift, share @ Y
 
 
-def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[X, edge']'X and edge edge'."""
+def _by_rows(X: np.ndarray, edge: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """[X, edge']'X and `_edge_products`."""
     p = X.shape[1]
     sums = np.zeros((p + len(edge), p))
     if len(edge) > FEW_EDGES:
@@ -152,7 +154,17 @@ def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     else:  # BLAS reads the rows once for each edge
         loops.row_sums(X, np.ascontiguousarray(edge), sums[p:])
     np.matmul(X.T, X, out=sums[:p])
-    return sums, edge @ edge.T
+    return sums, _edge_products(edge, c)
+
+
+def _edge_products(edge: np.ndarray, c: int) -> np.ndarray:
+    """edge edge'; of many targets, whose products with one another nobody needs, the diagonal."""
+    if len(edge) <= FEW_EDGES:
+        return edge @ edge.T
+    products = np.diag(np.einsum("ij,ij->i", edge, edge))
+    products[:c] = edge[:c] @ edge.T
+    products[:, :c] = products[:c].T
+    return products
 
 
 def products_by_columns(X: np.ndarray, G: np.ndarray) -> None:

@@ -14,6 +14,8 @@ from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 
 ROUGH = 0.03  # share of the gradient that a step may leave
+FIRST = 0.3  # the same far from the optimum
+NEARER = 0.03  # share of the objective that steps promise near it
 PRODUCTS = 1000  # with the curvature, at most, for one step
 
 Array = np.ndarray
@@ -34,15 +36,16 @@ def truncated_newton(
 ) -> Solution:
     """From x0, after `done` iterations of another solver, whose history is continued.
 
-    1. d = -H^-1 g, roughly, by conjugate gradients.
+    1. d = -H^-1 g, roughly, by conjugate gradients; less roughly near the optimum.
     2. Go along d until the objective falls enough.
     3. Stop when d promised no more than the share `gain` of the objective.
     """
-    flag, point = StopFlag(), optimise.Point(x0, *evaluate(x0))
+    flag, point, rough = StopFlag(), optimise.Point(x0, *evaluate(x0)), FIRST
     for k in range(done + 1, max_iter + 1):
-        d, settled = conjugate_gradients(curvature(point.x), point.gradient, flag)
+        d, settled = conjugate_gradients(curvature(point.x), point.gradient, flag, rough)
         promise = -0.5 * float(d @ point.gradient)
-        enough = settled and promise <= gain * abs(point.value)
+        enough = settled and rough == ROUGH and promise <= gain * abs(point.value)
+        rough = ROUGH if promise <= NEARER * abs(point.value) else FIRST
         trial = optimise.line_search(evaluate, point, d) if promise > 0 else None
         if trial is None:  # differences are rounding
             return Solution(point.x, optimise.converged(k - 1), recorder.history(), k - 1)
@@ -58,11 +61,14 @@ def truncated_newton(
     return Solution(point.x, status, recorder.history(), max_iter)
 
 
-def conjugate_gradients(product: Product, g: Array, flag: StopFlag) -> tuple[Array, bool]:
-    """d near -H^-1 g, and whether no more than `ROUGH` of g is left; flat directions are left alone."""
+def conjugate_gradients(
+    product: Product, g: Array, flag: StopFlag, rough: float
+) -> tuple[Array, bool]:
+    """d near -H^-1 g, and whether no more than the share `rough` of g is left; flat directions are left
+    alone."""
     d, left = np.zeros_like(g), -g
     way, size = left, float(left @ left)
-    goal = ROUGH**2 * size
+    goal = rough**2 * size
     for _ in range(min(PRODUCTS, 20 * len(g))):
         flag.check()
         bent = product(way)

@@ -52,7 +52,7 @@ def few_columns(n: int, p: int) -> bool:
 
 def many_rows(n: int, p: int) -> bool:
     """The same for one elastic net that keeps most columns: products then pay only with many rows."""
-    return p <= SMALL or (few_columns(n, p) and n > (2 if p <= 2 * SMALL else 4) * p)
+    return p <= SMALL or (few_columns(n, p) and n > (2 if p <= 3 * SMALL else 4) * p)
 
 
 class AllProducts:

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pellucid.linear_model._logistic import small
 from pellucid.linear_model._logistic.objective import Likelihood
 from pellucid.linear_model._logistic.preparation import Prepared, Setting
 from pellucid.linear_model._logistic.solver import NEWTON_SIZE, solve_newton, start
@@ -22,6 +23,7 @@ from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.records import Solution, converting_x
 
 REPEATED = 2000  # number of rows up to which repeated rows are counted once
+FEW = 16
 DENSE_CELLS = 2**22  # size up to which a sparse table is made dense
 POWERS = 30
 # Penalty, relative to the curvature of the loss, below which Newton's method is not used.
@@ -29,9 +31,10 @@ WEAK = 1e-9
 
 
 def applies(whole: Likelihood) -> bool:
-    """Whether Newton's method can solve the reduced problem, but not the original one."""
+    """Whether Newton's method can solve the reduced problem, but not the original one, or with much
+    more work."""
     n, p = whole.X.n, whole.X.p
-    if n >= p or whole.size <= NEWTON_SIZE:
+    if n >= p or whole.size <= max(small.LARGEST, 0 if 2 * n <= p else NEWTON_SIZE):
         return False
     if whole.q * (_distinct(whole) + 1) > NEWTON_SIZE:
         return False
@@ -40,24 +43,29 @@ def applies(whole: Likelihood) -> bool:
 
 
 def _distinct(whole: Likelihood) -> int:
-    """Number of distinct rows, so that repeated rows are solved in the same way as weights."""
+    """Number of distinct rows, so that repeated rows are solved in the same way as weights; at least
+    this number, if it is too large."""
     n = whole.X.n
     if whole.X.sparse or whole.q * (n + 1) <= NEWTON_SIZE or n > REPEATED:
         return n
-    return len(np.unique(whole.X.X, axis=0))
+    for columns in (FEW, whole.X.p):  # mostly a few columns show that there are too many
+        distinct = len(np.unique(whole.X.X[:, :columns], axis=0))
+        if whole.q * (distinct + 1) > NEWTON_SIZE:
+            break
+    return distinct
 
 
 def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
     """The optimum for the columns of `prepared`, by way of those of L; None if nearly singular."""
     whole = prepared.likelihood
     V = rotation_of_rows(as_dense(whole.block(slice(None))))
-    small = np.ascontiguousarray(V.triangle().T)
-    size = _largest_eigenvalue(small)
+    left = np.ascontiguousarray(V.triangle().T)
+    size = _largest_eigenvalue(left)
     if not size > 0 or whole.alpha[0] < WEAK * size * whole.weights.max():
         return None
-    r = small.shape[1]
+    r = left.shape[1]
     reduced = Prepared(
-        replace(whole, X=Rows(small), alpha=np.full(r, whole.alpha[0]), shift=None),
+        replace(whole, X=Rows(left), alpha=np.full(r, whole.alpha[0]), shift=None),
         np.zeros(r), np.full(r, 1.0), np.zeros(r, dtype=np.int64),
     )  # fmt: skip
     x0 = None

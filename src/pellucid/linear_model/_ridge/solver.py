@@ -70,7 +70,8 @@ def prepare(
     if abs(weights_lift) < 64:
         weights_lift = 0
     weights = np.ldexp(weights, -weights_lift) if weights_lift else weights
-    lift = exponents(parallel.largest(np.abs(Y).max(axis=0, initial=0.0))).astype(np.int64)
+    sizes = np.maximum(Y.max(axis=0, initial=0.0), -Y.min(axis=0, initial=0.0))
+    lift = exponents(parallel.largest(sizes)).astype(np.int64)
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
     Y = lifted(Y, -lift)
     if products and not table.sparse:
