@@ -114,20 +114,32 @@ cdef Py_ssize_t draw_threshold(const Table* t, const Node* node, int f, double* 
     return present
 
 
-cdef Py_ssize_t left_words(const double* values, const uint64_t* words, Py_ssize_t m,
-                           double threshold, int K, double* sums, double* weights) noexcept nogil:
-    """The same as `sum_sides` for the left side of a node whose class weights fit words."""
-    cdef uint64_t total = 0, side
-    cdef Py_ssize_t i, count = 0
+cdef void unpack(uint64_t total, int K, double* sums, double* weights) noexcept nogil:
     cdef int k
-    for i in range(m):
-        side = values[i] <= threshold
-        total += words[i] & (<uint64_t> 0 - side)
-        count += <Py_ssize_t> side
     weights[0] = 0.0
     for k in range(K):
         sums[k] = <double> (total >> (16 * k) & 0xFFFF)
         weights[0] += sums[k]
+
+
+cdef Py_ssize_t side_words(const double* values, const uint64_t* words, Py_ssize_t m,
+                           double threshold, Py_ssize_t present, int K, double* sums,
+                           double* weights) noexcept nogil:
+    """The same as `sum_sides` for the left side, and for missing rows, of a node whose class weights
+    fit words."""
+    cdef uint64_t total = 0, side
+    cdef Py_ssize_t i, count = 0
+    for i in range(m):
+        side = values[i] <= threshold
+        total += words[i] & (<uint64_t> 0 - side)
+        count += <Py_ssize_t> side
+    unpack(total, K, sums, weights)
+    if present < m:
+        total = 0
+        for i in range(m):
+            side = values[i] != values[i]
+            total += words[i] & (<uint64_t> 0 - side)
+        unpack(total, K, sums + 2 * K, weights + 2)
     return count
 
 
@@ -328,9 +340,9 @@ cdef void draw_number(const Table* t, const Node* node, const double* counts, in
         if large_enough(t, node, <double> left, left):
             out.feature, out.threshold, out.cost = f, threshold, cost
         return
-    if present == m and fits_words(t, node):
+    if fits_words(t, node):
         gather_words(t, node, b)
-        left = left_words(values, b.words, m, threshold, t.y.K, sums, weights)
+        left = side_words(values, b.words, m, threshold, present, t.y.K, sums, weights)
     elif present == m and t.y.K > 0:
         left = left_classes(t, t.rows.members + node.start, values, m, threshold, sums, weights)
     elif t.y.q > 1:
