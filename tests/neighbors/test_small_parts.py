@@ -28,20 +28,19 @@ def test_one_neighbour_decides_alone():
 
 @pytest.mark.parametrize("shape", [(513, 1), (700, 16), (5000, 5)])
 def test_every_node_of_a_tree_is_halved_across_its_widest_column(shape):
-    n, d = shape
     X = np.random.default_rng(0).normal(size=shape)
     X[:, 0] = np.round(X[:, 0])  # ties go to the lower row
     tree = neighbor_search.build_tree(X, 1)
     order, boxes = tree["order"], tree["boxes"]
-    assert (np.sort(order) == np.arange(n)).all()
+    assert (np.sort(order) == np.arange(len(X))).all()
     for level in range(tree["depth"] + 1):
-        starts = neighbor_search.tree_starts(n, level)
+        starts = neighbor_search.tree_starts(len(X), level)
         for j in range(2**level):
             node, rows = 2**level + j, order[starts[j] : starts[j + 1]]
             assert (boxes[node] == [X[rows].min(axis=0), X[rows].max(axis=0)]).all()
             assert tree["least"][node] == rows.min()
             if level < tree["depth"]:
-                middle = neighbor_search.tree_starts(n, level + 1)[2 * j + 1] - starts[j]
+                middle = neighbor_search.tree_starts(len(X), level + 1)[2 * j + 1] - starts[j]
                 x = X[rows, np.argmax(boxes[node, 1] - boxes[node, 0])]
                 keys = list(zip(x.tolist(), rows.tolist()))
                 assert max(keys[:middle]) < min(keys[middle:])
