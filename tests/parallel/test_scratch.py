@@ -119,3 +119,10 @@ def test_passes_and_rows_are_counted():
     assert seen[-1]["number"] == 4 and seen[-1]["rows"] == seen[-1]["n_rows"] == 90_000
     full = [row for row in seen if row["rows"] == 100_000]
     assert [row["number"] for row in full[:3]] == [1, 2, 3] and full[0]["seconds_left"] == 0
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_the_order_of_keys_is_stable(repeated):
+    keys = np.random.default_rng(0).integers(0, 2**63, 5000).astype(np.uint64)
+    keys = keys % np.uint64(100) if repeated else keys
+    assert (external.argsort(keys) == np.argsort(keys, kind="stable")).all()

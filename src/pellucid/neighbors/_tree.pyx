@@ -10,6 +10,7 @@ the positions from j n / 2**l to (j + 1) n / 2**l. `boxes` (nodes, 2, d).
 
 from libc.math cimport INFINITY, NAN, frexp, ldexp
 from libc.stdint cimport int32_t, uint64_t
+from libc.stdlib cimport free, malloc
 
 from pellucid.neighbors._heaps cimport offer, precedes
 from pellucid.neighbors._panels cimport (
@@ -30,27 +31,70 @@ def use_wide(bint wide):
 use_wide(True)
 
 
-cdef inline bint smaller(const double[:, ::1] X, Py_ssize_t f, int32_t a, int32_t b) noexcept nogil:
-    return X[a, f] < X[b, f] or (X[a, f] == X[b, f] and a < b)
+cdef extern from *:
+    """
+    /* A box (low, high) with another point inside. */
+    static inline void widen(const double *restrict x, ptrdiff_t d, double *restrict low,
+                             double *restrict high)
+    {
+        for (ptrdiff_t f = 0; f < d; f++) {
+            low[f] = x[f] < low[f] ? x[f] : low[f];
+            high[f] = x[f] > high[f] ? x[f] : high[f];
+        }
+    }
+    static inline void fetch_row(const double *x, ptrdiff_t d)
+    {
+    #if defined(__GNUC__)
+        for (ptrdiff_t f = 0; f < d; f += 8) __builtin_prefetch(x + f);
+    #endif
+    }
+    """
+    void widen(const double *x, Py_ssize_t d, double *low, double *high) noexcept nogil
+    void fetch_row(const double *x, Py_ssize_t d) noexcept nogil
+
+cdef enum:
+    AHEAD = 8  # rows of prefetching
 
 
-cdef void select(const double[:, ::1] X, Py_ssize_t f, int32_t[::1] order, Py_ssize_t low,
-                 Py_ssize_t high, Py_ssize_t middle, uint64_t *state) noexcept nogil:
-    """Order positions low..high - 1 so that those before `middle` have the smaller (x, row)."""
+cdef struct Key:  # a row and its cell in the column that is halved
+    double x
+    int32_t row
+
+
+cdef struct Building:
+    const double *X
+    Py_ssize_t n, d, depth
+    int32_t *order
+    double *boxes
+    int32_t *least
+    Key *keys  # (n,)
+    uint64_t state
+    const int32_t *stop
+
+
+cdef inline bint smaller(Key a, Key b) noexcept nogil:
+    return a.x < b.x or (a.x == b.x and a.row < b.row)
+
+
+cdef void select(Key *keys, Py_ssize_t low, Py_ssize_t high, Py_ssize_t middle,
+                 uint64_t *state) noexcept nogil:
+    """Order keys low..high - 1 so that those before `middle` have the smaller (x, row)."""
     cdef Py_ssize_t i, j
-    cdef int32_t pivot
+    cdef Key pivot, swapped
     high -= 1
     while low < high:
         state[0] = state[0] * 6364136223846793005ULL + 1442695040888963407ULL
-        pivot = order[low + <Py_ssize_t> ((state[0] >> 33) % <uint64_t> (high - low + 1))]
+        pivot = keys[low + <Py_ssize_t> ((state[0] >> 33) % <uint64_t> (high - low + 1))]
         i, j = low, high
         while i <= j:
-            while smaller(X, f, order[i], pivot):
+            while smaller(keys[i], pivot):
                 i += 1
-            while smaller(X, f, pivot, order[j]):
+            while smaller(pivot, keys[j]):
                 j -= 1
             if i <= j:
-                order[i], order[j] = order[j], order[i]
+                swapped = keys[i]
+                keys[i] = keys[j]
+                keys[j] = swapped
                 i += 1
                 j -= 1
         if middle <= j:
@@ -61,44 +105,54 @@ cdef void select(const double[:, ::1] X, Py_ssize_t f, int32_t[::1] order, Py_ss
             return
 
 
-cdef void measure(const double[:, ::1] X, const int32_t[::1] order, Py_ssize_t low,
-                  Py_ssize_t high, double[:, ::1] box, int32_t *least) noexcept nogil:
-    cdef Py_ssize_t f, i, d = X.shape[1]
-    cdef double x
-    least[0] = 2147483647
+cdef Py_ssize_t measure(Building *b, Py_ssize_t node, Py_ssize_t low,
+                        Py_ssize_t high) noexcept nogil:
+    """The box of a node and the first of its rows; returns its widest column."""
+    cdef double *box = b.boxes + 2 * b.d * node
+    cdef Py_ssize_t f, i, d = b.d, widest = 0
+    cdef int32_t least = 2147483647
     for f in range(d):
-        box[0, f], box[1, f] = INFINITY, -INFINITY
+        box[f], box[d + f] = INFINITY, -INFINITY
     for i in range(low, high):
-        least[0] = min(least[0], order[i])
-        for f in range(d):
-            x = X[order[i], f]
-            if x < box[0, f]:
-                box[0, f] = x
-            if x > box[1, f]:
-                box[1, f] = x
+        if i + AHEAD < high:
+            fetch_row(b.X + b.order[i + AHEAD] * d, d)
+        least = min(least, b.order[i])
+        widen(b.X + b.order[i] * d, d, box, box + d)
+    b.least[node] = least
+    for f in range(1, d):
+        if box[d + f] - box[f] > box[d + widest] - box[widest]:
+            widest = f
+    return widest
+
+
+cdef void halve_node(Building *b, Py_ssize_t level, Py_ssize_t j) noexcept nogil:
+    """A node and all below it; one branch after the other, because small ones stay in the cache."""
+    cdef Py_ssize_t low = (j * b.n) >> level, high = ((j + 1) * b.n) >> level, i
+    cdef Py_ssize_t widest = measure(b, (<Py_ssize_t> 1 << level) + j, low, high)
+    if level == b.depth or b.stop[0]:
+        return
+    for i in range(low, high):
+        b.keys[i].x, b.keys[i].row = b.X[b.order[i] * b.d + widest], b.order[i]
+    select(b.keys, low, high, ((2 * j + 1) * b.n) >> (level + 1), &b.state)
+    for i in range(low, high):
+        b.order[i] = b.keys[i].row
+    halve_node(b, level + 1, 2 * j)
+    halve_node(b, level + 1, 2 * j + 1)
 
 
 def build(const double[:, ::1] X, int depth, int32_t[::1] order, double[:, :, ::1] boxes,
           int32_t[::1] least, const int32_t[::1] stop):
     """Order the rows into a complete tree; each node is halved across its widest column."""
-    cdef Py_ssize_t node, level, j, f, widest, low, high, n = X.shape[0], d = X.shape[1]
-    cdef uint64_t state = 1
+    cdef Building b
+    b.X, b.n, b.d, b.depth = &X[0, 0], X.shape[0], X.shape[1], depth
+    b.order, b.boxes, b.least = &order[0], &boxes[0, 0, 0], &least[0]
+    b.state, b.stop = 1, &stop[0]
+    b.keys = <Key *> malloc(b.n * sizeof(Key))
+    if b.keys == NULL:
+        raise MemoryError
     with nogil:
-        for level in range(depth + 1):
-            for j in range(1 << level):
-                if stop[0]:
-                    break
-                node = (1 << level) + j
-                low, high = (j * n) >> level, ((j + 1) * n) >> level
-                measure(X, order, low, high, boxes[node], &least[node])
-                if level == depth:
-                    continue
-                widest = 0
-                for f in range(1, d):
-                    if (boxes[node, 1, f] - boxes[node, 0, f]
-                            > boxes[node, 1, widest] - boxes[node, 0, widest]):
-                        widest = f
-                select(X, widest, order, low, high, ((2 * j + 1) * n) >> (level + 1), &state)
+        halve_node(&b, 0, 0)
+    free(b.keys)
 
 
 # Searching ---------------------------------------------------------------------------------------

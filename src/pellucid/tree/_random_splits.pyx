@@ -41,6 +41,21 @@ cdef extern from *:
         *total = (sums[0][0] + sums[0][1]) + (sums[1][0] + sums[1][1]);
         return counts[0][0] + counts[0][1] + counts[1][0] + counts[1][1];
     }
+    /* The sum of those terms whose values are missing. */
+    static inline double sum_missing(const double* values, const double* terms, ptrdiff_t m) {
+        two sums[2] = {{0.0, 0.0}, {0.0, 0.0}};
+        ptrdiff_t i = 0;
+        for (; i + 4 <= m; i += 4)
+            for (int k = 0; k < 2; k++) {
+                const two v = *(const two*) (values + i + 2 * k);
+                sums[k] += (two) (*(const two_masks*) (terms + i + 2 * k) & (v != v));
+            }
+        for (; i < m; i++) {
+            const two v = {values[i], 0.0}, term = {terms[i], 0.0};
+            sums[0] += (two) ((two_masks) term & (v != v));
+        }
+        return (sums[0][0] + sums[0][1]) + (sums[1][0] + sums[1][1]);
+    }
     /* Cells of a node's rows; how many are present, their smallest and their largest. */
     static inline ptrdiff_t gather_cells(const double* x, ptrdiff_t step, const int32_t* rows,
                                          ptrdiff_t m, double* values, double* low, double* high) {
@@ -70,6 +85,7 @@ cdef extern from *:
     """
     Py_ssize_t sum_up_to(const double* values, const double* terms, Py_ssize_t m, double threshold,
                          double* total) nogil
+    double sum_missing(const double* values, const double* terms, Py_ssize_t m) nogil
     Py_ssize_t gather_cells(const double* x, Py_ssize_t step, const int32_t* rows, Py_ssize_t m,
                             double* values, double* low, double* high) nogil
 
@@ -98,20 +114,32 @@ cdef Py_ssize_t draw_threshold(const Table* t, const Node* node, int f, double* 
     return present
 
 
-cdef Py_ssize_t left_words(const double* values, const uint64_t* words, Py_ssize_t m,
-                           double threshold, int K, double* sums, double* weights) noexcept nogil:
-    """The same as `sum_sides` for the left side of a node whose class weights fit words."""
-    cdef uint64_t total = 0, side
-    cdef Py_ssize_t i, count = 0
+cdef void unpack(uint64_t total, int K, double* sums, double* weights) noexcept nogil:
     cdef int k
-    for i in range(m):
-        side = values[i] <= threshold
-        total += words[i] & (<uint64_t> 0 - side)
-        count += <Py_ssize_t> side
     weights[0] = 0.0
     for k in range(K):
         sums[k] = <double> (total >> (16 * k) & 0xFFFF)
         weights[0] += sums[k]
+
+
+cdef Py_ssize_t side_words(const double* values, const uint64_t* words, Py_ssize_t m,
+                           double threshold, Py_ssize_t present, int K, double* sums,
+                           double* weights) noexcept nogil:
+    """The same as `sum_sides` for the left side, and for missing rows, of a node whose class weights
+    fit words."""
+    cdef uint64_t total = 0, side
+    cdef Py_ssize_t i, count = 0
+    for i in range(m):
+        side = values[i] <= threshold
+        total += words[i] & (<uint64_t> 0 - side)
+        count += <Py_ssize_t> side
+    unpack(total, K, sums, weights)
+    if present < m:
+        total = 0
+        for i in range(m):
+            side = values[i] != values[i]
+            total += words[i] & (<uint64_t> 0 - side)
+        unpack(total, K, sums + 2 * K, weights + 2)
     return count
 
 
@@ -204,7 +232,7 @@ cdef Py_ssize_t sum_numbers(const Table* t, const Node* node, const double* valu
                             double* weights) noexcept nogil:
     """Sums of w r and weights of the rows up to a threshold, and at 2 of the missing ones; returns the
     number of the former."""
-    cdef Py_ssize_t m = node.end - node.start, i, count
+    cdef Py_ssize_t m = node.end - node.start, count
     gather_distances(t, node, b)
     memset(sums, 0, 3 * t.y.size * sizeof(double))
     weights[2] = 0.0
@@ -212,9 +240,9 @@ cdef Py_ssize_t sum_numbers(const Table* t, const Node* node, const double* valu
     weights[0] = <double> count
     if t.y.weights != NULL:
         sum_up_to(values, b.distances + m, m, threshold, weights)
-    for i in range(m if present < m else 0):
-        sums[2 * t.y.size] += b.distances[i] if isnan(values[i]) else 0.0
-        weights[2] += b.distances[m + i] if isnan(values[i]) else 0.0
+    if present < m:
+        sums[2 * t.y.size] = sum_missing(values, b.distances, m)
+        weights[2] = sum_missing(values, b.distances + m, m)
     return count
 
 
@@ -312,9 +340,9 @@ cdef void draw_number(const Table* t, const Node* node, const double* counts, in
         if large_enough(t, node, <double> left, left):
             out.feature, out.threshold, out.cost = f, threshold, cost
         return
-    if present == m and fits_words(t, node):
+    if fits_words(t, node):
         gather_words(t, node, b)
-        left = left_words(values, b.words, m, threshold, t.y.K, sums, weights)
+        left = side_words(values, b.words, m, threshold, present, t.y.K, sums, weights)
     elif present == m and t.y.K > 0:
         left = left_classes(t, t.rows.members + node.start, values, m, threshold, sums, weights)
     elif t.y.q > 1:
