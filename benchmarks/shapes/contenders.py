@@ -74,7 +74,8 @@ class Contender:
         if self.task == "numbers":
             noise = 3.0 / math.sqrt(min(n, unseen)) if self.draws else 0.01
             return answers.unseen_squares(relative=noise)
-        return answers.error_rate(absolute=1.5 / math.sqrt(unseen) if self.draws else 0.01)
+        early = max(0.01, 0.5 / math.sqrt(unseen))  # of peers that stop before the optimum
+        return answers.error_rate(absolute=1.5 / math.sqrt(unseen) if self.draws else early)
 
 
 _GROUPS = {

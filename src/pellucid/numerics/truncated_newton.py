@@ -14,8 +14,8 @@ from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 
 ROUGH = 0.03  # share of the gradient that a step may leave
-FIRST = 0.3  # the same far from the optimum
-NEARER = 0.03  # share of the objective that steps promise near it
+FAR = 0.3  # the same far from the optimum
+LARGE = 0.1  # share of the objective that steps promise there
 PRODUCTS = 1000  # with the curvature, at most, for one step
 
 Array = np.ndarray
@@ -36,16 +36,16 @@ def truncated_newton(
 ) -> Solution:
     """From x0, after `done` iterations of another solver, whose history is continued.
 
-    1. d = -H^-1 g, roughly, by conjugate gradients; less roughly near the optimum.
+    1. d = -H^-1 g, roughly, by conjugate gradients; more roughly far from the optimum.
     2. Go along d until the objective falls enough.
     3. Stop when d promised no more than the share `gain` of the objective.
     """
-    flag, point, rough = StopFlag(), optimise.Point(x0, *evaluate(x0)), FIRST
+    flag, point, rough = StopFlag(), optimise.Point(x0, *evaluate(x0)), ROUGH
     for k in range(done + 1, max_iter + 1):
         d, settled = conjugate_gradients(curvature(point.x), point.gradient, flag, rough)
         promise = -0.5 * float(d @ point.gradient)
         enough = settled and rough == ROUGH and promise <= gain * abs(point.value)
-        rough = ROUGH if promise <= NEARER * abs(point.value) else FIRST
+        rough = FAR if promise > LARGE * abs(point.value) else ROUGH
         trial = optimise.line_search(evaluate, point, d) if promise > 0 else None
         if trial is None:  # differences are rounding
             return Solution(point.x, optimise.converged(k - 1), recorder.history(), k - 1)
