@@ -119,6 +119,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--repeats", type=int, default=3, help="runs of --growth; the lowest counts"
     )
+    parser.add_argument("--spark", metavar="PYTHON", help="one with PySpark, for --peers")
     parser.add_argument("--json", metavar="FILE", help="write all numbers to FILE")
     for name, what in SPEEDS.items():
         parser.add_argument(f"--{name}", action="store_true", help=what)
@@ -156,7 +157,7 @@ def _speeds(options: argparse.Namespace) -> int:
         if options.rates:
             found["rates"] = scale_rates.rates(path, options.memory)
         if options.peers:
-            found["peers"] = scale_rates.peers(path, options.memory)
+            found["peers"] = scale_rates.peers(path, options.memory, spark=options.spark)
         if options.dask:
             found["dask"] = scale_rates.dask(path)
         if options.dask_peers:

@@ -94,6 +94,37 @@ with tempfile.TemporaryDirectory() as folder:
                "max_leaves": 31, "max_depth": 0, "max_bin": 255, "eta": 0.1}, data, 10)
 end()
 """
+SPARK = """
+from pyspark.ml import Pipeline
+from pyspark.ml.classification import GBTClassifier, LogisticRegression, NaiveBayes
+from pyspark.ml.clustering import KMeans
+from pyspark.ml.feature import VectorAssembler
+from pyspark.ml.regression import LinearRegression
+from pyspark.sql import SparkSession
+spark = (SparkSession.builder.master("local[2]").config("spark.driver.memory", "4g")
+         .config("spark.ui.enabled", "false").getOrCreate())
+spark.sparkContext.setLogLevel("ERROR")
+java = spark.sparkContext._gateway.proc.pid
+def spent():
+    used = open(f"/proc/{java}/stat").read().rsplit(")", 1)[1].split()
+    return time.process_time() + (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
+models = {
+    "LinearRegression": LinearRegression(labelCol="y", solver="normal"),
+    "GaussianNB": NaiveBayes(labelCol="c", modelType="gaussian"),
+    "LogisticRegression": LogisticRegression(labelCol="c", regParam=1e-6, maxIter=100),
+    "KMeans": KMeans(k=5, maxIter=5, tol=0, seed=0),
+    "GBTClassifier, 10 trees of depth 5": GBTClassifier(labelCol="c", maxIter=10, maxDepth=5),
+}
+begin()
+note = {"models": {}}
+for name, model in models.items():
+    table = spark.read.parquet("file://" + os.path.abspath(path))
+    wall, cpu = time.perf_counter(), spent()
+    Pipeline(stages=[VectorAssembler(inputCols=features, outputCol="features"), model]).fit(table)
+    own = {"wall": time.perf_counter() - wall, "cpu": spent() - cpu}
+    note["models"]["Spark " + name] = own
+end()
+"""
 BOOST = "max_iter=10, early_stopping=False, random_state=0"
 GROWING = {  # model: target, parameters
     "LinearRegression": ("y", ""),
@@ -110,7 +141,8 @@ def ours(model: str, target: str | None, limit: str | None, parameters: str = ""
         "GaussianNB": "naive_bayes", "HistGradientBoostingClassifier": "ensemble",
         "KMeans": "cluster",
     }  # fmt: skip
-    before = "" if limit else f'table = pq.read_table(path, columns=[*features, "{target}"])'
+    wanted = f'[*features, "{target}"]' if target else "features"
+    before = "" if limit else f"table = pq.read_table(path, columns={wanted})"
     return OURS.format(
         module=module.get(model, "linear_model"), model=model, before=before,
         target=f', y="{target}"' if target else "",
@@ -118,9 +150,9 @@ def ours(model: str, target: str | None, limit: str | None, parameters: str = ""
     )  # fmt: skip
 
 
-def run(body: str, path: Path, limit: str) -> dict:
+def run(body: str, path: Path, limit: str, python: str = sys.executable) -> dict:
     """One task in a process of its own."""
-    command = [sys.executable, "-c", HEAD + body, str(path), limit]
+    command = [python, "-c", HEAD + body, str(path), limit]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr.splitlines()[-1])
@@ -143,18 +175,15 @@ def alternating(tasks: dict[str, str], path: Path, limit: str, repeats: int) -> 
 def rates(path: Path, limit: str, repeats: int = 3) -> dict[str, dict]:
     """Streaming against pyarrow's scan and against memory."""
     tasks = {"pyarrow scan of the same columns": SCAN}
-    for model, target in (
-        ("GaussianNB", "c"),
-        ("LogisticRegression", "c"),
-        ("LinearRegression", "y"),
-    ):
-        tasks[f"{model} below the ceiling"] = ours(model, target, limit)
-        tasks[f"{model} in memory"] = ours(model, target, None)
+    for model, (target, parameters) in GROWING.items():
+        tasks[f"{model} below the ceiling"] = ours(model, target, limit, parameters)
+        tasks[f"{model} in memory"] = ours(model, target, None, parameters)
     return alternating(tasks, path, limit, repeats)
 
 
-def peers(path: Path, limit: str, repeats: int = 2) -> dict[str, dict]:
-    """The same work by libraries that can do it without the table in memory."""
+def peers(path: Path, limit: str, repeats: int = 2, spark: str | None = None) -> dict[str, dict]:
+    """The same work by libraries that can do it without the table in memory; `spark`: a Python that has
+    PySpark."""
     tasks = {
         "pellucid GaussianNB": ours("GaussianNB", "c", limit),
         "scikit-learn GaussianNB.partial_fit": PARTIAL,
@@ -164,7 +193,13 @@ def peers(path: Path, limit: str, repeats: int = 2) -> dict[str, dict]:
             ours("HistGradientBoostingClassifier", "c", limit, BOOST),
         "XGBoost external memory, 10 trees": XGBOOST,
     }  # fmt: skip
-    return alternating(tasks, path, limit, repeats)
+    found = alternating(tasks, path, limit, repeats)
+    if spark:
+        found |= run(SPARK, path, limit, spark)["models"]
+        for name, row in found.items():
+            if name.startswith("Spark"):
+                print(f"{name:44s} {row['cpu']:7.2f} s ({row['wall']:.1f})", flush=True)
+    return found
 
 
 def growth(model: str, folder: Path, limit: str, repeats: int) -> float:

@@ -5,6 +5,7 @@ import pickle
 import threading
 from contextvars import copy_context
 from functools import partial
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -16,7 +17,7 @@ def consecutive(total, parts):
     """Runs of rows for each of some processes: neighbours stay together."""
     units, unit = -(-total // unit_rows(total, parts)), unit_rows(total, parts)
     ends = [round(k * units / parts) for k in range(parts + 1)]
-    return [runs_of(list(range(a, b)), unit, total) for a, b in zip(ends, ends[1:])]
+    return [runs_of(list(range(a, b)), unit, total) for a, b in pairwise(ends)]
 
 
 def in_turn(total, parts):

@@ -171,3 +171,10 @@ def test_lazy_predictions_of_several_targets():
     assert found.shape[1] == 2
     answer = found.compute(scheduler="threads")
     np.testing.assert_allclose(answer, model.predict(frame), rtol=1e-12, atol=1e-12)
+
+
+def test_an_empty_partition_has_the_types_of_the_others(frame):
+    """pandas gives large strings to Arrow, and categories of any type."""
+    names = ["x", "group", "label"]
+    kinds = [dask_worker.as_table(part, None, names).schema for part in (frame, frame.iloc[:0])]
+    assert kinds[0].types == kinds[1].types

@@ -1,4 +1,6 @@
-"""Where the rows of a Dask frame are fitted: mostly where they lie, and in any case each of them once."""
+"""Where the rows of a Dask frame are fitted: mostly where they lie, and each of them once."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ def test_every_row_has_one_worker_and_whole_groups_stay_together(seed):
     chosen = chosen_rows(sizes, holders, workers)
     runs = sorted(run for _, own in chosen for run in own)
     assert runs[0][0] == 0 and runs[-1][1] == sum(sizes)
-    assert all(a[1] == b[0] for a, b in zip(runs, runs[1:]))
+    assert all(a[1] == b[0] for a, b in pairwise(runs))
     assert all(first % GROUP == 0 for first, _ in runs)
     assert [own[0] for _, own in chosen] == sorted(own[0] for _, own in chosen)
     units = -(-sum(sizes) // GROUP)
@@ -33,7 +35,7 @@ def test_every_row_has_one_worker_and_whole_groups_stay_together(seed):
 
 
 def test_rows_stay_where_they_lie():
-    """Of 40 partitions that two workers hold in turn, only rows of shared groups are fitted elsewhere."""
+    """Of 40 partitions that two workers hold in turn, only rows of shared groups travel."""
     sizes, holders = [250_000] * 40, [("ab"[k % 2],) for k in range(40)]
     moved, starts = 0, np.cumsum([0, *sizes])
     for worker, runs in chosen_rows(sizes, holders, ["a", "b"]):

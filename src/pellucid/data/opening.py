@@ -24,8 +24,8 @@ def opened(X: Any, *columns: Any) -> tuple[Any, ...]:
     """The table behind a path, and each of y, weights, offset that is a column name as that column.
 
     A list of names gives several columns. Named columns are taken out of the table. Below a memory
-    ceiling (`streaming`) the arrays of a source may be in scratch files. There, and where other processes
-    hold other rows, they are filled batch after batch, without a copy of the whole table between.
+    ceiling (`streaming`) the arrays of a source may be in scratch files. There, and where other
+    processes hold other rows, they are filled batch after batch, without a copy of the table between.
     """
     if not isinstance(X, np.ndarray):
         source = source_behind(X)

@@ -27,8 +27,8 @@ _NOTHING: Any = object()
 class Shard:
     """Some rows of a table of `total` rows, and how to reach the others.
 
-    runs : (first, last + 1) of consecutive rows, ascending; no run begins where another ends. The rows of
-        this process are those of all runs, one after the other.
+    runs : (first, last + 1) of consecutive rows, ascending; no run begins where another ends. The rows
+        of this process are those of all runs, one after the other.
     gather : called with a label and a value in every process at the same point of the fit, gives the
         values of all processes, in the order of the first rows that they hold.
     """

@@ -24,3 +24,6 @@ def softmax_gradients(
     first: int,
     last: int,
 ) -> float: ...
+def exact_sums(
+    values: np.ndarray, codes: np.ndarray, up: float, base: float, limbs: np.ndarray
+) -> None: ...

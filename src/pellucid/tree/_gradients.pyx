@@ -1,7 +1,9 @@
 """Gradients and curvatures of the common losses: blocks of rows, one block per task."""
 
 from libc.math cimport exp, log
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
+
+from pellucid.tree._leaf_sums cimport HALF, LIMBS
 
 cdef extern from *:
     """
@@ -78,3 +80,21 @@ def softmax_gradients(const int32_t[::1] y, const double[:, ::1] raw, const doub
                 gradients[k, i, 0] = weights[i] * (p - (1.0 if k == y[i] else 0.0))
                 gradients[k, i, 1] = weights[i] * p * (1.0 - p)
     return total
+
+
+def exact_sums(const double[::1] values, const int32_t[::1] codes, double up, double base,
+               int64_t[:, ::1] limbs):
+    """Add values, by code, to sums that have no order (`_leaf_sums`): (codes, LIMBS) integers. `up` makes
+    them less than `base`."""
+    cdef double rest, whole
+    cdef Py_ssize_t i
+    cdef int32_t code
+    cdef int k
+    with nogil:
+        for i in range(values.shape[0]):
+            code = codes[i] if codes.shape[0] else 0
+            rest = values[i] * up
+            for k in range(LIMBS):
+                whole = (rest + HALF) - HALF
+                limbs[code, k] += <int64_t> whole
+                rest = (rest - whole) * base

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from pellucid.tree._histogram_records cimport Cell, Gradient, Split, Units
+from pellucid.tree._leaf_sums cimport LeafSum
 
 
 cdef enum:                      # of `count_rows`: where the cells of the rows stand
@@ -45,14 +46,18 @@ cdef void count_rows(const uint32_t* words, const int32_t* rows, const Cell* cel
                      Cell** columns, int where, int width) noexcept nogil
 cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
                     const double* weights, Units* units) noexcept nogil
-cdef double noise_of(const Gradient* gradients, const double* weights, const int32_t* samples,
-                     const int32_t* rows, Py_ssize_t n) noexcept nogil
+cdef void suit(double g, double h, double leaf_h, int64_t n, int shift, Units* units) noexcept nogil
+cdef void sum_noise(const Gradient* gradients, const double* weights, const int32_t* samples,
+                    const int32_t* rows, Py_ssize_t n, const Units* units,
+                    LeafSum* sums) noexcept nogil
+cdef double noise_of(const LeafSum* sums, const Units* units) noexcept nogil
 cdef Cell to_cells(const Gradient* gradients, const double* weights, const int32_t* samples,
                    const int32_t* rows, Py_ssize_t n, const Units* units, Cell* cells,
                    Cell* ordered) noexcept nogil
 cdef Py_ssize_t partition_rows(const Split* s, const uint8_t* column, int32_t* rows, int32_t* scratch,
                                Py_ssize_t n, int n_bins) noexcept nogil
 cdef void gather_cells(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cell* out) noexcept nogil
-cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows,
-                            Py_ssize_t n) noexcept nogil
+cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows, Py_ssize_t n,
+                            const Units* units) noexcept nogil
+cdef Gradient rounded_sum(const LeafSum* sums, const Units* units) noexcept nogil
 cdef double sum_weights(const double* weights, const int32_t* rows, Py_ssize_t n) noexcept nogil

@@ -2,9 +2,10 @@
 
 from libc.math cimport fabs, frexp, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from pellucid.tree._histogram_records cimport Cell, Gradient, Split, Units, add_words
+from pellucid.tree._leaf_sums cimport LIMB_BITS, LeafSum, add_leaf_row, add_leaf_rows, leaf_sum
 from pellucid.tree._prefetch cimport prefetch
 
 
@@ -73,31 +74,59 @@ cdef inline int exponent(double largest, int bits) noexcept nogil:
 cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
                     const double* weights, Units* units) noexcept nogil:
     """Units in which no sum over these rows can overflow; rows NULL: the first n."""
-    cdef double g = 0.0, h = 0.0
+    cdef double g = 0.0, h = 0.0, leaf_h = 0.0
     cdef Py_ssize_t i, row
-    cdef int e
     for i in range(n):
         row = i if rows == NULL else rows[i]
         g = max(g, fabs(gradients[row].g))
-        h = max(h, h_of(gradients, weights, row))
-    e = exponent(g * n, 62)
+        leaf_h = max(leaf_h, gradients[row].h)
+        if weights != NULL:
+            h = max(h, weights[row])
+    suit(g, leaf_h if weights == NULL else h, leaf_h, n, shift, units)
+
+
+cdef void suit(double g, double h, double leaf_h, int64_t n, int shift, Units* units) noexcept nogil:
+    """Units for n rows with gradients up to g, curvatures up to h, and in the leaves up to leaf_h."""
+    cdef int e = exponent(g * n, 62)
+    cdef int64_t rows = n
     units.g = ldexp(1.0, -e)
     e = exponent(h * n, 62 - shift)
     units.h, units.shift = ldexp(1.0, -e), shift
+    units.bits = 62
+    while rows > 0:
+        units.bits -= 1
+        rows >>= 1
+    units.bits = min(units.bits, LIMB_BITS)
+    units.up_g, units.up_h = exponent(g, units.bits), exponent(leaf_h, units.bits)
+    units.up_noise = exponent(h, units.bits)
 
 
-cdef double noise_of(const Gradient* gradients, const double* weights, const int32_t* samples,
-                     const int32_t* rows, Py_ssize_t n) noexcept nogil:
-    """Sum of g^2, by sample, over the sum of h; rows NULL: the first n."""
-    cdef double squares = 0.0, h = 0.0, c = 1.0
+cdef void sum_noise(const Gradient* gradients, const double* weights, const int32_t* samples,
+                    const int32_t* rows, Py_ssize_t n, const Units* units,
+                    LeafSum* sums) noexcept nogil:
+    """Sums of g^2, by sample, and of h, in units in which both are near 1; rows NULL: the first n."""
+    cdef double up_g = ldexp(1.0, units.up_g - units.bits), c = 1.0
+    cdef double up_h = ldexp(1.0, units.up_noise - units.bits), up = ldexp(1.0, units.bits)
+    cdef double pair[2]
+    cdef double g
     cdef Py_ssize_t i, row
+    memset(sums, 0, sizeof(LeafSum))
     for i in range(n):
         row = i if rows == NULL else rows[i]
         if samples != NULL:
-            c = <double> samples[row]
-        squares += gradients[row].g * (gradients[row].g / c)
-        h += h_of(gradients, weights, row)
-    return squares / h if h > 0.0 else 0.0
+            c = <double> max(samples[row], 1)
+        g = gradients[row].g * up_g
+        pair[0], pair[1] = g * (g / c), h_of(gradients, weights, row) * up_h
+        add_leaf_row(sums, pair, up, up, up)
+
+
+cdef double noise_of(const LeafSum* sums, const Units* units) noexcept nogil:
+    """Sum of g^2, by sample, over the sum of h."""
+    cdef double h = leaf_sum(sums, 1, units.bits, units.bits)
+    cdef double squares = leaf_sum(sums, 0, units.bits, units.bits)
+    if h <= 0.0:
+        return 0.0
+    return ldexp(squares / h, units.up_noise + units.bits - 2 * units.up_g)
 
 
 cdef Cell to_cells(const Gradient* gradients, const double* weights, const int32_t* samples,
@@ -156,17 +185,20 @@ cdef void gather_cells(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cel
         out[i] = cells[rows[i]]
 
 
-cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows,
-                            Py_ssize_t n) noexcept nogil:
-    """Sum of the gradients of rows, in their order."""
+cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows, Py_ssize_t n,
+                            const Units* units) noexcept nogil:
+    """Exact sum of the gradients of rows, rounded once."""
+    cdef LeafSum sums
+    memset(&sums, 0, sizeof(LeafSum))
+    add_leaf_rows(&sums, &gradients[0].g, rows, n, ldexp(1.0, units.up_g), ldexp(1.0, units.up_h),
+                  ldexp(1.0, units.bits))
+    return rounded_sum(&sums, units)
+
+
+cdef Gradient rounded_sum(const LeafSum* sums, const Units* units) noexcept nogil:
     cdef Gradient total
-    cdef Py_ssize_t i
-    total.g, total.h = 0.0, 0.0
-    for i in range(n):
-        if i + AHEAD < n:
-            prefetch(gradients + rows[i + AHEAD])
-        total.g += gradients[rows[i]].g
-        total.h += gradients[rows[i]].h
+    total.g = leaf_sum(sums, 0, units.bits, units.up_g)
+    total.h = leaf_sum(sums, 1, units.bits, units.up_h)
     return total
 
 

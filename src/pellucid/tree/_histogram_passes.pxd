@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from pellucid.tree._histogram cimport Growth
 from pellucid.tree._histogram_records cimport Cell, GrowingTree
+from pellucid.tree._leaf_sums cimport LeafSum
 
 
 cdef struct Route:              # of the rows of a node that is split
@@ -39,5 +40,6 @@ cdef class StreamedGrowth(Growth):
     cdef int64_t send_rows(self, int64_t first, int64_t last, int part, Room* room) noexcept nogil
     cdef void set_rows(self) noexcept nogil
     cdef int leaf_values(self) noexcept nogil
+    cdef void sum_leaves(self, LeafSum* total) noexcept nogil
     cdef void find_leaves(self) noexcept nogil
     cdef void add_leaves(self)

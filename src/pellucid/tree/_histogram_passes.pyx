@@ -3,8 +3,8 @@
 Instead of lists of rows that are partitioned, every row has the number of its node (`GrowingTree.rows`,
 -1: not drawn). A pass reads bins, gradients and nodes from the first row to the last and handles as
 many nodes as best-first order may need, so that a tree needs about as many passes as it is deep.
-Histograms are sums of integers, so neither the order of rows nor the parts of a pass change a bit;
-sums of leaves are taken in the order of rows, as `set_leaf` takes them.
+Histograms and sums of leaves are sums of integers, so neither the order of rows nor the parts of a pass
+change a bit.
 
 Steps of one pass
 1. `prepare_pass`: children of the nodes of the batch, which of them are searched and counted;
@@ -12,19 +12,22 @@ Steps of one pass
 3. `search`: best splits from the sums of all parts, then `plan` chooses the next batch.
 """
 
+from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from pellucid.tree._histogram cimport Growth
 from pellucid.tree._histogram_count cimport (
-    ORDERED, cell_of, count_rows, goes_left, noise_of, set_units,
+    ORDERED, cell_of, count_rows, goes_left, noise_of, rounded_sum, set_units,
+    sum_noise,
 )
 from pellucid.tree._histogram_records cimport (
     WIDTH, Cell, Gradient, GrowingTree, Node, Pair, Setup, add_words, count_of, histogram_size, resize,
     width_of,
 )
 from pellucid.tree._histogram_search cimport assign, search, settle
+from pellucid.tree._leaf_sums cimport LeafSum, add_leaf_row
 from pellucid.tree._histogram_tree cimport (
     add_children, list_leaves, plan, prune, set_numbers, set_value,
 )
@@ -68,12 +71,14 @@ cdef class StreamedGrowth(Growth):
         cdef int64_t i, row
         cdef double up_g, up_h
         cdef Cell cell
+        cdef LeafSum noise
         if root.end < s.n:
             rows = &self.round_rows[0]
         set_units(t.gradients, rows, root.end, s.shift, s.weights, &t.units)
         t.units.noise = 0.0
         if s.has_sets:
-            t.units.noise = noise_of(t.gradients, s.weights, s.samples, rows, root.end)
+            sum_noise(t.gradients, s.weights, s.samples, rows, root.end, &t.units, &noise)
+            t.units.noise = noise_of(&noise, &t.units)
         up_g, up_h = 1.0 / t.units.g, 1.0 / t.units.h
         root.total.g, root.total.hc = 0, 0
         memset(t.rows, 0 if rows == NULL else 255, s.n * sizeof(int32_t))
@@ -286,28 +291,39 @@ cdef class StreamedGrowth(Growth):
 
     cdef int leaf_values(self) noexcept nogil:
         cdef GrowingTree* t = self.t
-        cdef Gradient* total = <Gradient*> calloc(2 * t.m, sizeof(Gradient))
-        cdef Gradient* weight = total + t.m
+        cdef LeafSum* total = <LeafSum*> calloc(t.m, sizeof(LeafSum))
+        cdef double* weight = <double*> calloc(t.m, sizeof(double))
         cdef int64_t i
-        cdef int32_t leaf
+        cdef Gradient sums
         cdef Node* node
-        if total == NULL:
+        if total == NULL or weight == NULL:
+            free(total)
+            free(weight)
             return -1
-        self.find_leaves()
-        for i in range(self.s.n):
-            if t.rows[i] < 0:
-                continue
-            leaf = self.route_of[t.rows[i]]
-            total[leaf].g += t.gradients[i].g
-            total[leaf].h += t.gradients[i].h
-            if self.s.weights != NULL:
-                weight[leaf].h += self.s.weights[i]
+        self.sum_leaves(total)
+        if self.s.weights != NULL:
+            for i in range(self.s.n):
+                if t.rows[i] >= 0:
+                    weight[self.route_of[t.rows[i]]] += self.s.weights[i]
         for i in range(t.n_listed):
             node = t.nodes + t.leaves[i]
-            node.h = total[t.leaves[i]].h if self.s.weights == NULL else weight[t.leaves[i]].h
-            set_value(&self.s, node, total[t.leaves[i]])
+            sums = rounded_sum(total + t.leaves[i], &t.units)
+            node.h = sums.h if self.s.weights == NULL else weight[t.leaves[i]]
+            set_value(&self.s, node, sums)
         free(total)
+        free(weight)
         return 0
+
+    cdef void sum_leaves(self, LeafSum* total) noexcept nogil:
+        """Add the rows to the sums of their leaves, by node."""
+        cdef GrowingTree* t = self.t
+        cdef double up_g = ldexp(1.0, t.units.up_g), up_h = ldexp(1.0, t.units.up_h)
+        cdef double base = ldexp(1.0, t.units.bits)
+        cdef int64_t i
+        self.find_leaves()
+        for i in range(self.s.n):
+            if t.rows[i] >= 0:
+                add_leaf_row(total + self.route_of[t.rows[i]], &t.gradients[i].g, up_g, up_h, base)
 
     cdef void find_leaves(self) noexcept nogil:
         """The leaf of the rows of every node: itself, or a node above whose split was not needed."""

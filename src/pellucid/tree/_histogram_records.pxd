@@ -35,6 +35,7 @@ cdef struct Cell:               # of a histogram, or one row's share of it
 cdef struct Units:              # of the integers of one tree
     double g, h
     int shift                   # bits of c
+    int bits, up_g, up_h, up_noise      # of exact sums, see `_leaf_sums`
     double noise                # what a split gains by chance: mean of g^2 over that of h
 
 

@@ -5,12 +5,14 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from pellucid.tree._histogram_count cimport (
-    gather_cells, noise_of, partition_rows, set_units, sum_gradients, sum_weights, to_cells,
+    gather_cells, noise_of, partition_rows, set_units, sum_gradients, sum_noise, sum_weights,
+    to_cells,
 )
 from pellucid.tree._histogram_records cimport (
     MANY, TIE, Gradient, GrowingTree, Node, Setup, count_of, curvature_of, gathered, is_larger,
     limited, resize, scratch_of,
 )
+from pellucid.tree._leaf_sums cimport LeafSum
 from pellucid.tree._random cimport mix
 
 cdef enum:
@@ -112,11 +114,13 @@ cdef int plan(const Setup* s, GrowingTree* t) noexcept nogil:
 
 cdef void open_root(const Setup* s, GrowingTree* t) noexcept nogil:
     cdef Node* root = t.nodes
+    cdef LeafSum noise
     cdef const int32_t* samples = s.samples
     set_units(t.gradients, t.rows, root.end, s.shift, s.weights, &t.units)
     t.units.noise = 0.0
     if s.has_sets:
-        t.units.noise = noise_of(t.gradients, s.weights, samples, t.rows, root.end)
+        sum_noise(t.gradients, s.weights, samples, t.rows, root.end, &t.units, &noise)
+        t.units.noise = noise_of(&noise, &t.units)
     root.total = to_cells(t.gradients, s.weights, samples, t.rows, root.end, &t.units, t.cells,
                           NULL if root.end == s.n else t.ordered)
     set_numbers(t, root)
@@ -256,7 +260,7 @@ cdef void set_leaf(const Setup* s, GrowingTree* t, int32_t number) noexcept nogi
     cdef Gradient total
     cdef int64_t i
     undo(t, number)
-    total = sum_gradients(t.gradients, rows, node.end - node.start)
+    total = sum_gradients(t.gradients, rows, node.end - node.start, &t.units)
     node.h = total.h if s.weights == NULL else sum_weights(s.weights, rows, node.end - node.start)
     set_value(s, node, total)
     if s.update:

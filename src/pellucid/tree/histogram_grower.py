@@ -150,7 +150,7 @@ class HistogramGrower:
         if isinstance(growth, SharedGrowth):
             assert rows is None
             assert weights is None
-            grow_together(growth, gradients, self.samples, self._count_in_passes(growth))
+            grow_together(growth, gradients, self._count_in_passes(growth))
         elif isinstance(growth, StreamedGrowth):
             self._grow_in_passes(growth)
         elif self.threads > 1 and n * self.n_trees * self.d >= WORTH_THREADS:

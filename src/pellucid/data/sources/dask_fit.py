@@ -1,8 +1,8 @@
 """Fits on the workers of a Dask cluster: each fits its own rows, and only sums are exchanged.
 
 1. The client learns the numbers of rows of the partitions on the workers (`dask_rows`).
-2. Each worker fits the rows that lie there, cut by their global number in whole units (`dask_placement`).
-   Of a unit with rows of several partitions, the rows that lie elsewhere are sent.
+2. Each worker fits the rows that lie there, cut by their global number in whole units
+   (`dask_placement`). Of a unit with rows of several partitions, those that lie elsewhere are sent.
 3. Every worker runs the same fit on its part. Wherever a sum over rows is needed, the fits stop and
    hand over the sums of their rows; the client gives all of them to all, and they go on. A pass is one
    task per worker.
@@ -165,10 +165,10 @@ class WorkerFit:
                 self._begin_again(process, alive)
             elif time.monotonic() - process.since > self.wait:
                 rows = ", ".join(f"{first} to {last - 1}" for first, last in process.runs[:3])
+                rows += " and others" if len(process.runs) > 3 else ""
                 raise DataError(
                     f"the Dask worker {process.worker} has not answered pass {len(self.answers)} within "
-                    f"{self.wait:g} seconds. It fits rows {rows}"
-                    f"{' and others' if len(process.runs) > 3 else ''}. It may be stuck or out of memory. "
+                    f"{self.wait:g} seconds. It fits rows {rows}. It may be stuck or out of memory. "
                     'Allow more time with dask.config.set({"pellucid.timeout": seconds}).'
                 )
 

@@ -1,7 +1,7 @@
 """Which worker of Dask fits which rows: those that lie there already, in parts of similar size.
 
-Invariant: a worker fits whole units of rows (`parallel.shard`), so only the rest of a unit travels of which
-most rows are elsewhere. The bits of a fit do not depend on the choice.
+Invariant: a worker fits whole units of rows (`parallel.shard`). If most rows of a unit lie on a worker,
+the others of that unit travel. The bits of a fit do not depend on the choice.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ def held_partitions(frame: Any) -> list[Any]:
 
 def futures_on_workers(frame: Any) -> list[Any]:
     """What a frame is made of that workers hold, or compute, already."""
-    from distributed import futures_of
+    import distributed
 
+    futures_of: Any = distributed.futures_of
     return list(futures_of(frame))
 
 

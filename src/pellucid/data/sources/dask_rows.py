@@ -1,8 +1,8 @@
 """The partitions of a Dask frame on the workers of a client, and where their rows are.
 
 1. Partitions that no worker holds are computed as Arrow tables, neighbours on the same worker.
-2. Each worker looks at all that it holds in one task, and keeps them as Arrow for the fit. Only facts about
-   them come to the client.
+2. Each worker looks at all that it holds in one task, and keeps them as Arrow for the fit. Only facts
+   about them come to the client.
 3. A partition that Dask has given up, because its workers were lost, is asked for again.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from pellucid.errors import DataError
 class DaskRows:
     """Futures of the partitions, until all fits have their rows, and facts about them.
 
-    starts : first rows of the partitions, and the number of all rows. key : of what workers keep for them.
+    starts : first rows of the partitions, and the number of all rows. key : of what workers keep.
     """
 
     def __init__(

@@ -78,8 +78,11 @@ def as_table(part: Any, weights: str | None, columns: list[str]) -> pa.Table:
         return part
     table = pa.table({name: _arrow(part, name) for name in columns})
     if any(pa.types.is_dictionary(kind) for kind in table.schema.types):
-        batches = [same_dictionaries(batch) for batch in table.combine_chunks().to_batches()]
-        table = pa.Table.from_batches(batches) if batches else table
+        empty = [pa.nulls(0, kind) for kind in table.schema.types]
+        batches = table.combine_chunks().to_batches() or [
+            pa.RecordBatch.from_arrays(empty, schema=table.schema)
+        ]
+        table = pa.Table.from_batches(map(same_dictionaries, batches))
     if weights is not None:
         import pyarrow.compute as pc
 

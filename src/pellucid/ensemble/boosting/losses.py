@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pellucid import parallel
-from pellucid.ensemble.boosting.shared_rows import total, weighted_sum, weights_of_classes
+from pellucid.ensemble.boosting.shared_rows import (
+    near_total,
+    total,
+    weighted_sum,
+    weights_of_classes,
+)
 from pellucid.numerics.objectives import losses as formulas
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.quantiles import lower_quantile
@@ -48,10 +53,9 @@ class Objective:
         def part(rows: slice) -> float:
             return self.fill(y, raw, weights, out, rows.start, rows.stop)
 
-        if shard() is not None:
-            return parallel.reduce(part, float.__add__, blocks) / total(weights)
-        parts = [part(blocks[0])] if len(blocks) == 1 else parallel.map(part, blocks)
-        return float(sum(parts)) / float(weights.sum())
+        if len(blocks) == 1 and shard() is None:
+            return float(part(blocks[0])) / near_total(weights)
+        return parallel.reduce(part, float.__add__, blocks) / near_total(weights)
 
     def loss(self, y: Array, raw: Array, weights: Array) -> float:
         """The mean loss."""
