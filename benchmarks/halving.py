@@ -73,7 +73,9 @@ def table(path: Any, target: str, drop: tuple[str, ...], folds: int) -> np.ndarr
                     plan, contender, str(k), shared, deadline=math.inf, parts=scratch,
                     max_candidates=contender.max_candidates,
                 )  # fmt: skip
-                full, some = (run(replace(task, one_of=own)) for own in (1, task.one_of))
+                full, some = (
+                    run(replace(task, halving_factor=own)) for own in (1, task.halving_factor)
+                )
                 out.append((full[0], some[0], full[1], some[1]))
     return np.array(out)
 

@@ -165,11 +165,11 @@ def test_all_settings_of_boosting_see_all_inner_folds_of_a_small_table(tmp_path)
     assert result.data["plan"]["fits"] == mean_model + boosting + ridge
 
 
-@pytest.mark.parametrize(("n", "one_of"), [(2000, 2), (2001, 3)])
-def test_boosting_of_a_larger_table_is_searched_by_halving(n, one_of):
+@pytest.mark.parametrize(("n", "halving_factor"), [(2000, 2), (2001, 3)])
+def test_boosting_of_a_larger_table_is_searched_by_halving(n, halving_factor):
     plan = planned(np.arange(float(n)), test_size=0)
-    found = {c.id: c.one_of for c in plan.contenders}
-    assert found["gradient_boosting"] == one_of
+    found = {c.id: c.halving_factor for c in plan.contenders}
+    assert found["gradient_boosting"] == halving_factor
     assert found["forest"] == 3
 
 

@@ -158,7 +158,7 @@ def _by_rows(X: np.ndarray, edge: np.ndarray, c: int) -> tuple[np.ndarray, np.nd
 
 
 def _edge_products(edge: np.ndarray, c: int) -> np.ndarray:
-    """edge edge'; of many targets, whose products with one another nobody needs, the diagonal."""
+    """edge edge'; of many targets only the diagonal: products of two targets are never read."""
     if len(edge) <= FEW_EDGES:
         return edge @ edge.T
     products = np.diag(np.einsum("ij,ij->i", edge, edge))

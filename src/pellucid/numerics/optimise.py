@@ -194,7 +194,7 @@ def newton(
     2. Go along d until the objective falls enough.
     3. Factor H again if the step shrank by less than the factor `refresh`.
     4. Stop when the next step would not change scale * x by more than `accuracy` (relative to its
-       largest entry); a step so short that nobody need look at its end is the last one. Stop also when
+       largest entry); a step this short is taken without evaluating its end. Stop also when
        steps again and again promise less than the last digit of the objective.
     """
     recorder = recorder or Recorder("newton", max_iter)
@@ -247,8 +247,7 @@ def newton(
 
 
 def is_last(step: float, size: float, rate: float, accuracy: float) -> bool:
-    """Whether a step of this length, from x of this size, ends so near the minimum that nobody need
-    look."""
+    """Whether a step of this length, from x of this size, ends at the minimum up to `accuracy`."""
     return step <= UNSEEN * size and step * max(rate, LEAST_RATE) <= accuracy * size
 
 

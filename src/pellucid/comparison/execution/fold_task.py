@@ -27,7 +27,7 @@ from pellucid.comparison.execution.worker_data import (
     SharedTable,
 )
 from pellucid.comparison.execution.worker_pool import limit_memory
-from pellucid.comparison.planning.plan import ONE_OF, Contender, Plan
+from pellucid.comparison.planning.plan import HALVING_FACTOR, Contender, Plan
 from pellucid.comparison.planning.registry import Entry
 from pellucid.model_selection.metrics import metric
 
@@ -65,7 +65,7 @@ class FoldTask:
     effort: str = "normal"
     searching: dict[str, Any] = field(default_factory=dict)  # parameters that make a search cheaper
     in_order: bool = False  # whether the candidates are tried in their order, not from the middle
-    one_of: int = ONE_OF  # of so many candidates, one goes on to the next inner fold; 1: all
+    halving_factor: int = HALVING_FACTOR  # 1/halving_factor of the candidates reach the next fold
     keep_inner: bool = False  # whether a blend will need the predictions on the inner folds
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
     cut: bool = False  # whether time allows fewer candidates than planned
@@ -96,7 +96,7 @@ class FoldTask:
             entry=contender.entry, effort=plan.settings.effort,
             searching={} if contender.entry is None else dict(contender.entry.searching),
             in_order=contender.entry is not None and bool(contender.entry.portfolio),
-            keep_inner=blended or (own and uncalibrated), one_of=contender.one_of,
+            keep_inner=blended or (own and uncalibrated), halving_factor=contender.halving_factor,
             n_folds=len(plan.folds) // plan.repeats,
             **{"test": test, **options},
         )  # fmt: skip

@@ -75,7 +75,7 @@ class InnerSearch:
         order = (list(range(n)) if task.in_order else from_the_middle(n))[: task.max_candidates]
         if len({*order, *self.found}) == 1 and n > 1:
             return order[0], task.cut
-        halving = task.one_of > 1 and len(order) > 2
+        halving = task.halving_factor > 1 and len(order) > 2
         cut = self.by_halving(order) if halving else self.one_by_one(order)
         if n == 1:  # the fit on all rows says why if it fails here too
             return 0, cut or task.cut
@@ -125,7 +125,7 @@ class InnerSearch:
                     return True
                 self.score_fold(record, c, f)
             scored = {c: cut_to(r, f + 1) for c, r in records.items() if c in alive and r["scores"]}
-            most = candidates_on_fold(len(order), f + 1, self.task.one_of)
+            most = candidates_on_fold(len(order), f + 1, self.task.halving_factor)
             going_on = survivors(scored, most, self.ranking)
             alive = sorted(going_on, key=order.index)
         for c in new:

@@ -33,12 +33,12 @@ MIN_TEST = 10  # rows; the scores of a smaller test set mean little
 FEW_ROWS = 3  # rows per level of a category: with fewer, levels identify the rows
 STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of a single column: such a category is kept
 INNER_FOLDS = {"quick": 3, "normal": 3, "thorough": 5}
-ONE_OF = 3  # of every three candidates, one goes on to the next inner fold
+HALVING_FACTOR = 3  # of every three candidates, one goes on to the next inner fold
 # With at most this many training rows, more settings of a portfolio go on, because differences on one
 # small fold are mostly noise: of six settings three, then two. On 15 tables, that changed one choice
 # in ten and no score measurably (thorough effort scores all settings on all folds).
 FEW_FOR_HALVING = 2000
-ONE_OF_FEW = {"quick": 2, "normal": 2, "thorough": 1}
+SMALL_TABLE_FACTOR = {"quick": 2, "normal": 2, "thorough": 1}
 # Above this number of training rows, a search runs on a sample of the second number of rows.
 LARGE_TABLE, SAMPLED_ROWS = 50_000, 20_000
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
@@ -72,7 +72,7 @@ class Contender:
     dropped: tuple[str, ...] = ()  # columns that it cannot read, or would memorise
     note: str = ""
     max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
-    one_of: int = ONE_OF  # of so many candidates one goes on to the next inner fold; 1: all
+    halving_factor: int = HALVING_FACTOR  # 1/halving_factor of the candidates reach the next fold
 
     def make(self) -> Any:
         """The unfitted model."""
@@ -151,8 +151,8 @@ class Plan:
         """Number of fits of a round: the search over `most` candidates, and the best of them."""
         if most <= 1:
             return 1
-        one_of = contender.one_of
-        return 1 + sum(candidates_on_fold(most, f, one_of) for f in range(self.inner))
+        halving_factor = contender.halving_factor
+        return 1 + sum(candidates_on_fold(most, f, halving_factor) for f in range(self.inner))
 
     def key(self) -> str:
         """Hash of everything that affects the scores; a resumed run must have the same."""
@@ -175,13 +175,13 @@ class Plan:
         return hashlib.sha256(head + rows).hexdigest()
 
 
-def candidates_on_fold(n: int, fold: int, one_of: int = ONE_OF) -> int:
+def candidates_on_fold(n: int, fold: int, halving_factor: int = HALVING_FACTOR) -> int:
     """How many of n candidates reach an inner fold: a third of those before, two on the second fold.
 
     Of three candidates two are scored on all folds, and so are one or two.
     """
     fewest = 2 if fold < 2 or n <= 3 else 1
-    return max(min(n, fewest), -(-n // one_of**fold))
+    return max(min(n, fewest), -(-n // halving_factor**fold))
 
 
 def make_plan(dataset: Dataset, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
@@ -388,9 +388,10 @@ def _contender(
     if entry.greedy and not why and 0 < len(rare) < len(dataset.kinds) - len(dropped):
         dropped += rare
         notes.append(f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)")
+    few = entry.portfolio and len(y) <= FEW_FOR_HALVING
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped,
         note="; ".join(notes),
-        one_of=ONE_OF_FEW[settings.effort] if entry.portfolio and len(y) <= FEW_FOR_HALVING else ONE_OF,
+        halving_factor=SMALL_TABLE_FACTOR[settings.effort] if few else HALVING_FACTOR,
     )  # fmt: skip

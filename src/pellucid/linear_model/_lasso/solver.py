@@ -95,7 +95,7 @@ def solve_target(
     recorder: Recorder | None = None, scale: float = 1.0, wanted: float = EXACT,
     most: int | None = None,
 ) -> State:  # fmt: skip
-    """Working sets, of at most so many columns: the state is not final if more are needed.
+    """Working sets of at most `most` columns: the state is not final if more are needed.
 
     0. A lasso whose products are all known, or an elastic net of few columns, starts at the result of
        active sets, mostly the solution.
