@@ -21,13 +21,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.accuracy import TABLES as SCORED
 from benchmarks.accuracy import folder
 
 TABLES: dict[str, tuple[str, str, tuple[str, ...]]] = {  # name: (file, target, columns to drop)
-    "titanic": ("titanic3.csv", "survived", ("boat", "body", "name", "ticket")),
+    "titanic": ("titanic3.csv", *SCORED["titanic3.csv"]),
     "bank": ("bank_marketing.csv.gz", "y", ()),
     "adult": ("adult.csv.gz", "income", ("subset",)),
-    "ames": ("ames.csv", "SalePrice", ("Order", "PID")),
+    "ames": ("ames.csv", *SCORED["ames.csv"]),
     "bike_hour": ("bike_hour.csv.gz", "cnt", ("instant", "dteday", "casual", "registered")),
 }
 MAIN = "import sys; from pellucid.app.cli import main; sys.argv[0] = 'pellucid'; main()"

@@ -23,9 +23,8 @@ LONGEST = 256  # the same where multipliers are passed over
 FIRST = 1e5  # operations of the first epochs, of which there are at most 8
 TOGETHER = 1e9  # operations spent on the equations of the free multipliers, per batch of epochs
 ROUND = 1e5  # operations that take as long as the fixed costs of one round of it
-HOPELESS = (
-    100.0  # multiple of `tol`: a larger violation that a batch of epochs has not halved stalls
-)
+# Epochs stall if a batch has not halved a violation of more than this multiple of `tol`.
+STALLED = 100.0
 SAFE = 1e-3  # smallest pivot of a Cholesky factor, as a share of the largest one
 
 
@@ -114,7 +113,7 @@ def ridge_absolute(
         beta, v = moved, problem.transposed(moved)  # without the rounding of many steps
         before, batch = violation, min(4 * batch, LONGEST)
         violation = _note(box, recorder, epoch, beta, v)
-        stalled = violation > max(HOPELESS * tol, 0.5 * before)
+        stalled = violation > max(STALLED * tol, 0.5 * before)
     return Solution(v, ended(violation, tol, max_iter), recorder.history(), max(epoch, 1))  # 4
 
 

@@ -275,7 +275,7 @@ def _one_round(
         keys = stream.integers(0, 2**64, K, dtype=np.uint64)
         if samples.sampler is not None:
             drawn = samples.sampler.draw(stream).weights
-            rows = np.flatnonzero(drawn != 0).astype(np.int32)  # numbers take ten times as long
+            rows = np.flatnonzero(drawn != 0).astype(np.int32)  # ten times as fast as of `drawn`
             share = drawn if train.unweighted else drawn / train.problem.weights
             weights = train.weights * share
             if not train.unweighted:  # only a part of a row may be drawn

@@ -23,7 +23,7 @@ from pellucid.numerics.row_blocks import Rows, as_dense
 from pellucid.records import Solution, converting_x
 
 REPEATED = 2000  # number of rows up to which repeated rows are counted once
-FEW = 16
+FEW = 16  # columns that are compared first when distinct rows are counted
 DENSE_CELLS = 2**22  # size up to which a sparse table is made dense
 POWERS = 30
 # Penalty, relative to the curvature of the loss, below which Newton's method is not used.
